@@ -1,0 +1,25 @@
+"""Hierarchical classification with scikit-learn: rows are classified into a tree of classes."""
+
+from hiclass import metrics
+from hiclass._flat import FlatClassifier
+from hiclass._labels import truncate_at_gap
+from hiclass._local import (
+    LocalClassifierPerLevel,
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+)
+from hiclass.hierarchy import Hierarchy
+from hiclass.model_selection import HierarchicalKFold
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "FlatClassifier",
+    "HierarchicalKFold",
+    "Hierarchy",
+    "LocalClassifierPerLevel",
+    "LocalClassifierPerNode",
+    "LocalClassifierPerParentNode",
+    "metrics",
+    "truncate_at_gap",
+]

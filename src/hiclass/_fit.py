@@ -1,0 +1,90 @@
+"""Runs local problems: slices X, fits one child per problem, brings the fitted ones back.
+
+The worker is a plain function on arrays. ``n_jobs`` has joblib's meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sklearn.utils.parallel import Parallel, delayed
+
+from hiclass._labels import IntArray
+from hiclass._problems import LocalProblem
+from hiclass._validation import n_rows_of, take_rows
+
+
+def fit_problems(
+    problems: Iterable[LocalProblem],
+    X: Any,
+    make_child: Callable[[LocalProblem], Any],
+    describe: Callable[[LocalProblem], str],
+    fit_params: dict[str, Any],
+    n_jobs: int | None,
+) -> tuple[dict[int, Any], dict[int, Any]]:
+    """Fit one child per local problem.
+
+    Parameters
+    ----------
+    problems : iterable of LocalProblem
+        The problems; consumed lazily.
+    X : rows
+        All training rows.
+    make_child : callable
+        Returns an unfitted estimator for a problem.
+    describe : callable
+        Returns the name of a problem for error messages.
+    fit_params : dict
+        Keyword arguments for every ``fit``; those with one entry per row are sliced.
+    n_jobs : int or None
+        Number of parallel jobs.
+
+    Returns
+    -------
+    classifiers, gates : dict
+        Fitted estimators by owner.
+    """
+    n_rows = n_rows_of(X)
+    per_row = {k for k, v in fit_params.items() if _is_per_row(v, n_rows)}
+    done = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_one)(
+            make_child(problem), X, problem.rows, problem.target, fit_params, per_row,
+            problem.owner, problem.gate, describe(problem),
+        )
+        for problem in problems
+    )
+    classifiers: dict[int, Any] = {}
+    gates: dict[int, Any] = {}
+    for owner, gate, estimator in done:
+        (gates if gate else classifiers)[owner] = estimator
+    return classifiers, gates
+
+
+def _fit_one(
+    estimator: Any,
+    X: Any,
+    rows: IntArray | None,
+    target: IntArray,
+    fit_params: dict[str, Any],
+    per_row: set[str],
+    owner: int,
+    gate: bool,
+    name: str,
+) -> tuple[int, bool, Any]:
+    params = {k: take_rows(v, rows) if k in per_row else v for k, v in fit_params.items()}
+    try:
+        estimator.fit(take_rows(X, rows), target, **params)
+    except Exception as error:
+        error.add_note(f"while fitting the classifier of {name}")
+        raise
+    return owner, gate, estimator
+
+
+def _is_per_row(value: Any, n_rows: int) -> bool:
+    """Whether a fit parameter has one entry per row, as scikit-learn decides it."""
+    if isinstance(value, str | bytes | dict) or not (
+        hasattr(value, "__len__") or hasattr(value, "shape")
+    ):
+        return False
+    return bool(n_rows_of(value) == n_rows)

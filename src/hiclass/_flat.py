@@ -1,0 +1,94 @@
+"""The flat baseline: one classifier over all endings, its probabilities summed up the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from hiclass._base import BaseHierarchicalClassifier
+from hiclass._problems import LocalProblem, Options, RowIndex, problems_flat
+from hiclass._validation import StrOptions
+from hiclass.hierarchy import Hierarchy
+
+
+class FlatClassifier(BaseHierarchicalClassifier):
+    """One multi-class classifier over all leaves, which knows nothing of the hierarchy.
+
+    The baseline that every hierarchical model should be compared with. It predicts the most
+    probable leaf, or inner node where training rows end at one, and the path that leads there;
+    probabilities of inner nodes are sums over the leaves.
+
+    Parameters
+    ----------
+    local_classifier : estimator or callable, default=None
+        The classifier, ``LogisticRegression()`` by default; it is copied. Or a callable that takes
+        the empty path ``()`` and returns it.
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
+        The tree of classes; read from ``y`` by default. Classes without training rows get
+        probability 0.
+    decoding : {"best_path"}, default="best_path"
+        How a path is chosen: the most probable ending.
+    min_confidence : float, default=0.0
+        Cuts a path after its deepest node with at least this probability.
+    leaf_only : bool, default=False
+        Whether every path must end at a leaf. Training rows that end at an inner node are then left
+        out.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the classifier if it has a ``random_state``.
+
+    Attributes
+    ----------
+    hierarchy_ : Hierarchy
+        The hierarchy of classes.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+    local_classifiers_ : mapping
+        The fitted classifier, by the path of the root, ``()``.
+    n_features_in_ : int
+        Number of features, where X has columns.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X has names.
+
+    See Also
+    --------
+    LocalClassifierPerParentNode : One multi-class classifier per parent node.
+
+    Examples
+    --------
+    >>> from hiclass import FlatClassifier
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"]]
+    >>> FlatClassifier().fit(X, y).predict([[5, 9]])
+    array([['Plant', 'Fern']], dtype=object)
+    """
+
+    _strategy = "flat"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **{k: v for k, v in BaseHierarchicalClassifier._parameter_constraints.items() if k != "n_jobs"},
+        "decoding": [StrOptions({"best_path"})],
+    }
+
+    def __init__(
+        self,
+        local_classifier: Any = None,
+        *,
+        hierarchy: Any = None,
+        decoding: str = "best_path",
+        min_confidence: float = 0.0,
+        leaf_only: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.local_classifier = local_classifier
+        self.hierarchy = hierarchy
+        self.decoding = decoding
+        self.min_confidence = min_confidence
+        self.leaf_only = leaf_only
+        self.random_state = random_state
+
+    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
+        return problems_flat(index, options)
+
+    def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
+        return "all leaves"

@@ -1,0 +1,317 @@
+"""The three local strategies of the paper: per node, per parent node, per level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from hiclass._base import BaseHierarchicalClassifier, LocalClassifiers
+from hiclass._problems import (
+    POLICIES,
+    LocalProblem,
+    Options,
+    RowIndex,
+    problems_per_level,
+    problems_per_node,
+    problems_per_parent,
+)
+from hiclass._validation import StrOptions
+from hiclass.hierarchy import Hierarchy
+
+_LOCAL_CONSTRAINTS = {
+    **BaseHierarchicalClassifier._parameter_constraints,
+    "decoding": [StrOptions({"top_down"})],
+}
+
+
+class LocalClassifierPerNode(BaseHierarchicalClassifier):
+    """One binary classifier per node of the hierarchy.
+
+    The classifier of a node tells its rows from other rows, which ones is up to the policy. At a
+    parent the answers of its children are normalised to probabilities. Where training rows end at
+    an inner node, a further binary classifier, the gate, gives the probability of stopping there.
+
+    Parameters
+    ----------
+    local_classifier : estimator or callable, default=None
+        The classifier that is copied and fitted for every node, ``LogisticRegression()`` by
+        default. Or a callable that takes the path of a node, a tuple of labels, and returns the
+        classifier for it.
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
+        The tree of classes; read from ``y`` by default. Classes without training rows get
+        probability 0.
+    binary_policy : str, default="siblings"
+        Which rows are positive and negative for a node: ``"siblings"``, ``"exclusive_siblings"``,
+        ``"inclusive"``, ``"less_inclusive"``, ``"exclusive"`` or ``"less_exclusive"``.
+    decoding : {"top_down"}, default="top_down"
+        How a path is chosen: the best child at every step.
+    min_confidence : float, default=0.0
+        Cuts a path after its deepest node with at least this probability.
+    leaf_only : bool, default=False
+        Whether every path must end at a leaf. A training row that ends at an inner node then says
+        nothing about what is below it.
+    n_jobs : int, default=None
+        Number of local classifiers that are fitted in parallel, with joblib's meaning.
+    random_state : int, RandomState instance or None, default=None
+        Seeds every local classifier that has a ``random_state``, each one differently.
+
+    Attributes
+    ----------
+    hierarchy_ : Hierarchy
+        The hierarchy of classes.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+    local_classifiers_ : mapping
+        The fitted classifier of every node that has siblings, by path.
+    stop_classifiers_ : mapping
+        The fitted gate of every node at which paths may stop, by path.
+    n_features_in_ : int
+        Number of features, where X has columns.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X has names.
+
+    See Also
+    --------
+    LocalClassifierPerParentNode : One multi-class classifier per parent node.
+    LocalClassifierPerLevel : One multi-class classifier per level.
+    FlatClassifier : One classifier over all leaves.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerNode
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal", "Cat"], ["Animal", "Reptile", "Turtle"], ["Animal", "Bird"]]
+    >>> model = LocalClassifierPerNode().fit(X, y)
+    >>> model.predict([[3, 4]])
+    array([['Animal', 'Reptile', 'Turtle']], dtype=object)
+    >>> model.local_classifiers_["Animal", "Bird"]
+    LogisticRegression()
+    """
+
+    _strategy = "node"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **_LOCAL_CONSTRAINTS,
+        "binary_policy": [StrOptions(set(POLICIES))],
+    }
+
+    def __init__(
+        self,
+        local_classifier: Any = None,
+        *,
+        hierarchy: Any = None,
+        binary_policy: str = "siblings",
+        decoding: str = "top_down",
+        min_confidence: float = 0.0,
+        leaf_only: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.local_classifier = local_classifier
+        self.hierarchy = hierarchy
+        self.binary_policy = binary_policy
+        self.decoding = decoding
+        self.min_confidence = min_confidence
+        self.leaf_only = leaf_only
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
+        return problems_per_node(index, options, self.binary_policy)
+
+    def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
+        name = hierarchy.describe(problem.owner)
+        return f"stopping at {name}" if problem.gate else name
+
+    @property
+    def stop_classifiers_(self) -> LocalClassifiers:
+        """The fitted gates by path."""
+        if "_models" not in self.__dict__:
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
+        return LocalClassifiers(self._models.gates, self._models.hierarchy)
+
+
+class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
+    """One multi-class classifier per parent node, which chooses among its children.
+
+    Where training rows end at an inner node, "stop here" is one class more of its classifier.
+
+    Parameters
+    ----------
+    local_classifier : estimator or callable, default=None
+        The classifier that is copied and fitted for every parent node, ``LogisticRegression()`` by
+        default. Or a callable that takes the path of a parent node, a tuple of labels that is empty
+        for the root, and returns the classifier for it.
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
+        The tree of classes; read from ``y`` by default. Classes without training rows get
+        probability 0.
+    decoding : {"top_down"}, default="top_down"
+        How a path is chosen: the best child at every step.
+    min_confidence : float, default=0.0
+        Cuts a path after its deepest node with at least this probability.
+    leaf_only : bool, default=False
+        Whether every path must end at a leaf. A training row that ends at an inner node then says
+        nothing about what is below it.
+    n_jobs : int, default=None
+        Number of local classifiers that are fitted in parallel, with joblib's meaning.
+    random_state : int, RandomState instance or None, default=None
+        Seeds every local classifier that has a ``random_state``, each one differently.
+
+    Attributes
+    ----------
+    hierarchy_ : Hierarchy
+        The hierarchy of classes.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+    local_classifiers_ : mapping
+        The fitted classifier of every node with several ways to go on, by path; ``()`` is the root.
+    n_features_in_ : int
+        Number of features, where X has columns.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X has names.
+
+    See Also
+    --------
+    LocalClassifierPerNode : One binary classifier per node.
+    LocalClassifierPerLevel : One multi-class classifier per level.
+    FlatClassifier : One classifier over all leaves.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"]]
+    >>> model = LocalClassifierPerParentNode().fit(X, y)
+    >>> model.predict([[5, 9]])
+    array([['Plant', 'Fern']], dtype=object)
+    >>> list(model.local_classifiers_)
+    [(), ('Animal',)]
+    """
+
+    _strategy = "parent"
+    _parameter_constraints: ClassVar[dict[str, Any]] = _LOCAL_CONSTRAINTS
+
+    def __init__(
+        self,
+        local_classifier: Any = None,
+        *,
+        hierarchy: Any = None,
+        decoding: str = "top_down",
+        min_confidence: float = 0.0,
+        leaf_only: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.local_classifier = local_classifier
+        self.hierarchy = hierarchy
+        self.decoding = decoding
+        self.min_confidence = min_confidence
+        self.leaf_only = leaf_only
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
+        return problems_per_parent(index, options)
+
+
+class LocalClassifierPerLevel(BaseHierarchicalClassifier):
+    """One multi-class classifier per level of the hierarchy.
+
+    At a node the probabilities of the next level are restricted to its children and normalised, so
+    that predictions never contradict the hierarchy. Where training rows end at an inner node, "stop
+    at this node" is one class more of the next level.
+
+    Parameters
+    ----------
+    local_classifier : estimator or callable, default=None
+        The classifier that is copied and fitted for every level, ``LogisticRegression()`` by
+        default. Or a callable that takes the number of a level, from 1, and returns the classifier
+        for it.
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
+        The tree of classes; read from ``y`` by default. Classes without training rows get
+        probability 0.
+    decoding : {"top_down"}, default="top_down"
+        How a path is chosen: the best child at every step.
+    min_confidence : float, default=0.0
+        Cuts a path after its deepest node with at least this probability.
+    leaf_only : bool, default=False
+        Whether every path must end at a leaf. A training row that ends at an inner node then says
+        nothing about what is below it.
+    n_jobs : int, default=None
+        Number of local classifiers that are fitted in parallel, with joblib's meaning.
+    random_state : int, RandomState instance or None, default=None
+        Seeds every local classifier that has a ``random_state``, each one differently.
+
+    Attributes
+    ----------
+    hierarchy_ : Hierarchy
+        The hierarchy of classes.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+    local_classifiers_ : mapping
+        The fitted classifier of every level with at least two classes, by level, from 1.
+    n_features_in_ : int
+        Number of features, where X has columns.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X has names.
+
+    See Also
+    --------
+    LocalClassifierPerNode : One binary classifier per node.
+    LocalClassifierPerParentNode : One multi-class classifier per parent node.
+    FlatClassifier : One classifier over all leaves.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerLevel
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"]]
+    >>> model = LocalClassifierPerLevel().fit(X, y)
+    >>> model.predict([[5, 9]])
+    array([['Plant', 'Fern']], dtype=object)
+    >>> list(model.local_classifiers_)
+    [1, 2]
+    """
+
+    _strategy = "level"
+    _parameter_constraints: ClassVar[dict[str, Any]] = _LOCAL_CONSTRAINTS
+
+    def __init__(
+        self,
+        local_classifier: Any = None,
+        *,
+        hierarchy: Any = None,
+        decoding: str = "top_down",
+        min_confidence: float = 0.0,
+        leaf_only: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.local_classifier = local_classifier
+        self.hierarchy = hierarchy
+        self.decoding = decoding
+        self.min_confidence = min_confidence
+        self.leaf_only = leaf_only
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
+        return problems_per_level(index, options)
+
+    def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
+        return f"level {problem.owner}"
+
+    def _owner_key(self, owner: int, hierarchy: Hierarchy) -> Any:
+        return owner
+
+    @property
+    def local_classifiers_(self) -> Mapping[Any, Any]:  # type: ignore[override]
+        """The fitted classifiers by level, from 1."""
+        if "_models" not in self.__dict__:
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
+        return dict(self._models.classifiers)

@@ -1,0 +1,325 @@
+"""Which local problems are there? Pure functions from encoded labels to rows and targets.
+
+A strategy (per node, per parent node, per level, flat) is a generator of :class:`LocalProblem`. The
+six policies of the per-node strategy are rows of a table. Nothing here sees X, labels or estimators.
+
+Two facts keep the bookkeeping small. Nodes are numbered in preorder, so one stable sort of the rows
+by their node makes the rows of every subtree a contiguous run. And the ways to go on from a node,
+its *options*, are its children with training rows plus, where rows end at the node, the node itself:
+"stop here" is one option more, written as the number of the node.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hiclass._labels import AnyArray, IntArray
+from hiclass.hierarchy import Hierarchy
+
+POLICIES = (
+    "exclusive",
+    "less_exclusive",
+    "less_inclusive",
+    "inclusive",
+    "siblings",
+    "exclusive_siblings",
+)
+
+
+@dataclass(frozen=True)
+class LocalProblem:
+    """One small classification problem.
+
+    Attributes
+    ----------
+    owner : int
+        The node, or the level, that the problem belongs to.
+    rows : ndarray of int, or None
+        The training rows, ascending; ``None`` for all of them.
+    target : ndarray of int
+        The class of each of these rows, 0 .. k - 1.
+    classes : ndarray of int
+        What the classes mean: nodes, where the owner itself says "stop here". For a binary problem
+        per node, -1 (not this node) and the node; for a gate, -1 (go on) and the node.
+    gate : bool
+        Whether this is the question "stop here?" of the per-node strategy.
+    """
+
+    owner: int
+    rows: IntArray | None
+    target: IntArray
+    classes: IntArray
+    gate: bool = False
+
+
+class RowIndex:
+    """The training rows of every node of a tree, from one stable sort.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        A tree.
+    nodes : ndarray of int
+        The most specific node of every row.
+    """
+
+    def __init__(self, hierarchy: Hierarchy, nodes: IntArray) -> None:
+        self.hierarchy = hierarchy
+        self.nodes = nodes
+        self.n_rows = len(nodes)
+        self.n_own = np.bincount(nodes, minlength=hierarchy.n_nodes)
+        self._order = np.argsort(nodes, kind="stable")
+        self._start = np.concatenate([[0], np.cumsum(self.n_own)])
+        self.n_below = self._start[hierarchy.subtree_end] - self._start[:-1]
+
+    def own(self, node: int) -> IntArray:
+        """Rows whose most specific class is the node, ascending."""
+        return self._order[self._start[node] : self._start[node + 1]]
+
+    def below(self, node: int, *, strictly: bool = False) -> IntArray:
+        """Rows of the node or below it (or only below it), ascending."""
+        start = self._start[node + strictly]
+        return np.sort(self._order[start : self._start[self.hierarchy.subtree_end[node]]])
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a path can go on from every node of a tree.
+
+    Attributes
+    ----------
+    indptr, indices : ndarray of int
+        CSR: the options of node ``v`` are ``indices[indptr[v]:indptr[v + 1]]``: the children that
+        have training rows and, last, ``v`` itself if a path may stop there.
+    can_stop : ndarray of bool
+        Whether a path may end at this inner node.
+    ends : ndarray of int
+        All nodes at which a path may end, ascending.
+    """
+
+    indptr: IntArray
+    indices: IntArray
+    can_stop: AnyArray
+    ends: IntArray
+
+    def of(self, node: int) -> IntArray:
+        """Options of a node."""
+        return self.indices[self.indptr[node] : self.indptr[node + 1]]
+
+    def children_of(self, node: int) -> IntArray:
+        """Options of a node without "stop here"."""
+        return self.indices[self.indptr[node] : self.indptr[node + 1] - self.can_stop[node]]
+
+
+def find_options(index: RowIndex, *, leaf_only: bool) -> Options:
+    """Work out the options of every node from the training rows.
+
+    With ``leaf_only`` a row that ends at an inner node says nothing about what is below it. Only
+    where no row at all goes on from a node does a path still end there: nothing is known below.
+    """
+    hierarchy = index.hierarchy
+    inner = ~hierarchy.is_leaf
+    populated = index.n_below > 0
+    goes_on = index.n_below > index.n_own
+    can_stop = inner & populated & (~goes_on if leaf_only else index.n_own > 0)
+    node = np.arange(hierarchy.n_nodes)
+    child = np.flatnonzero(populated)[1:]
+    stop = np.flatnonzero(can_stop)
+    source = np.concatenate([hierarchy.parent[child], stop])
+    # Children come first and ascending, the stop last, because the sort is stable.
+    order = np.argsort(source, kind="stable")
+    counts = np.bincount(source, minlength=hierarchy.n_nodes)
+    ends = node[can_stop | (hierarchy.is_leaf & populated)]
+    return Options(
+        indptr=np.concatenate([[0], np.cumsum(counts)]),
+        indices=np.concatenate([child, stop])[order],
+        can_stop=can_stop,
+        ends=ends,
+    )
+
+
+# -- strategies --------------------------------------------------------------------------------
+
+
+def problems_per_parent(index: RowIndex, options: Options) -> Iterator[LocalProblem]:
+    """One multi-class problem per node from which there are several ways to go on."""
+    for node in np.flatnonzero(np.diff(options.indptr) > 1).tolist():
+        rows, target = _rows_of_options(index, options, node)
+        yield LocalProblem(node, _all_as_none(rows, index), target, options.of(node))
+
+
+def _rows_of_options(
+    index: RowIndex, options: Options, node: int
+) -> tuple[IntArray, IntArray]:
+    """Rows that go on from a node and the position of the option that each one takes."""
+    children = options.children_of(node)
+    rows = index.below(node, strictly=not options.can_stop[node])
+    # Siblings are disjoint intervals of node numbers; a row of the node itself gives -1.
+    taken = np.searchsorted(children, index.nodes[rows], side="right") - 1
+    return rows, np.where(taken < 0, len(children), taken)
+
+
+def problems_per_level(index: RowIndex, options: Options) -> Iterator[LocalProblem]:
+    """One multi-class problem per level, over the options of all nodes of the level above."""
+    hierarchy = index.hierarchy
+    level_of_row = hierarchy.levels[index.nodes]
+    for level, parents in enumerate(hierarchy.nodes_by_level[:-1], start=1):
+        classes = level_classes(options, parents)
+        if len(classes) < 2:
+            continue
+        here = level_of_row >= level
+        if options.can_stop[parents].any():
+            here |= (level_of_row == level - 1) & options.can_stop[index.nodes]
+        rows = np.flatnonzero(here)
+        nodes = index.nodes[rows]
+        # A row that ends above this level takes the stop option of its own node.
+        taken = hierarchy.ancestor_table[nodes, level - 1]
+        taken = np.where(taken < 0, nodes, taken)
+        column = np.empty(hierarchy.n_nodes, dtype=np.intp)
+        column[classes] = np.arange(len(classes))
+        yield LocalProblem(level, _all_as_none(rows, index), column[taken], classes)
+
+
+def level_classes(options: Options, parents: IntArray) -> IntArray:
+    """Classes of a level: the options of its parents, one parent after the other."""
+    return np.concatenate([options.of(p) for p in parents.tolist()])
+
+
+def problems_flat(index: RowIndex, options: Options) -> Iterator[LocalProblem]:
+    """One multi-class problem over all nodes at which a path may end."""
+    if len(options.ends) < 2:
+        return
+    rows = np.flatnonzero(np.isin(index.nodes, options.ends))
+    target = np.searchsorted(options.ends, index.nodes[rows])
+    yield LocalProblem(0, _all_as_none(rows, index), target, options.ends)
+
+
+def problems_per_node(
+    index: RowIndex, options: Options, policy: str
+) -> Iterator[LocalProblem]:
+    """One binary problem per node with siblings, and a gate where paths may stop.
+
+    Raises
+    ------
+    ValueError
+        If the policy leaves a class without positive or without negative rows.
+    """
+    hierarchy = index.hierarchy
+    inner = ~hierarchy.is_leaf
+    literal = bool(index.n_own[inner].any())
+    if not literal:
+        policy = _simplify(policy)
+    sets = _POLICY_SETS[policy]
+    for parent in np.flatnonzero(inner).tolist():
+        children = options.children_of(parent)
+        if len(children) > 1:
+            for node, (rows, positive) in zip(
+                children.tolist(), sets(index, parent, children), strict=True
+            ):
+                if positive.all() or not positive.any():
+                    missing = "negative" if positive.all() else "positive"
+                    raise ValueError(
+                        f"The class {hierarchy.describe(node)} has no {missing} training rows "
+                        f"under binary_policy={policy!r}. Use binary_policy='siblings', which "
+                        f"always has both."
+                    )
+                classes = np.array([-1, node])
+                yield LocalProblem(node, rows, positive.astype(np.intp), classes)
+        if options.can_stop[parent] and len(children):
+            rows = index.below(parent)
+            stops = (index.nodes[rows] == parent).astype(np.intp)
+            classes = np.array([-1, parent])
+            yield LocalProblem(parent, _all_as_none(rows, index), stops, classes, gate=True)
+
+
+def _simplify(policy: str) -> str:
+    """Where no row ends at an inner node, "most specific class c" reads as "c or below"."""
+    same = {
+        "exclusive": "less_inclusive",
+        "less_exclusive": "less_inclusive",
+        "exclusive_siblings": "siblings",
+    }.get(policy)
+    if same is None:
+        return policy
+    warnings.warn(
+        f"No training row ends at an inner node, so binary_policy={policy!r} is the same as "
+        f"{same!r}: 'exclusive' and 'less_exclusive' equal 'less_inclusive', and "
+        f"'exclusive_siblings' equals 'siblings'.",
+        UserWarning,
+        stacklevel=2,
+    )
+    return same
+
+
+# -- the six policies --------------------------------------------------------------------------
+# Each yields, for every child of a parent, the rows (None: all) and which of them are positive.
+
+RowsAndPositive = tuple[IntArray | None, AnyArray]
+
+
+def _siblings(index: RowIndex, parent: int, children: IntArray) -> Iterator[RowsAndPositive]:
+    rows = index.below(parent, strictly=True)
+    child = np.searchsorted(children, index.nodes[rows], side="right") - 1
+    shared = _all_as_none(rows, index)
+    for position in range(len(children)):
+        yield shared, child == position
+
+
+def _exclusive_siblings(
+    index: RowIndex, parent: int, children: IntArray
+) -> Iterator[RowsAndPositive]:
+    rows = np.sort(np.concatenate([index.own(c) for c in children.tolist()]))
+    for node in children.tolist():
+        yield _all_as_none(rows, index), index.nodes[rows] == node
+
+
+def _less_inclusive(
+    index: RowIndex, parent: int, children: IntArray
+) -> Iterator[RowsAndPositive]:
+    for node in children.tolist():
+        yield None, _mask(index, index.below(node))
+
+
+def _exclusive(index: RowIndex, parent: int, children: IntArray) -> Iterator[RowsAndPositive]:
+    for node in children.tolist():
+        yield None, _mask(index, index.own(node))
+
+
+def _less_exclusive(
+    index: RowIndex, parent: int, children: IntArray
+) -> Iterator[RowsAndPositive]:
+    for node in children.tolist():
+        rows = np.flatnonzero(~_mask(index, index.below(node, strictly=True)))
+        yield _all_as_none(rows, index), index.nodes[rows] == node
+
+
+def _inclusive(index: RowIndex, parent: int, children: IntArray) -> Iterator[RowsAndPositive]:
+    above = [parent, *index.hierarchy.ancestors(parent).tolist()]
+    rows = np.flatnonzero(~np.isin(index.nodes, above))
+    shared = _all_as_none(rows, index)
+    for node in children.tolist():
+        yield shared, _mask(index, index.below(node))[rows]
+
+
+_POLICY_SETS: dict[str, Callable[[RowIndex, int, IntArray], Iterator[RowsAndPositive]]] = {
+    "exclusive": _exclusive,
+    "less_exclusive": _less_exclusive,
+    "less_inclusive": _less_inclusive,
+    "inclusive": _inclusive,
+    "siblings": _siblings,
+    "exclusive_siblings": _exclusive_siblings,
+}
+
+
+def _mask(index: RowIndex, rows: IntArray) -> AnyArray:
+    mask = np.zeros(index.n_rows, dtype=bool)
+    mask[rows] = True
+    return mask
+
+
+def _all_as_none(rows: IntArray, index: RowIndex) -> IntArray | None:
+    return None if len(rows) == index.n_rows else rows

@@ -1,0 +1,254 @@
+"""y <-> node numbers: labels become nodes of a hierarchy, and nodes become labels again.
+
+Together with ``_labels`` this is the only place that sees labels. Everything between
+:func:`encode` and :func:`decode` works on integers.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hiclass._labels import (
+    AnyArray,
+    IntArray,
+    LabelColumns,
+    check_paths,
+    merge_labels,
+    object_array,
+    plain,
+    read_labels,
+)
+from hiclass.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class LabelFormat:
+    """How labels were written in ``y``, so that predictions can be written the same way.
+
+    Attributes
+    ----------
+    ndim : {1, 2}
+        Single labels or paths.
+    n_levels : int
+        Number of columns of a path.
+    dtype : dtype
+        Type of an array of complete labels.
+    missing : object
+        How a missing label is spelled.
+    """
+
+    ndim: int
+    n_levels: int
+    dtype: np.dtype[Any]
+    missing: Any
+
+
+@dataclass(frozen=True)
+class Target:
+    """Encoded labels: the most specific node of every row, and how to write nodes as labels."""
+
+    hierarchy: Hierarchy
+    nodes: IntArray
+    format: LabelFormat
+
+
+def as_hierarchy(source: Any) -> Hierarchy:
+    """Make a hierarchy of whatever a user may pass as ``hierarchy=``."""
+    if isinstance(source, Hierarchy):
+        return source
+    if isinstance(source, Mapping):
+        return Hierarchy.from_dict(source)
+    if hasattr(source, "is_directed"):
+        return Hierarchy.from_networkx(source)
+    if hasattr(source, "__iter__") and not isinstance(source, str | bytes):
+        return Hierarchy.from_edges(source)
+    raise TypeError(
+        f"hierarchy must be a Hierarchy, a networkx.DiGraph, a dict of children or a list of "
+        f"edges; got {type(source).__name__}."
+    )
+
+
+def encode(y: Any, hierarchy: Any = None) -> Target:
+    """Encode training labels; without a hierarchy, read it from the labels.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels in any form.
+    hierarchy : Hierarchy, DiGraph, dict, edges or None
+        The hierarchy to use.
+
+    Returns
+    -------
+    Target
+    """
+    columns = read_labels(y)
+    check_paths(columns)
+    dtype = columns.dtype
+    if hierarchy is None:
+        hierarchy, nodes = Hierarchy._from_columns(columns)
+        _warn_of_lookalikes(hierarchy)
+    else:
+        hierarchy = as_hierarchy(hierarchy)
+        nodes = nodes_of(columns, hierarchy)
+        # Labels that y did not show may be predicted: only a type that holds them all is kept.
+        same = all(type(label) is int for label in hierarchy.labels[1:])
+        dtype = dtype if dtype.kind in "iu" and same else np.dtype(object)
+    n_levels = len(columns.codes) if columns.ndim == 2 else hierarchy.depth
+    return Target(hierarchy, nodes, LabelFormat(columns.ndim, n_levels, dtype, columns.missing))
+
+
+def encode_pair(
+    y_true: Any, y_pred: Any, hierarchy: Any = None
+) -> tuple[Hierarchy, IntArray, IntArray]:
+    """Encode true and predicted labels over one hierarchy; predictions may be empty (node 0).
+
+    Without a hierarchy the one that both sets of labels span is used, so labels that were never
+    true, or never predicted, are fine.
+    """
+    true, pred = read_labels(y_true, "y_true"), read_labels(y_pred, "y_pred")
+    if true.n_rows != pred.n_rows:
+        raise ValueError(
+            f"y_true and y_pred have different lengths: {true.n_rows} and {pred.n_rows} rows "
+            f"(inconsistent numbers of samples)."
+        )
+    check_paths(true, name="y_true")
+    check_paths(pred, allow_empty=True, name="y_pred")
+    if hierarchy is not None:
+        hierarchy = as_hierarchy(hierarchy)
+        nodes_true = nodes_of(true, hierarchy, "y_true")
+        return hierarchy, nodes_true, nodes_of(pred, hierarchy, "y_pred")
+    both, nodes = Hierarchy._from_columns(merge_labels(true, pred, ("y_true", "y_pred")))
+    return both, nodes[: true.n_rows], nodes[true.n_rows :]
+
+
+def nodes_of(columns: LabelColumns, hierarchy: Hierarchy, name: str = "y") -> IntArray:
+    """Find the node of every row in a given hierarchy; an empty path is the root."""
+    if columns.ndim == 1:
+        return _nodes_of_labels(columns, hierarchy, name)
+    node = np.zeros(columns.n_rows, dtype=np.intp)
+    for level, (codes, values) in enumerate(zip(columns.codes, columns.values, strict=True)):
+        rows = np.flatnonzero(codes >= 0)
+        key = node[rows] * max(len(values), 1) + codes[rows]
+        distinct, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+        found = np.empty(len(distinct), dtype=np.intp)
+        for i, k in enumerate(distinct.tolist()):
+            parent, code = divmod(k, len(values))
+            label = plain(values[code])
+            child = hierarchy._child_index.get((parent, type(label), label))
+            if child is None:
+                above = hierarchy.path(parent) if hierarchy.is_tree else ()
+                reason = hierarchy._unknown(label, above, hierarchy.children(parent))
+                raise ValueError(f"Row {rows[first[i]]} of {name}, level {level + 1}: {reason}")
+            found[i] = child
+        node[rows] = found[inverse]
+    return node
+
+
+def _nodes_of_labels(columns: LabelColumns, hierarchy: Hierarchy, name: str) -> IntArray:
+    """Find nodes by label alone."""
+    codes, values = columns.codes[0], columns.values[0]
+    found = np.zeros(len(values) + 1, dtype=np.intp)  # the last entry is what -1 points to
+    for code, value in enumerate(values):
+        try:
+            found[code] = hierarchy.find(plain(value))
+        except ValueError as error:
+            row = int(np.argmax(codes == code))
+            raise ValueError(f"Row {row} of {name}: {error}") from None
+    return found[codes]
+
+
+def decode(
+    nodes: IntArray, hierarchy: Hierarchy, format: LabelFormat, *, may_end: bool
+) -> AnyArray:
+    """Write nodes as labels, in the form that ``y`` had.
+
+    Parameters
+    ----------
+    nodes : ndarray of int, any shape
+        Nodes; 0 is the empty path.
+    hierarchy : Hierarchy
+        Their hierarchy.
+    format : LabelFormat
+        The form of ``y``.
+    may_end : bool
+        Whether the model may leave labels out. It decides the type of the array, so that the type
+        never depends on the rows of a call.
+
+    Returns
+    -------
+    ndarray
+        The shape of ``nodes``, for paths with one more axis of ``n_levels``.
+    """
+    dtype = label_dtype(format, may_end)
+    lookup = np.empty(hierarchy.n_nodes, dtype=dtype)
+    lookup[1:] = hierarchy.labels[1:]
+    if may_end or dtype == object:
+        lookup[0] = format.missing
+    if format.ndim == 1:
+        return lookup[nodes]
+    table = np.zeros((hierarchy.n_nodes, format.n_levels), dtype=np.intp)
+    width = min(format.n_levels, hierarchy.depth)
+    table[:, :width] = np.maximum(hierarchy.ancestor_table[:, :width], 0)
+    return lookup[table[nodes]]
+
+
+def label_dtype(format: LabelFormat, may_end: bool) -> np.dtype[Any]:
+    """Type of an array of labels: objects where a missing one has no place in the labels' type."""
+    if not may_end or (format.dtype.kind == "U" and format.missing == ""):
+        return format.dtype
+    if format.dtype.kind == "f" and isinstance(format.missing, float):
+        return format.dtype
+    return np.dtype(object)
+
+
+def classes_by_level(hierarchy: Hierarchy, format: LabelFormat, ends: IntArray) -> list[AnyArray]:
+    """Per level the sorted distinct labels, then the missing one where a path may be over.
+
+    ``ends`` are the nodes at which a path may end.
+    """
+    first_end = int(hierarchy.levels[ends].min())
+    classes = []
+    for level in range(1, format.n_levels + 1):
+        nodes = hierarchy.nodes_by_level[level] if level <= hierarchy.depth else ends[:0]
+        labels = distinct_labels(hierarchy.labels[nodes])
+        if level > first_end:
+            labels.append(format.missing)
+        dtype = label_dtype(format, level > first_end)
+        classes.append(object_array(labels).astype(dtype))
+    return classes
+
+
+def distinct_labels(labels: AnyArray) -> list[Any]:
+    """Distinct labels, ascending where they can be ordered."""
+    distinct = list(dict.fromkeys(labels.tolist()))
+    try:
+        return sorted(distinct)
+    except TypeError:
+        return sorted(distinct, key=lambda label: (type(label).__name__, str(label)))
+
+
+def _warn_of_lookalikes(hierarchy: Hierarchy) -> None:
+    """Warn where siblings differ only by case or surrounding spaces: mostly a slip of the pen."""
+    folded: dict[tuple[int, str], int] = {}
+    pairs = []
+    parent = hierarchy.parent.tolist()
+    for node, label in enumerate(hierarchy.labels.tolist()):
+        if isinstance(label, str):
+            twin = folded.setdefault((parent[node], label.strip().casefold()), node)
+            if twin != node:
+                pairs.append((hierarchy.labels[twin], label))
+    if pairs:
+        shown = ", ".join(f"{a!r} and {b!r}" for a, b in pairs[:3])
+        more = f" and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
+        warnings.warn(
+            f"Some classes with the same parent differ only by case or surrounding spaces: "
+            f"{shown}{more}. They are kept as different classes.",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,187 @@
+"""X as rows, children as estimators, parameters; and the one place for private scikit-learn names.
+
+X passes through to the children. Plain numeric arrays, nested lists of numbers and sparse matrices
+are checked once; frames, text, documents and anything else are only sliced.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import (
+    BaseEstimator,
+    _fit_context,  # noqa: F401
+    clone,
+)
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils._param_validation import (
+    Interval,  # noqa: F401
+    StrOptions,  # noqa: F401
+    validate_parameter_constraints,
+)
+from sklearn.utils.metadata_routing import (
+    UNUSED,  # noqa: F401
+    MetadataRouter,  # noqa: F401
+    MethodMapping,  # noqa: F401
+    process_routing,  # noqa: F401
+)
+from sklearn.utils.metadata_routing import (
+    _routing_enabled as routing_enabled,  # noqa: F401
+)
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight  # noqa: F401
+from sklearn.utils.validation import _num_samples as n_rows_of
+from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: F401
+
+from hiclass._labels import AnyArray, IntArray
+
+_CHUNK_BYTES = 1 << 27
+
+
+# -- X -----------------------------------------------------------------------------------------
+
+
+def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
+    """Check X as far as it is plain numbers, and its columns against those seen at fit."""
+    finite = tags is not None and not tags.input_tags.allow_nan
+    if sp.issparse(X):
+        return validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", ensure_all_finite=finite
+        )
+    if isinstance(X, list | tuple):
+        X = _numbers_or_as_is(X)
+    elif not hasattr(X, "__len__") and hasattr(X, "__array__"):
+        X = np.asarray(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biufc":
+        return validate_data(
+            estimator, X, reset=reset, allow_nd=True, ensure_all_finite=finite, dtype=None
+        )
+    if n_rows_of(X) == 0:
+        raise ValueError("X is empty: found array with 0 sample(s) while 1 is required.")
+    if len(getattr(X, "shape", ())) > 1:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return X
+
+
+def _numbers_or_as_is(X: Any) -> Any:
+    """Nested lists of numbers as an array; documents and mixed rows as they are."""
+    first = next(iter(X), 0.0)
+    if isinstance(first, str | bytes | dict) or not np.isscalar(first) and (
+        np.asarray(first, dtype=object).size
+        and not all(isinstance(v, int | float | np.number) for v in np.ravel(first))
+    ):
+        return X
+    try:
+        array = np.asarray(X)
+    except ValueError:  # rows of different lengths
+        return X
+    return array if array.dtype.kind in "biufc" else X
+
+
+def take_rows(X: Any, rows: IntArray | None) -> Any:
+    """A copy of some rows of X that a child may even write into; ``None`` for all rows."""
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return X.copy() if rows is None else X[rows]
+    return _safe_indexing(X, np.arange(n_rows_of(X)) if rows is None else rows)
+
+
+def protect(X: Any) -> Any:
+    """The same data without the right to write into it, and without a copy."""
+    if isinstance(X, np.ndarray):
+        X = X.view()
+        X.flags.writeable = False
+    elif sp.issparse(X):
+        X = type(X)((X.data.view(), X.indices, X.indptr), shape=X.shape, copy=False)
+        X.data.flags.writeable = False
+    return X
+
+
+def chunks_of_rows(X: Any, width: int) -> Iterator[slice]:
+    """Split the rows so that a few arrays of ``width`` numbers per row stay small."""
+    n_rows = n_rows_of(X)
+    per_row = 8 * 4 * width + _bytes_per_row(X, n_rows)
+    size = max(_CHUNK_BYTES // per_row, 64)
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def _bytes_per_row(X: Any, n_rows: int) -> int:
+    if sp.issparse(X):
+        return 12 * X.nnz // n_rows + 4
+    return int(X.nbytes) // n_rows if isinstance(X, np.ndarray) else 256
+
+
+def slice_rows(X: Any, rows: slice) -> Any:
+    """A contiguous run of rows: a view where the container can give one."""
+    if rows.start == 0 and rows.stop >= n_rows_of(X):
+        return protect(X)
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return protect(X[rows])
+    return _safe_indexing(X, rows)
+
+
+# -- children ----------------------------------------------------------------------------------
+
+
+def check_child(child: Any, name: str = "local_classifier") -> Any:
+    """Check that something can be used as a local classifier."""
+    if inspect.isclass(child):
+        raise TypeError(
+            f"{name} is the class {child.__name__}; give an instance, {child.__name__}()."
+        )
+    if not hasattr(child, "fit"):
+        raise TypeError(
+            f"{name}={child!r} has no fit method. Give a classifier with fit and predict_proba, "
+            f"or a callable that takes the path of a node and returns one."
+        )
+    return child
+
+
+def copy_child(child: Any) -> Any:
+    """Return an unfitted copy; a deep copy for objects that are no scikit-learn estimators."""
+    return clone(child, safe=False)
+
+
+def child_tags(child: Any) -> Any:
+    """Tags of a child; None for an object that has none, which is then trusted with any X."""
+    return get_tags(child) if isinstance(child, BaseEstimator) else None
+
+
+def set_random_state(child: Any, seed: int) -> None:
+    """Set every parameter of a child that is called ``random_state``."""
+    if not hasattr(child, "get_params"):
+        return
+    names = [n for n in child.get_params() if n == "random_state" or n.endswith("__random_state")]
+    if names:
+        child.set_params(**dict.fromkeys(names, seed))
+
+
+def check_accepts_weights(child: Any, name: str) -> None:
+    """Refuse sample weights for a child whose ``fit`` has no place for them."""
+    try:
+        parameters = inspect.signature(child.fit).parameters
+    except (TypeError, ValueError):  # a builtin without a signature: let it speak for itself
+        return
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    if name not in parameters and not takes_any:
+        raise ValueError(
+            f"{name} was given but {type(child).__name__}.fit does not take it. Leave it out, or "
+            f"use a local classifier that supports it."
+        )
+
+
+def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
+    """Check some parameters that are read after fit, when they may have been set anew."""
+    params = estimator.get_params(deep=False)
+    constraints = {k: estimator._parameter_constraints[k] for k in names}
+    validate_parameter_constraints(
+        constraints, {k: params[k] for k in names}, caller_name=type(estimator).__name__
+    )
+
+
+def as_weights(sample_weight: Any, X: Any) -> AnyArray | None:
+    """Sample weights as an array with one entry per row."""
+    return None if sample_weight is None else check_sample_weight(sample_weight, X)

@@ -1,0 +1,388 @@
+"""Measures of paths: how far, how deep and where a prediction goes wrong in a tree.
+
+All of them look at three nodes per row: the true one, the predicted one and the lowest common
+ancestor of the two (the root where they share nothing). An empty prediction is the root.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+
+from hiclass._labels import AnyArray, IntArray
+from hiclass.hierarchy import Hierarchy
+from hiclass.metrics._pairs import (
+    check_zero_division,
+    encode,
+    encode_tree,
+    mean,
+    meeting_level,
+    meeting_node,
+    total_by,
+)
+
+
+def exact_match(
+    y_true: Any, y_pred: Any, *, hierarchy: Any = None, sample_weight: Any = None
+) -> float:
+    """Part of the rows whose predicted path is exactly the true one.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels; a path may be empty.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The hierarchy of the labels. By default the one that both sets of paths span.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from hiclass.metrics import exact_match
+    >>> exact_match([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Cat"], ["Animal"]])
+    0.5
+    """
+    pair = encode(y_true, y_pred, hierarchy, sample_weight)
+    return mean((pair.true == pair.pred).astype(np.float64), pair.weight)
+
+
+def tree_distance(
+    y_true: Any, y_pred: Any, *, hierarchy: Any = None, sample_weight: Any = None
+) -> float:
+    """Mean number of edges between the true and the predicted node.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels; an empty path is the root.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The tree of the labels. By default the one that both sets of paths span.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        0 if every path is right.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import tree_distance
+    >>> tree_distance([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Dog"], ["Animal"]])
+    1.5
+    """
+    pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, "tree_distance")
+    levels = pair.hierarchy.levels
+    edges = levels[pair.true] + levels[pair.pred] - 2 * meeting_level(pair)
+    return mean(edges.astype(np.float64), pair.weight)
+
+
+def severity(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    hierarchy: Any = None,
+    mistakes_only: bool = False,
+    sample_weight: Any = None,
+) -> float:
+    """Mean height of the lowest common ancestor of the true and the predicted node.
+
+    The height of a node is the number of edges down to its deepest leaf. A row that is right has
+    severity 0, a mistake between two leaves of one parent 1, a mistake at the top the depth of the
+    tree.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels; an empty path is the root.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The tree of the labels, which decides the heights. By default the one that both sets of
+        paths span.
+    mistakes_only : bool, default=False
+        Whether to average over the rows that are wrong only.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        0 if every path is right.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import severity
+    >>> severity([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Dog"], ["Plant", "Oak"]])
+    1.5
+    """
+    pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, "severity")
+    wrong = pair.true != pair.pred
+    height = np.where(wrong, _heights(pair.hierarchy)[meeting_node(pair)], 0).astype(np.float64)
+    if mistakes_only and wrong.any():
+        return mean(height[wrong], pair.weight[wrong])
+    return mean(height, pair.weight)
+
+
+def h_loss(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    hierarchy: Any = None,
+    costs: str = "uniform",
+    sample_weight: Any = None,
+) -> float:
+    """H-loss: a wrong node costs something only if everything above it is right.
+
+    The loss of a row is the sum of the costs of the nodes that are in one of the two paths only
+    and whose parent is in both. These are the first true node that was missed and the first
+    predicted node that is wrong, as far as they exist; mistakes below them come free.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels; an empty path is the root.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The tree of the labels. By default the one that both sets of paths span.
+    costs : {"uniform", "siblings"}, default="uniform"
+        What a wrong node costs. "uniform": 1, so a row costs 0, 1 (a path that is too short or too
+        long) or 2 (a wrong turn). "siblings": the cost of its parent divided by the number of the
+        parent's children, starting with 1 at the root; mistakes near the top are dearer, and a row
+        costs at most 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        Mean over the rows; 0 if every path is right.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import h_loss
+    >>> h_loss([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Dog"], ["Animal"]])
+    1.5
+    """
+    if costs not in ("uniform", "siblings"):
+        raise ValueError(f"costs={costs!r} is unknown. Use 'uniform' or 'siblings'.")
+    pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, "h_loss")
+    tree, level = pair.hierarchy, meeting_level(pair)
+    cost = np.zeros(tree.n_nodes + 1)  # the last entry is that of a path that is over
+    if costs == "uniform":
+        cost[: tree.n_nodes] = 1.0
+    else:
+        cost[0] = 1.0
+        n_children = np.diff(tree.child_indptr)
+        for nodes in tree.nodes_by_level[1:]:
+            cost[nodes] = cost[tree.parent[nodes]] / n_children[tree.parent[nodes]]
+    # One column more, as the next step of a path that reaches the deepest level is "over".
+    table = np.pad(tree.ancestor_table, ((0, 0), (0, 1)), constant_values=-1)
+    loss = cost[table[pair.true, level]] + cost[table[pair.pred, level]]
+    return mean(loss, pair.weight)
+
+
+def lca_precision(
+    y_true: Any, y_pred: Any, *, hierarchy: Any = None, sample_weight: Any = None
+) -> float:
+    """Precision of paths that are followed up to their lowest common ancestor only.
+
+    For a row it is ``1 / (1 + d)`` with ``d`` the number of edges from the predicted node up to the
+    lowest common ancestor of both; the result is the mean over rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels; an empty path is the root.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The tree of the labels. By default the one that both sets of paths span.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from hiclass.metrics import lca_precision
+    >>> lca_precision([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Dog"], ["Animal"]])
+    0.75
+    """
+    return _lca("lca_precision", y_true, y_pred, hierarchy, sample_weight)
+
+
+def lca_recall(
+    y_true: Any, y_pred: Any, *, hierarchy: Any = None, sample_weight: Any = None
+) -> float:
+    """Recall of paths that are followed up to their lowest common ancestor only.
+
+    For a row it is ``1 / (1 + d)`` with ``d`` the number of edges from the true node up to the
+    lowest common ancestor of both; the result is the mean over rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels; an empty path is the root.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The tree of the labels. By default the one that both sets of paths span.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from hiclass.metrics import lca_recall
+    >>> lca_recall([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Dog"], ["Animal"]])
+    0.5
+    """
+    return _lca("lca_recall", y_true, y_pred, hierarchy, sample_weight)
+
+
+def lca_f1(y_true: Any, y_pred: Any, *, hierarchy: Any = None, sample_weight: Any = None) -> float:
+    """F1 of paths that are followed up to their lowest common ancestor only.
+
+    Unlike :func:`f1` it does not count the ancestors that both nodes share, so a mistake costs the
+    same wherever it happens. It is the mean over rows of the harmonic mean of
+    :func:`lca_precision` and :func:`lca_recall`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels; an empty path is the root.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The tree of the labels. By default the one that both sets of paths span.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from hiclass.metrics import lca_f1
+    >>> lca_f1([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Dog"], ["Animal", "Dog"]])
+    0.75
+    """
+    return _lca("lca_f1", y_true, y_pred, hierarchy, sample_weight)
+
+
+def level_scores(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    hierarchy: Any = None,
+    average: str = "macro",
+    sample_weight: Any = None,
+    zero_division: Any = "warn",
+) -> dict[str, AnyArray]:
+    """Accuracy, precision, recall and F1 at every level, as if it stood alone.
+
+    Where a path is over, "missing" is its label: two paths that are both over agree there.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels; a path may be empty.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The tree of the labels. By default the one that both sets of paths span.
+    average : {"macro", "weighted"}, default="macro"
+        How precision, recall and F1 of the classes of a level are averaged: equally, or by how
+        often a class is true.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+    zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
+        What 0 / 0 is, as in :func:`precision`.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n_levels,)
+        "level" (1, 2, ...), "n_classes" (classes that are true or predicted there, "missing" not
+        counted), "support" (weight of the rows whose true path reaches the level), "accuracy",
+        "precision", "recall" and "f1".
+
+    Examples
+    --------
+    >>> from hiclass.metrics import level_scores
+    >>> scores = level_scores([["Animal", "Cat"], ["Plant"]], [["Animal", "Dog"], ["Plant"]])
+    >>> scores["accuracy"]
+    array([1. , 0.5])
+    """
+    if average not in ("macro", "weighted"):
+        raise ValueError(f"average={average!r} is unknown. Use 'macro' or 'weighted'.")
+    fill = check_zero_division(zero_division)
+    pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, "level_scores")
+    columns: dict[str, list[float]] = {
+        name: [] for name in ("n_classes", "support", "accuracy", "precision", "recall", "f1")
+    }
+    undefined = 0
+    # Where a path is over stands 0, which is nobody's class.
+    for at_level in np.maximum(pair.hierarchy.ancestor_table, 0).T:
+        a, b = at_level[pair.true], at_level[pair.pred]
+        true, pred = total_by(a, pair), total_by(b, pair)
+        tp = np.bincount(a, weights=pair.weight * (a == b), minlength=len(true))
+        present = np.flatnonzero(true + pred)
+        columns["n_classes"].append(np.count_nonzero(present))
+        columns["support"].append(true[1:].sum())
+        columns["accuracy"].append(tp.sum() / true.sum())
+        tp, pred, true = tp[present], pred[present], true[present]
+        weight = true if average == "weighted" else np.ones(len(true))
+        for name, divisor in (("precision", pred), ("recall", true), ("f1", (pred + true) / 2)):
+            scores = np.full(len(tp), fill)
+            np.divide(tp, divisor, out=scores, where=divisor > 0)
+            undefined += np.count_nonzero(divisor == 0)
+            columns[name].append(mean(scores, weight))
+    if undefined and isinstance(zero_division, str):
+        warnings.warn(
+            f"Precision or recall is ill-defined for {undefined} class(es) that are never "
+            f"predicted or never true and is set to 0.0 there. Use zero_division to say what it "
+            f"should be.",
+            UndefinedMetricWarning,
+            stacklevel=2,
+        )
+    levels = np.arange(1, pair.hierarchy.depth + 1)
+    return {"level": levels, **{name: np.array(values) for name, values in columns.items()}}
+
+
+def _lca(name: str, y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any) -> float:
+    """All three measures: the two sets share one node, the lowest common ancestor."""
+    pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, name)
+    levels, meet = pair.hierarchy.levels, meeting_level(pair)
+    size = {
+        "lca_precision": levels[pair.pred] - meet + 1.0,
+        "lca_recall": levels[pair.true] - meet + 1.0,
+        "lca_f1": (levels[pair.pred] + levels[pair.true]) / 2 - meet + 1.0,
+    }
+    return mean(1 / size[name], pair.weight)
+
+
+def _heights(tree: Hierarchy) -> IntArray:
+    """Edges from every node down to its deepest leaf."""
+    height = np.zeros(tree.n_nodes, dtype=np.intp)
+    for nodes in reversed(tree.nodes_by_level[1:]):
+        np.maximum.at(height, tree.parent[nodes], height[nodes] + 1)
+    return height

@@ -1,0 +1,271 @@
+"""Precision, recall and F of sets of nodes: the measures hP, hR and hF of the paper.
+
+A label stands for the set of its node and all ancestors, the root left out. Two sets are compared
+by what they share. With T true positives, P predicted and Q true elements, every measure here is
+
+    F_beta = (1 + beta^2) T / (P + beta^2 Q),
+
+precision being the case beta = 0 and recall the limit of large beta. ``average`` says over what the
+three numbers are summed before they are divided: everything, a row, or a node.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+
+from hiclass.metrics._pairs import (
+    FloatArray,
+    check_zero_division,
+    encode,
+    mean,
+    node_counts,
+    row_counts,
+)
+
+_AVERAGES = ("micro", "samples", "macro", "weighted", None)
+
+
+def precision(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    hierarchy: Any = None,
+    average: str | None = "micro",
+    sample_weight: Any = None,
+    zero_division: Any = "warn",
+) -> float | FloatArray:
+    """Hierarchical precision: the part of the predicted nodes that is true.
+
+    With ``T`` the true and ``P`` the predicted node of a row, each together with its ancestors but
+    without the root, the default is ``sum |T & P| / sum |P|`` over all rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels. They may be labels that are never true; a path may be empty.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The hierarchy of the labels. By default the one that both sets of paths span.
+    average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
+        "micro" sums over all rows, then divides (the paper's formula). "samples" is the mean over
+        rows. "macro" is the mean over the nodes that are true or predicted in some row, "weighted"
+        weighs them by how often they are true. None returns the value of every node.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows. A weight of 2 is the same as giving the row twice.
+    zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
+        What 0 / 0 is. "warn" is 0 with one warning. NaN is left out of averages.
+
+    Returns
+    -------
+    float or ndarray of shape (n_nodes,)
+        The array has the order of the hierarchy's nodes. It is NaN at the root, and at nodes that
+        are neither true nor predicted in any row.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import precision
+    >>> precision([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Cat"], ["Animal", "Cat"]])
+    0.75
+    """
+    return _score(
+        "Precision", 0.0, y_true, y_pred, hierarchy, average, sample_weight, zero_division
+    )
+
+
+def recall(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    hierarchy: Any = None,
+    average: str | None = "micro",
+    sample_weight: Any = None,
+    zero_division: Any = "warn",
+) -> float | FloatArray:
+    """Hierarchical recall: the part of the true nodes that is predicted.
+
+    With ``T`` the true and ``P`` the predicted node of a row, each together with its ancestors but
+    without the root, the default is ``sum |T & P| / sum |T|`` over all rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels. They may be labels that are never true; a path may be empty.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The hierarchy of the labels. By default the one that both sets of paths span.
+    average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
+        As in :func:`precision`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+    zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
+        As in :func:`precision`.
+
+    Returns
+    -------
+    float or ndarray of shape (n_nodes,)
+        As in :func:`precision`.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import recall
+    >>> recall([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Cat"], ["Animal"]])
+    0.75
+    """
+    return _score(
+        "Recall", math.inf, y_true, y_pred, hierarchy, average, sample_weight, zero_division
+    )
+
+
+def f1(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    hierarchy: Any = None,
+    average: str | None = "micro",
+    sample_weight: Any = None,
+    zero_division: Any = "warn",
+) -> float | FloatArray:
+    """Hierarchical F1: the harmonic mean of hierarchical precision and recall.
+
+    The default is ``2 sum |T & P| / (sum |T| + sum |P|)`` over all rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels. They may be labels that are never true; a path may be empty.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The hierarchy of the labels. By default the one that both sets of paths span.
+    average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
+        As in :func:`precision`; means are taken of the F1 of the rows or nodes.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+    zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
+        As in :func:`precision`. As every row has a true label, F1 is never 0 / 0.
+
+    Returns
+    -------
+    float or ndarray of shape (n_nodes,)
+        As in :func:`precision`.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import f1
+    >>> f1([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Cat"], ["Animal"]])
+    0.8571428571428571
+    """
+    return _score("F1", 1.0, y_true, y_pred, hierarchy, average, sample_weight, zero_division)
+
+
+def fbeta(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    beta: float,
+    hierarchy: Any = None,
+    average: str | None = "micro",
+    sample_weight: Any = None,
+    zero_division: Any = "warn",
+) -> float | FloatArray:
+    """Hierarchical F-beta: recall counts ``beta`` times as much as precision.
+
+    The default is ``(1 + beta^2) sum |T & P| / (beta^2 sum |T| + sum |P|)`` over all rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels. They may be labels that are never true; a path may be empty.
+    beta : float
+        Weight of recall, zero (precision) to infinity (recall).
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The hierarchy of the labels. By default the one that both sets of paths span.
+    average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
+        As in :func:`precision`; means are taken of the F-beta of the rows or nodes.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+    zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
+        As in :func:`precision`.
+
+    Returns
+    -------
+    float or ndarray of shape (n_nodes,)
+        As in :func:`precision`.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import fbeta
+    >>> y_true, y_pred = [["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Cat"], ["Animal"]]
+    >>> round(fbeta(y_true, y_pred, beta=2.0), 4)
+    0.7895
+    """
+    if not isinstance(beta, int | float | np.number) or not beta >= 0:
+        raise ValueError(f"beta={beta!r} must be a number from 0 to infinity.")
+    return _score(
+        "F-beta", float(beta), y_true, y_pred, hierarchy, average, sample_weight, zero_division
+    )
+
+
+def _score(
+    name: str,
+    beta: float,
+    y_true: Any,
+    y_pred: Any,
+    hierarchy: Any,
+    average: str | None,
+    sample_weight: Any,
+    zero_division: Any,
+) -> float | FloatArray:
+    """Count, divide, average: every function above."""
+    if average not in _AVERAGES:
+        raise ValueError(
+            f"average={average!r} is unknown. Use one of {', '.join(map(repr, _AVERAGES))}."
+        )
+    fill = check_zero_division(zero_division)
+    pair = encode(y_true, y_pred, hierarchy, sample_weight)
+    per_row = average in ("micro", "samples")
+    counts = row_counts(pair) if per_row else node_counts(pair)
+    if average == "micro":
+        tp, pred, true = (np.array([(pair.weight * count).sum()]) for count in counts)
+    elif average == "samples":
+        tp, pred, true = counts
+    else:
+        # The root is in every set and says nothing.
+        present = 1 + np.flatnonzero((counts[1] + counts[2])[1:])
+        tp, pred, true = (count[present] for count in counts)
+
+    share = 1 / (1 + beta * beta)  # of precision; the rest is recall's
+    divisor = share * pred + (1 - share) * true
+    undefined = divisor == 0
+    scores = np.full(len(tp), fill)
+    np.divide(tp, divisor, out=scores, where=~undefined)
+    if undefined.any() and isinstance(zero_division, str):
+        things = {"micro": "the data", "samples": f"{undefined.sum()} row(s)"}
+        place = things.get(average or "", f"{undefined.sum()} class(es)")
+        lacking = {0.0: "predictions", math.inf: "true labels"}.get(beta, "labels")
+        warnings.warn(
+            f"{name} is ill-defined for {place} without {lacking} and is set to 0.0 there. Use "
+            f"zero_division to say what it should be.",
+            UndefinedMetricWarning,
+            stacklevel=3,
+        )
+    if average == "micro":
+        return float(scores[0])
+    if average == "samples":
+        return mean(scores, pair.weight)
+    if average == "macro":
+        return mean(scores, np.ones(len(scores)))
+    if average == "weighted":
+        return mean(scores, true)
+    by_node = np.full(pair.hierarchy.n_nodes, np.nan)
+    by_node[present] = scores
+    return by_node

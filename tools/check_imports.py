@@ -1,0 +1,118 @@
+"""Check the import contract of src/hiclass: one line per violation, exit status 1 if there is any.
+
+The contract, which CONTRIBUTING.md explains:
+* A module imports only from lower layers (`LAYERS`, `SAME_LAYER_ALLOWED`).
+* The modules of `PUBLIC_ONLY` use the library as a user does, through its public names.
+* Optional libraries are imported inside the function that needs them, so that `import hiclass`
+  costs what `import sklearn.linear_model` costs.
+* Private names of scikit-learn appear in `_validation.py` only.
+"""
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "hiclass"
+
+LAYERS = [  # from top to bottom
+    {"_local", "_flat", "_global", "_ensemble", "_conformal"},
+    {"_base"},
+    {"_fit", "_predict", "metrics", "model_selection", "_calibration"},
+    {"_problems"},
+    {"_targets"},
+    {"hierarchy"},
+    {"_validation"},
+    {"_labels"},
+]
+DEPTH = {module: depth for depth, layer in enumerate(LAYERS) for module in layer}
+SAME_LAYER_ALLOWED = {"_calibration": {"_fit", "_predict", "model_selection"}}
+PUBLIC_ONLY = {"_cli", "_report", "datasets"}
+OPTIONAL = {
+    "dask", "matplotlib", "networkx", "onnx", "pandas", "polars", "pyarrow", "ray", "skops", "torch"
+}  # fmt: skip
+
+# scikit-learn itself loads pandas where it is installed: only what hiclass asks for counts.
+PROBE = f"""
+import sys
+import sklearn.linear_model
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name in {OPTIONAL}:
+            print(name)
+sys.meta_path.insert(0, Watch())
+import hiclass
+"""
+
+
+def imports(tree: ast.AST, at_import: bool = True) -> Iterator[tuple[ast.stmt, bool]]:
+    """Yield each import statement and whether it runs when the module is imported."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node, at_import
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from imports(node, at_import=False)
+        else:
+            in_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            yield from imports(node, at_import and not in_function)
+
+
+def is_private(dotted: str) -> bool:
+    """Whether a part of a dotted name starts with an underscore (`__version__` is public)."""
+    return any(part.startswith("_") and not part.endswith("__") for part in dotted.split("."))
+
+
+def violation(owner: str, dotted: str, at_import: bool) -> str | None:
+    """Say what is wrong, if anything, when the module `owner` of hiclass imports `dotted`."""
+    library, module, *_ = [*dotted.split("."), ""]
+    if library in OPTIONAL and at_import:
+        return f"{library} is optional: import it inside the function that needs it"
+    if library == "sklearn" and is_private(dotted) and owner != "_validation":
+        return f"{dotted} is private to scikit-learn: only _validation.py may use it"
+    if library != "hiclass" or owner in {"__init__", module}:
+        return None
+    if owner in PUBLIC_ONLY:
+        return f"{owner} may not use {dotted}: it is not public" if is_private(dotted) else None
+    if DEPTH.get(module, -1) > DEPTH[owner] or module in SAME_LAYER_ALLOWED.get(owner, ()):
+        return None
+    return f"{owner} may not import {dotted}: it is not in a lower layer"
+
+
+def check(path: Path) -> Iterator[str]:
+    """Yield the violations of one file."""
+    place = path.relative_to(ROOT)
+    owner = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    if owner not in DEPTH.keys() | PUBLIC_ONLY | {"__init__"}:
+        yield f"{place}:1: {owner} is in no layer: give it a place in tools/check_imports.py"
+        return
+    for statement, at_import in imports(ast.parse(path.read_text(encoding="utf-8"))):
+        prefix = ""
+        if isinstance(statement, ast.ImportFrom):
+            if statement.level:
+                yield f"{place}:{statement.lineno}: relative import: write the full name"
+                continue
+            prefix = f"{statement.module}."
+        for alias in statement.names:
+            if message := violation(owner, prefix + alias.name, at_import):
+                yield f"{place}:{statement.lineno}: {message}"
+
+
+def main() -> int:
+    """Print every violation; return the exit status."""
+    found = [line for path in sorted(PACKAGE.rglob("*.py")) for line in check(path)]
+    if (init := PACKAGE / "__init__.py").exists():
+        environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
+        command = [sys.executable, "-c", PROBE]
+        loaded = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True)
+        found += [f"{init.relative_to(ROOT)}:1: loads {name}" for name in loaded.stdout.split()]
+        if loaded.returncode:
+            found.append(f"{init.relative_to(ROOT)}:1: import hiclass fails, see above")
+    print("\n".join(found) if found else "The import contract holds.")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
