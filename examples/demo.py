@@ -20,20 +20,20 @@ from hiclass import (
 )
 from hiclass.metrics import f1
 
-# How a digit is drawn: does its line close, and what gives it its shape?
+# How a digit is printed. "closed" and "open" occur twice: they are different classes.
 PATH_OF_DIGIT = {
-    0: ("closed", "loops", "zero"),
-    1: ("open", "straight", "one"),
-    2: ("open", "curved", "two"),
-    3: ("open", "curved", "three"),
-    4: ("open", "straight", "four"),
-    5: ("open", "curved", "five"),
-    6: ("closed", "loop and tail", "six"),
-    7: ("open", "straight", "seven"),
-    8: ("closed", "loops", "eight"),
-    9: ("closed", "loop and tail", "nine"),
+    0: ("round", "closed", "zero"),
+    1: ("straight", "open", "one"),
+    2: ("round", "open", "two"),
+    3: ("round", "open", "three"),
+    4: ("straight", "closed", "four"),
+    5: ("round", "open", "five"),
+    6: ("round", "closed", "six"),
+    7: ("straight", "open", "seven"),
+    8: ("round", "closed", "eight"),
+    9: ("round", "closed", "nine"),
 }
-LEVEL_NAMES = ("line", "shape", "digit")
+LEVEL_NAMES = ("stroke", "shape", "digit")
 MODELS = (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
@@ -70,7 +70,8 @@ def compare_models(X_train, X_test, y_train, y_test):
         seconds = perf_counter() - start
 
         predicted = model.predict(X_test)
-        accuracies = (predicted == y_test).mean(axis=0)
+        # Right at a level means right down to it: another "closed" is another class.
+        accuracies = np.logical_and.accumulate(predicted == y_test, axis=1).mean(axis=0)
         figures = [f"{value:7.3f}" for value in (*accuracies, f1(y_test, predicted))]
         print(f"{model_class.__name__:{width}}", *figures, f"{seconds:7.2f}")
         fitted.append(model)
@@ -106,8 +107,10 @@ def main():
 
     print(f"\nTrained on {len(X_train)} images, tested on {len(X_test)}: accuracy per level, hF\n")
     fitted = compare_models(X_train, X_test, y_train, y_test)
+    print("\nThe flat baseline leads here: a linear model separates single digits better than the")
+    print("invented groups, as the accuracy at the first level shows.")
 
-    print("\nThe four least and the two most certain paths of the classifier per parent node:\n")
+    print("\nThe four least and the two most certain paths, one classifier per parent node:\n")
     show_predictions(fitted[MODELS.index(LocalClassifierPerParentNode)], X_test, y_test)
 
 

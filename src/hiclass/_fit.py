@@ -5,14 +5,16 @@ The worker is a plain function on arrays. ``n_jobs`` has joblib's meaning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
-from hiclass._labels import IntArray
 from hiclass._problems import LocalProblem
 from hiclass._validation import n_rows_of, take_rows
+
+Fitted = tuple[int, bool, Any]  # owner, whether it is a gate, the fitted estimator
 
 
 def fit_problems(
@@ -47,38 +49,52 @@ def fit_problems(
     """
     n_rows = n_rows_of(X)
     per_row = {k for k, v in fit_params.items() if _is_per_row(v, n_rows)}
-    done = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_one)(
-            make_child(problem), X, problem.rows, problem.target, fit_params, per_row,
-            problem.owner, problem.gate, describe(problem),
-        )
-        for problem in problems
-    )
     classifiers: dict[int, Any] = {}
     gates: dict[int, Any] = {}
-    for owner, gate, estimator in done:
+    for owner, gate, estimator in _run(
+        problems, X, make_child, describe, fit_params, per_row, n_jobs
+    ):
         (gates if gate else classifiers)[owner] = estimator
     return classifiers, gates
+
+
+def _run(
+    problems: Iterable[LocalProblem],
+    X: Any,
+    make_child: Callable[[LocalProblem], Any],
+    describe: Callable[[LocalProblem], str],
+    fit_params: dict[str, Any],
+    per_row: set[str],
+    n_jobs: int | None,
+) -> Iterator[Fitted]:
+    """Fit in this process if there is one job, otherwise with joblib's active backend."""
+    if effective_n_jobs(n_jobs) == 1:
+        for problem in problems:
+            yield _fit_one(make_child(problem), X, problem, fit_params, per_row, describe)
+        return
+    yield from Parallel(n_jobs=n_jobs)(
+        delayed(_fit_one)(make_child(problem), X, problem, fit_params, per_row, describe(problem))
+        for problem in problems
+    )
 
 
 def _fit_one(
     estimator: Any,
     X: Any,
-    rows: IntArray | None,
-    target: IntArray,
+    problem: LocalProblem,
     fit_params: dict[str, Any],
     per_row: set[str],
-    owner: int,
-    gate: bool,
-    name: str,
-) -> tuple[int, bool, Any]:
+    name: str | Callable[[LocalProblem], str],
+) -> Fitted:
+    rows = problem.rows
     params = {k: take_rows(v, rows) if k in per_row else v for k, v in fit_params.items()}
     try:
-        estimator.fit(take_rows(X, rows), target, **params)
+        estimator.fit(take_rows(X, rows), problem.target, **params)
     except Exception as error:
-        error.add_note(f"while fitting the classifier of {name}")
+        place = name if isinstance(name, str) else name(problem)
+        error.add_note(f"while fitting the classifier of {place}")
         raise
-    return owner, gate, estimator
+    return problem.owner, problem.gate, estimator
 
 
 def _is_per_row(value: Any, n_rows: int) -> bool:

@@ -12,6 +12,7 @@ at first, and a level that mixes them is refused.
 from __future__ import annotations
 
 import numbers
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -372,17 +373,19 @@ def _encode_objects(column: list[Any], place: str) -> Encoded:
     kinds = {kind for kind in map(_kind_of_type, set(map(type, column))) if kind is not None}
     if len(kinds) > 1:
         kinds = _check_kinds(column, place)
+    seen: dict[Any, int] = defaultdict()
+    seen.default_factory = seen.__len__  # type: ignore[attr-defined]
     try:
-        distinct = dict.fromkeys(column)
+        codes = np.fromiter(map(seen.__getitem__, column), dtype=np.intp, count=len(column))
     except TypeError:
         row = next(i for i, v in enumerate(column) if not _is_hashable(v))
         raise TypeError(
             f"{place} has {column[row]!r} in row {row}, a {type(column[row]).__name__}, which "
             f"cannot be a label. Labels are strings, integers or other hashable values."
         ) from None
-    labels = [value for value in distinct if not is_missing(value)]
+    labels = [value for value in seen if not is_missing(value)]
     first = None
-    if len(labels) < len(distinct):
+    if len(labels) < len(seen):
         spelled = ((i, v) for i, v in enumerate(column) if v is not _ABSENT and is_missing(v))
         first = next(spelled, None)
     kind = next(iter(kinds)) if kinds else "str"
@@ -394,9 +397,10 @@ def _encode_objects(column: list[Any], place: str) -> Encoded:
         labels.sort()
     except TypeError:
         raise TypeError(f"{place} holds labels of type {kind}, which cannot be ordered.") from None
-    rank = dict.fromkeys(distinct, -1)
-    rank.update(zip(labels, range(len(labels)), strict=True))
-    codes = np.fromiter(map(rank.__getitem__, column), dtype=np.intp, count=len(column))
+    # Codes were given in order of appearance; what is not a label, is missing, ranks as -1.
+    rank = np.full(len(seen), -1, dtype=np.intp)
+    rank[[seen[label] for label in labels]] = np.arange(len(labels))
+    codes = rank[codes]
     return codes, _as_values(labels, kind), first
 
 

@@ -1,31 +1,40 @@
-"""From local models to node probabilities and decisions.
+"""From local models to probabilities.
 
-One question is asked of the models, "given this node, which way on?", in groups of rows: all nodes
-of a level at once, so that every model is called once per level and chunk. Its answer is a row of
-probabilities over the options of the node (see ``_problems.Options``). How the question is answered
-depends on the strategy (``_ASK``); everything else exists once.
+One question is asked of the local classifiers, "given this node, which way on?", in groups of rows:
+all nodes of a level at once, so that every classifier is called once per level and chunk. What they
+say is *evidence*, an array with a column per option of the node (see ``_problems.Options``); how it
+is gathered depends on the strategy (``_GATHER``). ``_link`` turns evidence into P(option | node):
 
-Classifiers without ``predict_proba`` answer with certainty (a one-hot row): enough to walk down the
-tree, and for nothing else.
+- probabilities are normalised;
+- with a temperature T, scores go through a softmax of score / T (a sigmoid for gates);
+- classifiers with neither answer with certainty (a one-hot row), which is enough to walk down the
+  tree and for nothing else.
+
+A flat model, an ensemble and a restricted model know the probabilities of all endings at once; those
+are summed up the tree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy.special import expit, logit, softmax
 
 from hiclass._labels import AnyArray, IntArray
-from hiclass._problems import Options, level_classes
+from hiclass._problems import Options
 from hiclass._validation import n_rows_of, protect, take_rows
 from hiclass.hierarchy import Hierarchy
 
 FloatArray = npt.NDArray[np.float64]
 Group = tuple[int, IntArray]  # a node and the rows, ascending, that have come to it
+
+#: Probabilities are kept this far from 0 and 1 before their logarithm is taken.
+_TINY = 1e-6
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,7 @@ class LocalModels:
 
     Attributes
     ----------
-    strategy : {"node", "parent", "level", "flat"}
+    strategy : {"node", "parent", "level", "flat", "ensemble", "restricted"}
         Which local problems there were.
     hierarchy : Hierarchy
         The tree.
@@ -46,6 +55,14 @@ class LocalModels:
         Fitted binary classifiers "stop here?" by node; per node only.
     soft : bool
         Whether all of them have ``predict_proba``.
+    temperature : float or None
+        The temperature of calibrated models.
+    members : tuple of LocalModels
+        The models that an ensemble or a restricted model is made of.
+    weights : tuple of float
+        The weights of the members of an ensemble.
+    voting : {"product", "mean"}
+        How an ensemble puts them together.
     """
 
     strategy: str
@@ -54,114 +71,159 @@ class LocalModels:
     classifiers: dict[int, Any]
     gates: dict[int, Any]
     soft: bool
+    temperature: float | None = None
+    members: tuple[LocalModels, ...] = ()
+    weights: tuple[float, ...] = ()
+    voting: str = "product"
+
+    @property
+    def has_proba(self) -> bool:
+        """Whether answers are probabilities."""
+        return self.soft or self.temperature is not None
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the model knows the probabilities of all endings at once."""
+        return self.strategy in _ENDINGS
 
     @property
     def width(self) -> int:
-        """The largest number of classes that a call of a local classifier answers for."""
-        if self.strategy == "flat":
+        """The largest number of columns that prediction needs per row."""
+        if self.is_direct:
             return self.hierarchy.n_nodes
+        counts = np.diff(self.options.indptr)
         if self.strategy == "level":
-            counts = np.diff(self.options.indptr)
             return int(np.bincount(self.hierarchy.levels, weights=counts).max())
-        return int(np.diff(self.options.indptr).max())
+        return int(counts.max())
 
 
-# -- asking the local classifiers --------------------------------------------------------------
+# -- gathering evidence ------------------------------------------------------------------------
 
 
 def ask(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
-    """P(option | node) for some nodes and the rows at each of them."""
-    return _ASK[models.strategy](models, X, groups)
+    """P(option | node) for nodes of one level and the rows at each of them."""
+    evidence = gather_evidence(models, X, groups)
+    return [
+        _link(models, found, is_gated(models, node))
+        for (node, _), found in zip(groups, evidence, strict=True)
+    ]
 
 
-def _ask_per_parent(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
-    answers = []
+def gather_evidence(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
+    """What the local classifiers say at nodes of one level: a column per option of the node."""
+    return _GATHER[models.strategy](models, X, groups)
+
+
+def is_gated(models: LocalModels, node: int) -> bool:
+    """Whether the last column of a node's evidence is the answer of a gate."""
+    return models.strategy == "node" and bool(models.options.can_stop[node])
+
+
+def _link(models: LocalModels, evidence: FloatArray, gated: bool) -> FloatArray:
+    if evidence.shape[1] == 1:
+        return np.ones(evidence.shape)
+    if gated:
+        gate = evidence[:, -1:]
+        if models.temperature is not None:
+            stop = expit(gate / models.temperature)
+        else:
+            stop = gate if models.soft else (gate > 0).astype(float)
+        return np.hstack([_link(models, evidence[:, :-1], False) * (1 - stop), stop])
+    if models.temperature is not None:
+        return softmax(evidence / models.temperature, axis=1)
+    return normalised(evidence) if models.soft else _one_hot(evidence.argmax(axis=1), evidence)
+
+
+def _per_parent(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
+    evidence = []
     for node, rows in groups:
         k = len(models.options.of(node))
         estimator = models.classifiers.get(node)
         if estimator is None:
-            answers.append(np.ones((len(rows), k)))
-        elif models.soft:
-            answers.append(_proba(estimator, _rows(X, rows), k))
+            evidence.append(np.zeros((len(rows), k)))
         else:
-            answers.append(_one_hot(_predict_codes(estimator, _rows(X, rows)), k))
-    return answers
+            evidence.append(_choice(models, estimator, _rows(X, rows), k))
+    return evidence
 
 
-def _ask_per_level(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
-    """Answer from the model of the level, restricted to the options of each node."""
-    levels = {int(models.hierarchy.levels[node]) + 1 for node, _ in groups}
-    if len(levels) > 1:
-        raise ValueError("Groups of one question must stand on one level.")
-    level = levels.pop()
+def _per_level(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
+    """Ask the classifier of the level once, and restrict its answer to the options of each node."""
+    level = int(models.hierarchy.levels[groups[0][0]]) + 1
     parents = models.hierarchy.nodes_by_level[level - 1]
     counts = np.diff(models.options.indptr)[parents]
     start = dict(zip(parents.tolist(), (np.cumsum(counts) - counts).tolist(), strict=True))
     estimator = models.classifiers.get(level)
-    open_rows = [rows for node, rows in groups if len(models.options.of(node)) > 1]
-    position = np.empty(n_rows_of(X), dtype=np.intp)
-    scores = None
-    if estimator is not None and open_rows:
-        rows_asked = np.sort(np.concatenate(open_rows))
+    asked = [rows for node, rows in groups if len(models.options.of(node)) > 1]
+    position = np.zeros(n_rows_of(X), dtype=np.intp)
+    answer = np.zeros((1, int(counts.sum())))
+    if estimator is not None and asked:
+        rows_asked = np.unique(np.concatenate(asked))
         position[rows_asked] = np.arange(len(rows_asked))
-        X_asked = _rows(X, rows_asked)
-        k = int(counts.sum())
-        scores = (
-            _proba(estimator, X_asked, k)
-            if models.soft
-            else _decision(estimator, X_asked, k)
-        )
-    answers = []
-    for node, rows in groups:
-        k = len(models.options.of(node))
-        if scores is None or k < 2:
-            answers.append(np.ones((len(rows), k)))
-            continue
-        local = scores[position[rows], start[node] : start[node] + k]
-        answers.append(
-            _normalised(local) if models.soft else _one_hot(local.argmax(axis=1), k)
-        )
-    return answers
+        answer = _choice(models, estimator, _rows(X, rows_asked), answer.shape[1], scored=True)
+    return [
+        answer[position[rows], start[node] : start[node] + len(models.options.of(node))]
+        for node, rows in groups
+    ]
 
 
-def _ask_per_node(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
-    """Normalise the answers of the siblings; the gate takes its share first."""
-    answers = []
-    soft = models.soft
+def _per_node(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
+    """Ask the binary classifiers of the children, and the gate."""
+    evidence = []
     for node, rows in groups:
-        children = models.options.children_of(node)
+        children = models.options.children_of(node).tolist()
         gate = models.gates.get(node)
-        k = len(models.options.of(node))
-        if k < 2:
-            answers.append(np.ones((len(rows), k)))
-            continue
-        X_here = _rows(X, rows)
-        shares = np.ones((len(rows), len(children)))
-        if len(children) > 1:
-            for j, child in enumerate(children.tolist()):
-                estimator = models.classifiers[child]
-                shares[:, j] = _positive(estimator, X_here, soft)
-            shares = (
-                _normalised(shares) if soft else _one_hot(shares.argmax(axis=1), len(children))
-            )
-        if gate is not None:
-            stop = _positive(gate, X_here, soft)[:, None]
-            stop = stop if soft else (stop > 0).astype(float)
-            shares = np.hstack([shares * (1 - stop), stop])
-        answers.append(shares)
-    return answers
+        found = np.ones((len(rows), len(models.options.of(node))))
+        estimators = [models.classifiers[c] for c in children] if len(children) > 1 else []
+        if estimators or gate is not None:
+            X_here = _rows(X, rows)
+            for j, estimator in enumerate(estimators):
+                found[:, j] = _positive(models, estimator, X_here)
+            if gate is not None:
+                found[:, -1] = _positive(models, gate, X_here)
+        evidence.append(found)
+    return evidence
 
 
-_ASK: dict[str, Callable[[LocalModels, Any, list[Group]], list[FloatArray]]] = {
-    "parent": _ask_per_parent,
-    "level": _ask_per_level,
-    "node": _ask_per_node,
+_GATHER: dict[str, Callable[[LocalModels, Any, list[Group]], list[FloatArray]]] = {
+    "parent": _per_parent,
+    "level": _per_level,
+    "node": _per_node,
 }
 
 
 def _rows(X: Any, rows: IntArray) -> Any:
     """Rows of a chunk, shared by several classifiers; no copy where it is all of them."""
     return X if len(rows) == n_rows_of(X) else protect(take_rows(X, rows))
+
+
+def _choice(
+    models: LocalModels, estimator: Any, X: Any, k: int, scored: bool = False
+) -> FloatArray:
+    """Evidence of a multi-class classifier: probabilities, scores, or its bare choice."""
+    if models.temperature is not None:
+        return _scores(estimator, X, k)
+    if models.soft:
+        return _proba(estimator, X, k)
+    if scored:
+        return _decision(estimator, X, k)
+    codes = np.asarray(estimator.predict(X)).reshape(-1).astype(np.intp)
+    return _one_hot(codes, np.empty((len(codes), k)))
+
+
+def _positive(models: LocalModels, estimator: Any, X: Any) -> FloatArray:
+    """Evidence of a binary classifier for its class 1."""
+    if models.temperature is None and models.soft:
+        return _proba(estimator, X, 2)[:, 1]
+    if hasattr(estimator, "decision_function"):
+        return np.asarray(estimator.decision_function(X), dtype=np.float64).reshape(-1)
+    return logit(np.clip(_proba(estimator, X, 2)[:, 1], _TINY, 1 - _TINY))
+
+
+def _scores(estimator: Any, X: Any, k: int) -> FloatArray:
+    """Scores for a softmax: the decision function where there is one, else log p."""
+    if hasattr(estimator, "decision_function"):
+        return _decision(estimator, X, k)
+    return np.log(np.maximum(_proba(estimator, X, k), _TINY))
 
 
 def _proba(estimator: Any, X: Any, k: int) -> FloatArray:
@@ -171,20 +233,13 @@ def _proba(estimator: Any, X: Any, k: int) -> FloatArray:
             f"{type(estimator).__name__}.predict_proba returned an array of shape {proba.shape} "
             f"for {n_rows_of(X)} rows and {k} classes."
         )
-    return _normalised(proba)
-
-
-def _positive(estimator: Any, X: Any, soft: bool) -> FloatArray:
-    """Answer of a binary classifier: the probability of class 1, or its score."""
-    if soft:
-        return _proba(estimator, X, 2)[:, 1]
-    return np.asarray(estimator.decision_function(X), dtype=np.float64).reshape(-1)
+    return normalised(proba)
 
 
 def _decision(estimator: Any, X: Any, k: int) -> FloatArray:
     score = np.asarray(estimator.decision_function(X), dtype=np.float64)
     if k == 2 and score.ndim == 1:
-        score = np.column_stack([-score, score])
+        score = np.column_stack([np.zeros(len(score)), score])
     if score.shape != (n_rows_of(X), k):
         raise ValueError(
             f"{type(estimator).__name__}.decision_function returned an array of shape "
@@ -194,36 +249,33 @@ def _decision(estimator: Any, X: Any, k: int) -> FloatArray:
     return score
 
 
-def _predict_codes(estimator: Any, X: Any) -> IntArray:
-    return np.asarray(estimator.predict(X)).reshape(-1).astype(np.intp)
-
-
-def _normalised(proba: FloatArray) -> FloatArray:
+def normalised(proba: FloatArray) -> FloatArray:
     """Rows that sum to one; a row of zeros becomes uniform."""
     total = proba.sum(axis=1, keepdims=True)
     if not np.isfinite(total).all():
-        row = int(np.argmin(np.isfinite(total)))
         raise ValueError(
-            f"A local classifier returned a probability that is not a number for row {row} of a "
-            f"chunk. Check X for extreme values, or use another local classifier."
+            "A local classifier returned a probability that is not a number. Check X for extreme "
+            "values, or use another local classifier."
         )
-    with np.errstate(invalid="ignore"):
-        return np.where(total > 0, proba / total, 1 / proba.shape[1])
+    if not total.all():
+        proba = np.where(total > 0, proba, 1.0)
+        total = proba.sum(axis=1, keepdims=True)
+    return proba / total
 
 
-def _one_hot(codes: IntArray, k: int) -> FloatArray:
-    out = np.zeros((len(codes), k))
+def _one_hot(codes: IntArray, like: FloatArray) -> FloatArray:
+    out = np.zeros(like.shape)
     out[np.arange(len(codes)), codes] = 1
     return out
 
 
-# -- node probabilities ------------------------------------------------------------------------
+# -- node and ending probabilities -------------------------------------------------------------
 
 
 def node_proba(models: LocalModels, X: Any) -> FloatArray:
     """Probability of every node for a chunk of rows; the root has 1."""
-    if models.strategy == "flat":
-        return ending_proba_flat(models, X) @ _closure(models)
+    if models.is_direct:
+        return endings_to_nodes(models, direct_endings(models, X))
     n = n_rows_of(X)
     everyone = np.arange(n)
     proba = np.zeros((n, models.hierarchy.n_nodes))
@@ -231,135 +283,123 @@ def node_proba(models: LocalModels, X: Any) -> FloatArray:
     n_options = np.diff(models.options.indptr)
     for nodes in models.hierarchy.nodes_by_level:
         groups = [(v, everyone) for v in nodes.tolist() if n_options[v]]
-        for node in _batches(groups, models.strategy):
-            for (v, _), answer in zip(node, ask(models, X, node), strict=True):
+        # All nodes of a level share one call per level; otherwise node by node, to save memory.
+        batches = [groups] if models.strategy == "level" else [[group] for group in groups]
+        for batch in filter(None, batches):
+            for (v, _), answer in zip(batch, ask(models, X, batch), strict=True):
                 children = models.options.children_of(v)
                 proba[:, children] = answer[:, : len(children)] * proba[:, [v]]
     return proba
 
 
-def _batches(groups: list[Group], strategy: str) -> list[list[Group]]:
-    """All nodes of a level share one call per level; otherwise node by node, to save memory."""
-    if not groups:
-        return []
-    return [groups] if strategy == "level" else [[group] for group in groups]
+def ending_proba(models: LocalModels, X: Any) -> FloatArray:
+    """Probability of ending at each of ``options.ends``, for a chunk of rows."""
+    if models.is_direct:
+        return direct_endings(models, X)
+    return nodes_to_endings(models, node_proba(models, X))
 
 
-def ending_proba_flat(models: LocalModels, X: Any) -> FloatArray:
-    """Probability of every ending of a flat model, in the order of ``options.ends``."""
-    k = len(models.options.ends)
-    estimator = models.classifiers.get(0)
-    if estimator is None:
-        return np.ones((n_rows_of(X), k))
-    if models.soft:
-        return _proba(estimator, X, k)
-    return _one_hot(_predict_codes(estimator, X), k)
+def nodes_to_endings(models: LocalModels, proba: FloatArray) -> FloatArray:
+    """Probability of ending at a node: its own less that of its children."""
+    ends = models.options.ends
+    out = proba[:, ends]
+    for j in np.flatnonzero(models.options.can_stop[ends]).tolist():
+        children = models.options.children_of(int(ends[j]))
+        out[:, j] = np.maximum(out[:, j] - proba[:, children].sum(axis=1), 0)
+    return out
 
 
-def _closure(models: LocalModels) -> sp.csr_array:
-    """Endings x nodes: whether a node lies on the path to an ending."""
+def endings_to_nodes(models: LocalModels, endings: FloatArray) -> FloatArray:
+    """Probability of every node: the sum over the endings at or below it."""
     ends = models.options.ends
     path = np.column_stack(
         [np.zeros(len(ends), dtype=np.intp), models.hierarchy.ancestor_table[ends]]
     )
     row, column = np.nonzero(path >= 0)
     shape = (len(ends), models.hierarchy.n_nodes)
-    return sp.csr_array((np.ones(len(row)), (row, path[row, column])), shape=shape)
+    closure = sp.csr_array((np.ones(len(row)), (row, path[row, column])), shape=shape)
+    return endings @ closure
 
 
-def ending_proba(models: LocalModels, proba: FloatArray) -> FloatArray:
-    """Probability of ending at each of ``options.ends``, from node probabilities."""
-    ends = models.options.ends
-    out = proba[:, ends]
-    for j, v in enumerate(ends.tolist()):
-        children = models.options.children_of(v)
-        if len(children):
-            out[:, j] = np.maximum(out[:, j] - proba[:, children].sum(axis=1), 0)
-    return out
+def direct_endings(models: LocalModels, X: Any) -> FloatArray:
+    """Probabilities of all endings of a model that knows them at once."""
+    return _ENDINGS[models.strategy](models, X)
 
 
-# -- decisions ---------------------------------------------------------------------------------
+def _flat_endings(models: LocalModels, X: Any) -> FloatArray:
+    k = len(models.options.ends)
+    estimator = models.classifiers.get(0)
+    if estimator is None:
+        return np.ones((n_rows_of(X), k))
+    return _link(models, _choice(models, estimator, X, k), False)
 
 
-@dataclass(frozen=True)
-class Decision:
-    """What was decided for a chunk of rows.
-
-    Attributes
-    ----------
-    nodes : ndarray of shape (n,)
-        The node at which each path ends.
-    confidence : ndarray of shape (n, depth)
-        Probability of the node of the path at each level; NaN below its end.
-    """
-
-    nodes: IntArray
-    confidence: FloatArray
+def _ensemble_endings(models: LocalModels, X: Any) -> FloatArray:
+    """Product or mean of the members' probabilities of endings."""
+    parts = [ending_proba(member, X) for member in models.members]
+    if models.voting == "mean":
+        return normalised(sum(w * p for w, p in zip(models.weights, parts, strict=True)))  # type: ignore[arg-type]
+    # Logarithms, so that a product of many small numbers does not vanish.
+    with np.errstate(divide="ignore"):
+        total = sum(w * np.log(p) for w, p in zip(models.weights, parts, strict=True) if w)
+    best = np.max(total, axis=1, keepdims=True)
+    # Where the members agree on nothing at all, nothing is known.
+    return softmax(np.where(np.isfinite(best), total, 0.0), axis=1)
 
 
-def top_down(models: LocalModels, X: Any) -> Decision:
-    """Walk down the tree and take the best option at every node."""
-    n = n_rows_of(X)
-    ends_at = np.zeros(n, dtype=np.intp)
-    reached = np.ones(n)
-    confidence = np.full((n, models.hierarchy.depth), np.nan)
-    groups: list[Group] = [(0, np.arange(n))]
-    level = 0
-    while groups:
-        below: list[Group] = []
-        for (node, rows), answer in zip(groups, ask(models, X, groups), strict=True):
-            best = answer.argmax(axis=1)
-            chosen = models.options.of(node)[best]
-            goes_on = chosen != node
-            reached[rows] *= answer[np.arange(len(rows)), best]
-            ends_at[rows] = chosen
-            confidence[rows[goes_on], level] = reached[rows[goes_on]]
-            below.extend(_split(chosen[goes_on], rows[goes_on], models.options))
-        groups, level = below, level + 1
-    return Decision(ends_at, confidence)
+def _restricted_endings(models: LocalModels, X: Any) -> FloatArray:
+    (base,) = models.members
+    column = np.searchsorted(base.options.ends, models.options.ends)
+    return normalised(ending_proba(base, X)[:, column])
 
 
-def _split(chosen: IntArray, rows: IntArray, options: Options) -> list[Group]:
-    """Group rows by the node they have come to; leaves are left out."""
-    if not len(chosen):
-        return []
-    order = np.argsort(chosen, kind="stable")
-    chosen, rows = chosen[order], rows[order]
-    starts = np.flatnonzero(np.concatenate([[True], chosen[1:] != chosen[:-1]]))
-    nodes = chosen[starts]
-    runs = np.split(rows, starts[1:])
-    is_open = options.indptr[nodes + 1] > options.indptr[nodes]
-    return [(int(v), r) for v, r, o in zip(nodes, runs, is_open, strict=True) if o]
+_ENDINGS: dict[str, Callable[[LocalModels, Any], FloatArray]] = {
+    "flat": _flat_endings,
+    "ensemble": _ensemble_endings,
+    "restricted": _restricted_endings,
+}
 
 
-def decide_from_proba(models: LocalModels, proba: FloatArray, nodes: IntArray) -> Decision:
-    """Attach confidences to nodes that were decided from node probabilities."""
-    path = models.hierarchy.ancestor_table[nodes]
-    confidence = np.take_along_axis(proba, np.maximum(path, 0), axis=1)
-    return Decision(nodes, np.where(path >= 0, confidence, np.nan))
-
-
-def best_path_flat(models: LocalModels, X: Any) -> Decision:
-    """The most probable ending of a flat model."""
-    endings = ending_proba_flat(models, X)
-    nodes = models.options.ends[endings.argmax(axis=1)]
-    return decide_from_proba(models, endings @ _closure(models), nodes)
-
-
-def cut(decision: Decision, hierarchy: Hierarchy, min_confidence: float) -> Decision:
-    """End every path after its deepest node with at least this probability."""
-    if min_confidence <= 0:
-        return decision
-    with np.errstate(invalid="ignore"):
-        sure = decision.confidence >= min_confidence
-    # Probabilities fall along a path, so what is sure comes first.
-    length = sure.sum(axis=1)
-    path = np.column_stack(
-        [np.zeros(len(length), dtype=np.intp), hierarchy.ancestor_table[decision.nodes]]
+def restrict(models: LocalModels, allowed: AnyArray) -> LocalModels:
+    """A model conditional on ending at one of the allowed nodes (a mask over nodes)."""
+    hierarchy, old = models.hierarchy, models.options
+    ends = old.ends[allowed[old.ends]]
+    reached = np.zeros(hierarchy.n_nodes, dtype=bool)
+    reached[hierarchy.ancestor_table[ends]] = True  # -1 marks the last node, put right below
+    reached[-1] = hierarchy.n_nodes - 1 in ends
+    reached[0] = True
+    can_stop = old.can_stop & allowed
+    source = np.repeat(np.arange(hierarchy.n_nodes), np.diff(old.indptr))
+    keep = np.where(source == old.indices, can_stop[old.indices], reached[old.indices])
+    counts = np.bincount(source[keep], minlength=hierarchy.n_nodes)
+    options = Options(
+        indptr=np.concatenate([[0], np.cumsum(counts)]),
+        indices=old.indices[keep],
+        can_stop=can_stop,
+        ends=ends,
     )
-    return Decision(
-        path[np.arange(len(length)), length], np.where(sure, decision.confidence, np.nan)
+    return replace(
+        models,
+        strategy="restricted",
+        options=options,
+        classifiers={},
+        gates={},
+        members=(_prune(models, options, reached),),
     )
+
+
+def _prune(models: LocalModels, options: Options, reached: AnyArray) -> LocalModels:
+    """Leave out the questions that a restricted model never asks."""
+    if models.is_direct or models.strategy == "level":
+        return models
+    keep = np.repeat(reached, np.diff(models.options.indptr))
+    counts = np.where(reached, np.diff(models.options.indptr), 0)
+    pruned = replace(
+        models.options,
+        indptr=np.concatenate([[0], np.cumsum(counts)]),
+        indices=models.options.indices[keep],
+    )
+    return replace(models, options=pruned)
 
 
 def level_proba(
@@ -367,16 +407,15 @@ def level_proba(
 ) -> list[FloatArray]:
     """Probabilities per level, one column per label of ``classes``; homonyms are summed."""
     hierarchy = models.hierarchy
-    first_end = hierarchy.levels[models.options.ends].min()
     out = []
     for level, labels in enumerate(classes, start=1):
         here = np.zeros((len(proba), len(labels)))
         nodes = hierarchy.nodes_by_level[level].tolist() if level <= hierarchy.depth else []
         column = {(type(label), label): j for j, label in enumerate(labels.tolist())}
-        for v in nodes:
-            label = hierarchy.labels[v]
-            here[:, column[type(label), label]] += proba[:, v]
-        if level > first_end:  # the last column says that the path is over
+        names = [(type(label), label) for label in hierarchy.labels[nodes]]
+        for v, name in zip(nodes, names, strict=True):
+            here[:, column[name]] += proba[:, v]
+        if len(set(names)) < len(labels):  # the last column says that the path is over
             here[:, -1] = np.maximum(1 - here[:, :-1].sum(axis=1), 0)
         out.append(here)
     return out

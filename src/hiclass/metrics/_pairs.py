@@ -8,12 +8,14 @@ rows x depth at most, never for rows x nodes.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.exceptions import UndefinedMetricWarning
 
 from hiclass._labels import IntArray
 from hiclass._targets import encode_pair
@@ -26,12 +28,16 @@ Counts = tuple[FloatArray, ...]
 
 @dataclass(frozen=True)
 class Pair:
-    """Rows with their true node, predicted node (0: no prediction) and weight (above zero)."""
+    """Rows with their true node, predicted node (0: no prediction) and weight (above zero).
+
+    ``keep`` says of every row that was given whether it is among them.
+    """
 
     hierarchy: Hierarchy
     true: IntArray
     pred: IntArray
     weight: FloatArray
+    keep: npt.NDArray[np.bool_]
 
 
 def encode(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any) -> Pair:
@@ -41,7 +47,7 @@ def encode(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any) -> Pair
     keep = weight > 0
     if not keep.all():
         true, pred, weight = true[keep], pred[keep], weight[keep]
-    return Pair(hierarchy, true, pred, weight)
+    return Pair(hierarchy, true, pred, weight, keep)
 
 
 def encode_tree(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any, name: str) -> Pair:
@@ -96,6 +102,23 @@ def check_zero_division(zero_division: Any) -> float:
     raise ValueError(f"zero_division={zero_division!r} must be 'warn', 0.0, 1.0 or numpy.nan.")
 
 
+def divide(a: FloatArray, b: FloatArray, fill: float) -> FloatArray:
+    """Return a / b, and ``fill`` where b is zero."""
+    result = np.full(len(a), fill)
+    np.divide(a, b, out=result, where=b != 0)
+    return result
+
+
+def warn_undefined(place: str, name: str = "Precision or recall", stacklevel: int = 3) -> None:
+    """Warn that there was a 0 / 0; with the default level, on the line that called the caller."""
+    warnings.warn(
+        f"{name} is ill-defined for {place} and is set to 0.0 there. Use zero_division to say what "
+        f"it should be.",
+        UndefinedMetricWarning,
+        stacklevel=stacklevel,
+    )
+
+
 def mean(values: FloatArray, weight: FloatArray) -> float:
     """Weighted mean of the values that are not NaN; NaN where there are none."""
     known = ~np.isnan(values)
@@ -136,17 +159,17 @@ def node_counts(pair: Pair) -> Counts:
     hierarchy = pair.hierarchy
     if hierarchy.is_tree:
         ends = meeting_node(pair), pair.pred, pair.true
-        return tuple(sum_upwards(hierarchy, total_by(v, pair)) for v in ends)
+        return tuple(sum_upwards(hierarchy, total_by(v, pair.weight, hierarchy)) for v in ends)
     (true, pred), inverse = _distinct_pairs(pair)
     weight = np.bincount(inverse, weights=pair.weight)
     a, b = closure(hierarchy, true), closure(hierarchy, pred)
     return tuple(m.T @ weight for m in (a.multiply(b), b, a))
 
 
-def total_by(nodes: IntArray, pair: Pair) -> FloatArray:
+def total_by(nodes: IntArray, weight: FloatArray, hierarchy: Hierarchy) -> FloatArray:
     """Total weight of the rows of every node, one node being given per row."""
-    n = pair.hierarchy.n_nodes
-    return np.bincount(nodes, weights=pair.weight, minlength=n).astype(np.float64, copy=False)
+    total = np.bincount(nodes, weights=weight, minlength=hierarchy.n_nodes)
+    return total.astype(np.float64, copy=False)
 
 
 def sum_upwards(hierarchy: Hierarchy, values: FloatArray) -> FloatArray:

@@ -6,22 +6,23 @@ ancestor of the two (the root where they share nothing). An empty prediction is 
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import UndefinedMetricWarning
 
 from hiclass._labels import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
 from hiclass.metrics._pairs import (
+    Pair,
     check_zero_division,
+    divide,
     encode,
     encode_tree,
     mean,
     meeting_level,
     meeting_node,
     total_by,
+    warn_undefined,
 )
 
 
@@ -328,44 +329,48 @@ def level_scores(
     Examples
     --------
     >>> from hiclass.metrics import level_scores
-    >>> scores = level_scores([["Animal", "Cat"], ["Plant"]], [["Animal", "Dog"], ["Plant"]])
+    >>> scores = level_scores(
+    ...     [["Animal", "Cat"], ["Plant"]], [["Plant"], ["Plant"]], zero_division=0
+    ... )
     >>> scores["accuracy"]
-    array([1. , 0.5])
+    array([0.5, 0.5])
     """
     if average not in ("macro", "weighted"):
         raise ValueError(f"average={average!r} is unknown. Use 'macro' or 'weighted'.")
     fill = check_zero_division(zero_division)
     pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, "level_scores")
-    columns: dict[str, list[float]] = {
-        name: [] for name in ("n_classes", "support", "accuracy", "precision", "recall", "f1")
-    }
+    scores, undefined = scores_by_level(pair, average, fill)
+    if undefined and isinstance(zero_division, str):
+        warn_undefined(f"{undefined} class(es) that are never predicted or never true")
+    return scores
+
+
+def scores_by_level(pair: Pair, average: str, fill: float) -> tuple[dict[str, AnyArray], int]:
+    """Compute what :func:`level_scores` returns, and count the times that it met 0 / 0."""
+    names = ("n_classes", "support", "accuracy", "precision", "recall", "f1")
+    columns: dict[str, list[float]] = {name: [] for name in names}
     undefined = 0
     # Where a path is over stands 0, which is nobody's class.
     for at_level in np.maximum(pair.hierarchy.ancestor_table, 0).T:
         a, b = at_level[pair.true], at_level[pair.pred]
-        true, pred = total_by(a, pair), total_by(b, pair)
-        tp = np.bincount(a, weights=pair.weight * (a == b), minlength=len(true))
+        weights = pair.weight * (a == b), pair.weight, pair.weight
+        tp, pred, true = (
+            total_by(nodes, w, pair.hierarchy) for nodes, w in zip((a, b, a), weights, strict=True)
+        )
         present = np.flatnonzero(true + pred)
-        columns["n_classes"].append(np.count_nonzero(present))
+        columns["n_classes"].append(int(np.count_nonzero(present)))
         columns["support"].append(true[1:].sum())
         columns["accuracy"].append(tp.sum() / true.sum())
         tp, pred, true = tp[present], pred[present], true[present]
         weight = true if average == "weighted" else np.ones(len(true))
         for name, divisor in (("precision", pred), ("recall", true), ("f1", (pred + true) / 2)):
-            scores = np.full(len(tp), fill)
-            np.divide(tp, divisor, out=scores, where=divisor > 0)
-            undefined += np.count_nonzero(divisor == 0)
-            columns[name].append(mean(scores, weight))
-    if undefined and isinstance(zero_division, str):
-        warnings.warn(
-            f"Precision or recall is ill-defined for {undefined} class(es) that are never "
-            f"predicted or never true and is set to 0.0 there. Use zero_division to say what it "
-            f"should be.",
-            UndefinedMetricWarning,
-            stacklevel=2,
-        )
+            columns[name].append(mean(divide(tp, divisor, fill), weight))
+            undefined += int(np.count_nonzero(divisor == 0))
     levels = np.arange(1, pair.hierarchy.depth + 1)
-    return {"level": levels, **{name: np.array(values) for name, values in columns.items()}}
+    return {
+        "level": levels,
+        **{name: np.array(values) for name, values in columns.items()},
+    }, undefined
 
 
 def _lca(name: str, y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any) -> float:

@@ -12,19 +12,19 @@ three numbers are summed before they are divided: everything, a row, or a node.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import UndefinedMetricWarning
 
 from hiclass.metrics._pairs import (
     FloatArray,
     check_zero_division,
+    divide,
     encode,
     mean,
     node_counts,
     row_counts,
+    warn_undefined,
 )
 
 _AVERAGES = ("micro", "samples", "macro", "weighted", None)
@@ -245,19 +245,13 @@ def _score(
 
     share = 1 / (1 + beta * beta)  # of precision; the rest is recall's
     divisor = share * pred + (1 - share) * true
-    undefined = divisor == 0
-    scores = np.full(len(tp), fill)
-    np.divide(tp, divisor, out=scores, where=~undefined)
-    if undefined.any() and isinstance(zero_division, str):
-        things = {"micro": "the data", "samples": f"{undefined.sum()} row(s)"}
-        place = things.get(average or "", f"{undefined.sum()} class(es)")
+    scores = divide(tp, divisor, fill)
+    n_undefined = np.count_nonzero(divisor == 0)
+    if n_undefined and isinstance(zero_division, str):
+        things = {"micro": "the data", "samples": f"{n_undefined} row(s)"}
         lacking = {0.0: "predictions", math.inf: "true labels"}.get(beta, "labels")
-        warnings.warn(
-            f"{name} is ill-defined for {place} without {lacking} and is set to 0.0 there. Use "
-            f"zero_division to say what it should be.",
-            UndefinedMetricWarning,
-            stacklevel=3,
-        )
+        place = f"{things.get(average or '', f'{n_undefined} class(es)')} without {lacking}"
+        warn_undefined(place, name, stacklevel=4)
     if average == "micro":
         return float(scores[0])
     if average == "samples":

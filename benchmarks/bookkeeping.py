@@ -1,0 +1,405 @@
+"""What the bookkeeping costs: fit and predict beside a bare loop over the same local problems.
+
+    python benchmarks/bookkeeping.py --output benchmarks/results/bookkeeping.json
+    python benchmarks/bookkeeping.py --published PYTHON --output benchmarks/results/bookkeeping.json
+    python benchmarks/bookkeeping.py --scale --output benchmarks/results/bookkeeping_scale.json
+    python benchmarks/bookkeeping.py --markdown docs/performance.md
+
+The first command times GaussianNB children on 10 x 10 x 10 classes. The bare loop is given the rows
+and targets of every local problem; it slices X, clones the child and calls its fit, and at predict it
+calls predict_proba of the same children on the same rows in the same chunks. With ``--published`` the
+same work is done by the package hiclass 5.0.8 of the environment of that interpreter. ``--scale`` runs
+a child that costs nothing on a million rows and 100,000 leaves. ``--markdown`` puts the tables of the
+stored results into a page. Needs psutil.
+"""
+
+import argparse
+import cProfile
+import io
+import itertools
+import json
+import os
+import pstats
+import sys
+import time
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+from _common import environment, interleaved, run_child, table, write_json, write_section
+from sklearn.base import clone
+from sklearn.naive_bayes import GaussianNB
+
+RESULTS = Path(__file__).parent / "results"
+STRATEGIES = {
+    "node": ("per node", "LocalClassifierPerNode"),
+    "parent": ("per parent node", "LocalClassifierPerParentNode"),
+    "level": ("per level", "LocalClassifierPerLevel"),
+    "flat": ("flat", "FlatClassifier"),
+}
+LIMIT, LIMIT_PER_NODE_FIT, LIMIT_BYTES, LIMIT_SCALE_BYTES = 1.25, 1.1, 1e9, 8e9
+
+ROWS, FEATURES, BRANCHING = 50_000, 8, (10, 10, 10)
+SCALE_ROWS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+SCALE_BRANCHING = {  # leaves -> children per node of the levels 0, 1, 2, 3
+    100: (5, 5, 2, 2),
+    1_000: (5, 5, 5, 8),
+    10_000: (10, 10, 10, 10),
+    100_000: (20, 20, 25, 10),
+}
+ROWS_SLOPE_LEAVES = 1_000
+
+
+# -- data and children -------------------------------------------------------------------------
+
+
+def make_data(n_rows, branching, seed=0):
+    """Gaussian clouds around the leaves of a tree; labels are strings, one column per level."""
+    rng = np.random.default_rng(seed)
+    n_leaves = int(np.prod(branching))
+    leaf = rng.permutation(np.arange(n_rows) % n_leaves)  # every leaf has rows
+    X = rng.normal(size=(n_rows, FEATURES))
+    y = np.empty((n_rows, len(branching)), dtype=object)
+    n_nodes = 1
+    for level, k in enumerate(branching):
+        n_nodes *= k
+        node = leaf // (n_leaves // n_nodes)
+        centers = np.random.default_rng(level).normal(size=(n_nodes, FEATURES))
+        X += 3.0 / 2**level * centers[node]
+        names = np.array([f"level {level + 1} class {i}" for i in range(n_nodes)], dtype=object)
+        y[:, level] = names[node]
+    return X, y
+
+
+class Free:
+    """A child that costs nothing: its answers are views of a table of random numbers."""
+
+    size = 1 << 22  # no chunk has more than this many numbers
+    table = None
+    count = itertools.count()
+
+    def fit(self, X, y):
+        self.n_classes = int(y.max()) + 1
+        self.start = next(self.count) * 104_729 % self.size
+        return self
+
+    def predict_proba(self, X):
+        if Free.table is None:
+            Free.table = np.random.default_rng(0).random(2 * self.size)
+        n = len(X) * self.n_classes
+        return Free.table[self.start : self.start + n].reshape(len(X), self.n_classes)
+
+
+def make_model(strategy, child, published=False):
+    import hiclass
+
+    make = getattr(hiclass, STRATEGIES[strategy][1])
+    options = {"n_jobs": 1} if published and strategy != "flat" else {}
+    return make(local_classifier=child, **options)
+
+
+# -- the bare loop -----------------------------------------------------------------------------
+
+
+def problems_of(model, y):
+    """Rows and target of every local problem, as fit makes them."""
+    from hiclass._problems import RowIndex, find_options
+    from hiclass._targets import encode
+
+    target = encode(y)
+    index = RowIndex(target.hierarchy, target.nodes)
+    options = find_options(index, leaf_only=False)
+    return [(p.rows, p.target) for p in model._local_problems(index, options)]
+
+
+def bare_fit(X, child, problems):
+    for rows, target in problems:
+        clone(child).fit(X if rows is None else X[rows], target)
+
+
+def calls_of(model, X):
+    """What predict asks: per chunk of rows, the groups of rows and the children that each one meets."""
+    from hiclass import _predict
+    from hiclass._validation import chunks_of_rows
+
+    models, asked = model._models, []
+
+    def spy(models, X, groups):
+        if groups[0][0] == 0:  # the root: a new chunk
+            asked.append([])
+        asked[-1].append(groups)
+        return ask(models, X, groups)
+
+    ask = _predict.ask
+    with mock.patch.object(_predict, "ask", spy):
+        model.predict(X)
+    chunks = list(chunks_of_rows(X, models.width))
+    if models.strategy == "flat":
+        return [(chunk, [(None, [models.classifiers[0]])]) for chunk in chunks]
+    calls = []
+    for chunk, levels in zip(chunks, asked, strict=True):
+        n, groups_of_chunk = chunk.stop - chunk.start, []
+        for level, groups in enumerate(levels, start=1):
+            if models.strategy == "level":
+                rows = np.sort(np.concatenate([rows for _, rows in groups]))
+                groups = [(level, rows)]
+            for node, rows in groups:
+                owners = models.options.of(node).tolist() if models.strategy == "node" else [node]
+                children = [models.classifiers[owner] for owner in owners]
+                groups_of_chunk.append((None if len(rows) == n else rows, children))
+        calls.append((chunk, groups_of_chunk))
+    return calls
+
+
+def bare_predict(X, calls):
+    for chunk, groups in calls:
+        X_chunk = X[chunk]
+        for rows, children in groups:
+            X_rows = X_chunk if rows is None else X_chunk[rows]
+            for child in children:
+                child.predict_proba(X_rows)
+
+
+def check_same_work(method, ours, bare):
+    """Make sure that both make the same calls: as many, in the same order, with as many rows."""
+    logs = []
+    original = getattr(GaussianNB, method)
+    for function in (ours, bare):
+        log = []
+
+        def spy(self, X, *args, log=log):
+            log.append(len(X))
+            return original(self, X, *args)
+
+        with mock.patch.object(GaussianNB, method, spy):
+            function()
+        logs.append(log)
+    if logs[0] != logs[1]:
+        raise AssertionError(f"{method}: {len(logs[0])} calls of children, bare {len(logs[1])}.")
+    return {"calls": len(logs[0]), "rows": sum(logs[0])}
+
+
+# -- part 1: beside the bare loop --------------------------------------------------------------
+
+
+def compare(repeat, published, time_limit):
+    X, y = make_data(ROWS, BRANCHING)
+    X_new, _ = make_data(ROWS, BRANCHING, seed=1)
+    result = {"rows": ROWS, "features": FEATURES, "branching": BRANCHING, "repeat": repeat}
+    result |= environment() | {"strategies": {}}
+    for strategy, (name, _) in STRATEGIES.items():
+        print(f"{name} ...", file=sys.stderr)
+        model = make_model(strategy, GaussianNB())
+        entry = {}
+        problems = problems_of(model, y)
+        fit = {
+            "ours": lambda model=model: model.fit(X, y),
+            "bare": lambda problems=problems: bare_fit(X, GaussianNB(), problems),
+        }
+        entry["fit_work"] = check_same_work("fit", *fit.values())
+        entry["fit"] = summary(interleaved(fit, repeat))
+        calls = calls_of(model.fit(X, y), X_new)
+        predict = {
+            "ours": lambda model=model: model.predict(X_new),
+            "bare": lambda calls=calls: bare_predict(X_new, calls),
+        }
+        entry["predict_work"] = check_same_work("predict_proba", *predict.values())
+        entry["predict"] = summary(interleaved(predict, repeat))
+        entry["alone"] = run_worker({"strategy": strategy, "rows": ROWS, "branching": BRANCHING})
+        result["strategies"][strategy] = entry
+    if published:
+        result["published_time_limit"] = time_limit
+        for strategy, (name, _) in STRATEGIES.items():
+            print(f"{name}, published package ...", file=sys.stderr)
+            spec = {"strategy": strategy, "rows": ROWS, "branching": BRANCHING, "published": True}
+            result["strategies"][strategy]["published"] = run_worker(spec, published, time_limit)
+    return result
+
+
+def summary(seconds):
+    best = {name: min(values) for name, values in seconds.items()}
+    return {
+        "seconds": {name: [round(v, 4) for v in values] for name, values in seconds.items()},
+        "best": {name: round(value, 4) for name, value in best.items()},
+        "ratio": round(best["ours"] / best["bare"], 3),
+    }
+
+
+# -- workers: one fresh process per measurement ------------------------------------------------
+
+
+def run_worker(spec, python=None, time_limit=3600):
+    """Fit and predict in a process of its own; seconds and peak memory."""
+    env = dict(os.environ)
+    if python:  # another environment: nothing of ours may be found there
+        env.pop("PYTHONPATH", None)
+    command = [python or sys.executable, __file__, "--worker", json.dumps(spec)]
+    child = run_child(command, time_limit=time_limit, env=env)
+    result = {k: v for line in child["lines"] for k, v in json.loads(line).items()}
+    result["peak_bytes"] = child["peak_bytes"]
+    return result | {k: child[k] for k in ("stopped", "error") if child.get(k)}
+
+
+def work(spec):
+    """The worker: prints one line of JSON per step, so that a killed one has told what it did."""
+    X, y = make_data(spec["rows"], spec["branching"])
+    X_new, _ = make_data(spec["rows"], spec["branching"], seed=1)
+    child = Free() if spec.get("free") else GaussianNB()
+    model = make_model(spec["strategy"], child, spec.get("published", False))
+    for step, function in (
+        ("fit", lambda: model.fit(X, y)),
+        ("predict", lambda: model.predict(X_new)),
+    ):
+        profile = cProfile.Profile()
+        start = time.perf_counter()
+        if spec.get("profile"):
+            profile.runcall(function)
+        else:
+            function()
+        report(step, round(time.perf_counter() - start, 4))
+        if spec.get("profile"):
+            text = io.StringIO()
+            pstats.Stats(profile, stream=text).strip_dirs().sort_stats("tottime").print_stats(20)
+            report(f"{step}_profile", [line.rstrip() for line in text.getvalue().splitlines()])
+    if spec.get("free"):
+        n_rows = [spec["rows"] if rows is None else len(rows) for rows, _ in problems_of(model, y)]
+        report("n_problems", len(n_rows))
+        report("problem_rows", sum(n_rows))
+
+
+def report(key, value):
+    print(json.dumps({key: value}), flush=True)
+
+
+# -- part 2: at scale --------------------------------------------------------------------------
+
+
+def scale():
+    largest = SCALE_ROWS[-1], max(SCALE_BRANCHING)
+    points = [(n, ROWS_SLOPE_LEAVES) for n in SCALE_ROWS] + [
+        (largest[0], k) for k in SCALE_BRANCHING
+    ]
+    result = {"features": FEATURES, "branching": {str(k): v for k, v in SCALE_BRANCHING.items()}}
+    result |= environment() | {"strategies": {}}
+    for strategy in ("node", "parent"):
+        runs = []
+        for rows, leaves in sorted(set(points)):
+            print(f"{STRATEGIES[strategy][0]}, {rows:,} rows, {leaves:,} leaves", file=sys.stderr)
+            spec = {"strategy": strategy, "rows": rows, "branching": SCALE_BRANCHING[leaves]}
+            runs.append({"rows": rows, "leaves": leaves} | run_worker(spec | {"free": True}))
+        slopes = {
+            step: {
+                "rows": slope([r for r in runs if r["leaves"] == ROWS_SLOPE_LEAVES], "rows", step),
+                "leaves": slope([r for r in runs if r["rows"] == largest[0]], "leaves", step),
+            }
+            for step in ("fit", "predict")
+        }
+        print(f"{STRATEGIES[strategy][0]}, profile", file=sys.stderr)
+        profile = run_worker(spec | {"free": True, "profile": True})
+        result["strategies"][strategy] = {"runs": runs, "slopes": slopes, "profile": profile}
+    return result
+
+
+def slope(runs, key, step):
+    """Exponent of the time as a power of rows or leaves, by least squares on logarithms."""
+    x, seconds = (np.log([run[k] for run in runs]) for k in (key, step))
+    return round(float(np.polyfit(x, seconds, 1)[0]), 2)
+
+
+# -- tables ------------------------------------------------------------------------------------
+
+
+def show_comparison(result):
+    rows = []
+    for strategy, entry in result["strategies"].items():
+        row = [STRATEGIES[strategy][0]]
+        for step in ("fit", "predict"):
+            limit = LIMIT_PER_NODE_FIT if (strategy, step) == ("node", "fit") else LIMIT
+            best, ratio = entry[step]["best"], entry[step]["ratio"]
+            row += [f"{best['ours']:.3f}", f"{best['bare']:.3f}", verdict(ratio, limit, "{:.2f}")]
+        row.append(verdict(entry["alone"]["peak_bytes"] / 1e6, LIMIT_BYTES / 1e6, "{:.0f}"))
+        rows.append(row)
+    header = ["strategy", "fit, s", "bare", "ratio", "predict, s", "bare", "ratio", "peak, MB"]
+    text = table(header, rows)
+    if "published" not in next(iter(result["strategies"].values())):
+        return text
+    rows = []
+    for strategy, entry in result["strategies"].items():
+        row = [STRATEGIES[strategy][0]]
+        for run in (entry["alone"], entry["published"]):
+            row += [seconds(run, step) for step in ("fit", "predict")]
+            row.append(f"{run['peak_bytes'] / 1e6:,.0f}")
+        rows.append(row)
+    header = ["strategy", "fit, s", "predict, s", "peak, MB"]
+    header += [f"5.0.8: {name}" for name in header[1:]]
+    return f"{text}\n\n{table(header, rows)}"
+
+
+def verdict(value, limit, form):
+    return form.format(value) + ("" if value <= limit else f" (limit {form.format(limit)})")
+
+
+def seconds(run, step):
+    if step in run:
+        return f"{run[step]:.2f}"
+    return "over the " + run["stopped"] if "stopped" in run else run.get("error", "not run")
+
+
+def show_scale(result):
+    parts = []
+    rows, slopes = [], []
+    for strategy, entry in result["strategies"].items():
+        name = STRATEGIES[strategy][0]
+        for run in entry["runs"]:
+            rows.append([name, f"{run['rows']:,}", f"{run['leaves']:,}"])
+            rows[-1] += [f"{run[k]:,}" if k in run else "" for k in ("n_problems", "problem_rows")]
+            rows[-1] += [seconds(run, "fit"), seconds(run, "predict")]
+            rows[-1].append(verdict(run["peak_bytes"] / 1e6, LIMIT_SCALE_BYTES / 1e6, "{:.0f}"))
+        for step, by in entry["slopes"].items():
+            slopes.append([name, step, f"{by['rows']:.2f}", f"{by['leaves']:.2f}"])
+    header = ["strategy", "rows", "leaves", "problems", "rows in problems"]
+    parts.append(table([*header, "fit, s", "predict, s", "peak, MB"], rows))
+    parts.append(table(["strategy", "step", "slope in rows", "slope in leaves"], slopes))
+    return "\n\n".join(parts)
+
+
+def show_environment(result):
+    versions = ", ".join(f"{k} {v}" for k, v in result["versions"].items())
+    m = result["machine"]
+    machine = f"{m['processor']}, {m['cpus']} CPUs, {m['memory_gib']} GiB, {m['system']}"
+    return f"{versions}; {machine}; load at the start {m['load_at_start']}."
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--repeat", type=int, default=5, help="interleaved runs; the best counts")
+    parser.add_argument("--published", metavar="PYTHON", help="interpreter that has hiclass 5.0.8")
+    parser.add_argument(
+        "--time-limit", type=float, default=180, help="seconds for each of its runs"
+    )
+    parser.add_argument("--scale", action="store_true", help="a million rows, 100,000 leaves")
+    parser.add_argument("--output", metavar="FILE", help="where the results go, as JSON")
+    parser.add_argument("--markdown", metavar="PAGE", help="put stored results into a page")
+    parser.add_argument("--worker", metavar="JSON", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.worker:
+        work(json.loads(arguments.worker))
+    elif arguments.markdown:
+        for name, show in (("bookkeeping", show_comparison), ("bookkeeping_scale", show_scale)):
+            result = json.loads((RESULTS / f"{name}.json").read_text())
+            write_section(
+                arguments.markdown, name, f"\n{show(result)}\n\n{show_environment(result)}\n"
+            )
+    else:
+        show = show_scale if arguments.scale else show_comparison
+        result = (
+            scale()
+            if arguments.scale
+            else compare(arguments.repeat, arguments.published, arguments.time_limit)
+        )
+        write_json(result, arguments.output)
+        print(f"{show(result)}\n\n{show_environment(result)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,379 @@
+"""From probabilities to decisions: which path, and where does it end?
+
+Models that answer node by node are searched, and only the local classifiers that can matter are
+asked. Models that know all endings at once are decoded from an array of node probabilities. Both
+give the same answers. Ties go to the lowest node number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hiclass._labels import IntArray
+from hiclass._predict import (
+    FloatArray,
+    Group,
+    LocalModels,
+    ask,
+    direct_endings,
+    endings_to_nodes,
+    node_proba,
+)
+from hiclass._problems import Options
+from hiclass._validation import n_rows_of
+from hiclass.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided for a chunk of rows.
+
+    Attributes
+    ----------
+    nodes : ndarray of shape (n,)
+        The node at which each path ends.
+    confidence : ndarray of shape (n, depth)
+        Probability of the node of the path at each level; NaN below its end.
+    """
+
+    nodes: IntArray
+    confidence: FloatArray
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Nodes that some rows may have come to: one entry per row and node."""
+
+    rows: IntArray
+    nodes: IntArray
+    proba: FloatArray
+
+    def where(self, keep: Any) -> Candidates:
+        """Some of the entries."""
+        return Candidates(self.rows[keep], self.nodes[keep], self.proba[keep])
+
+    @staticmethod
+    def join(parts: list[Candidates]) -> Candidates:
+        """All entries of several parts."""
+        return Candidates(
+            np.concatenate([p.rows for p in parts] or [np.empty(0, dtype=np.intp)]),
+            np.concatenate([p.nodes for p in parts] or [np.empty(0, dtype=np.intp)]),
+            np.concatenate([p.proba for p in parts] or [np.empty(0)]),
+        )
+
+
+# -- the best child at every step --------------------------------------------------------------
+
+
+def top_down(models: LocalModels, X: Any) -> Decision:
+    """Walk down the tree and take the best option at every node."""
+    n = n_rows_of(X)
+    known = node_proba(models, X) if models.is_direct else None
+    ends_at = np.zeros(n, dtype=np.intp)
+    reached = np.ones(n)
+    confidence = np.full((n, models.hierarchy.depth), np.nan)
+    groups: list[Group] = [(0, np.arange(n))]
+    level = 0
+    while groups:
+        below: list[Group] = []
+        answers = (
+            ask(models, X, groups)
+            if known is None
+            else [_joint(models, known, node, rows) for node, rows in groups]
+        )
+        for (node, rows), answer in zip(groups, answers, strict=True):
+            best = answer.argmax(axis=1)
+            chosen = models.options.of(node)[best]
+            goes_on = chosen != node
+            taken = answer[np.arange(len(rows)), best]
+            reached[rows] = taken if known is not None else reached[rows] * taken
+            ends_at[rows] = chosen
+            confidence[rows[goes_on], level] = reached[rows[goes_on]]
+            below.extend(_split(chosen[goes_on], rows[goes_on], models.options))
+        groups, level = below, level + 1
+    return Decision(ends_at, confidence)
+
+
+def _joint(models: LocalModels, proba: FloatArray, node: int, rows: IntArray) -> FloatArray:
+    """Joint probabilities of the options of a node, from node probabilities."""
+    children = models.options.children_of(node)
+    below = proba[np.ix_(rows, children)]
+    if not models.options.can_stop[node]:
+        return below
+    return np.column_stack([below, proba[rows, node] - below.sum(axis=1)])
+
+
+def _split(chosen: IntArray, rows: IntArray, options: Options) -> list[Group]:
+    """Group rows by the node they have come to; leaves are left out."""
+    if not len(chosen):
+        return []
+    order = np.argsort(chosen, kind="stable")
+    chosen, rows = chosen[order], rows[order]
+    starts = np.flatnonzero(np.concatenate([[True], chosen[1:] != chosen[:-1]]))
+    nodes = chosen[starts]
+    runs = np.split(rows, starts[1:])
+    is_open = options.indptr[nodes + 1] > options.indptr[nodes]
+    return [(int(v), r) for v, r, o in zip(nodes, runs, is_open, strict=True) if o]
+
+
+# -- the most probable endings -----------------------------------------------------------------
+
+
+def best_path(models: LocalModels, X: Any) -> Decision:
+    """The most probable ending."""
+    if models.is_direct:
+        endings = direct_endings(models, X)
+        nodes = models.options.ends[endings.argmax(axis=1)]
+        return _with_confidence(models, endings_to_nodes(models, endings), nodes)
+    nodes, _, seen = _search(models, X, 1)
+    return _with_seen(models, nodes[:, 0], seen)
+
+
+def best_paths(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArray]:
+    """The k most probable endings and their probabilities; node 0 where there are fewer."""
+    if not models.is_direct:
+        nodes, proba, _ = _search(models, X, k)
+        return nodes, proba
+    endings = direct_endings(models, X)
+    nodes = np.zeros((len(endings), k), dtype=np.intp)
+    proba = np.zeros((len(endings), k))
+    order = np.argsort(-endings, axis=1, kind="stable")[:, :k]
+    nodes[:, : order.shape[1]] = models.options.ends[order]
+    proba[:, : order.shape[1]] = np.take_along_axis(endings, order, axis=1)
+    return nodes, proba
+
+
+def _search(
+    models: LocalModels, X: Any, k: int
+) -> tuple[IntArray, FloatArray, list[Candidates]]:
+    """Find the k most probable endings of every row, exactly.
+
+    Probabilities fall along a path, so a node below the k-th best ending found so far cannot lead
+    to a better one. A first sweep down the tree follows the k best nodes of each level, which finds
+    good endings; a second one opens whatever is still above that bound. Each local classifier is
+    called at most twice per chunk.
+    """
+    n = n_rows_of(X)
+    found = _Endings(n, k)
+    seen: list[Candidates] = []
+    waiting: list[list[Candidates]] = [[] for _ in range(models.hierarchy.depth + 1)]
+    beam = Candidates(np.arange(n), np.zeros(n, dtype=np.intp), np.ones(n))
+    for level in range(models.hierarchy.depth):
+        below, endings = _open(models, X, beam)
+        seen += [beam, endings]
+        found.add(endings)
+        ahead = _best_per_row(below, k)
+        waiting[level + 1].append(below.where(~ahead))
+        beam = below.where(ahead)
+    for level in range(1, models.hierarchy.depth + 1):
+        here = Candidates.join(waiting[level])
+        here = here.where(found.may_beat(here))
+        below, endings = _open(models, X, here)
+        seen += [here, endings]
+        found.add(endings)
+        if level < models.hierarchy.depth:
+            waiting[level + 1].append(below)
+    return found.nodes, found.proba, seen
+
+
+class _Endings:
+    """The k best endings of every row so far."""
+
+    def __init__(self, n: int, k: int) -> None:
+        self.nodes = np.zeros((n, k), dtype=np.intp)
+        self.proba = np.zeros((n, k))
+
+    def may_beat(self, new: Candidates) -> Any:
+        """Whether something at or below a node may be better than the k-th best ending."""
+        bound, node = self.proba[new.rows, -1], self.nodes[new.rows, -1]
+        return (new.proba > bound) | ((new.proba == bound) & (new.nodes < node))
+
+    def add(self, new: Candidates) -> None:
+        new = new.where(self.may_beat(new))
+        if not len(new.rows):
+            return
+        touched = np.unique(new.rows)
+        k = self.nodes.shape[1]
+        both = Candidates.join(
+            [
+                new,
+                Candidates(
+                    np.repeat(touched, k), self.nodes[touched].ravel(), self.proba[touched].ravel()
+                ),
+            ]
+        )
+        # Places that hold no ending yet have node 0 and probability 0: they must come last.
+        empty = both.nodes == 0
+        order = np.lexsort([both.nodes, -both.proba, empty, both.rows])
+        first = np.searchsorted(both.rows[order], touched)
+        take = order[first[:, None] + np.arange(k)]
+        self.nodes[touched], self.proba[touched] = both.nodes[take], both.proba[take]
+
+
+def _open(models: LocalModels, X: Any, at: Candidates) -> tuple[Candidates, Candidates]:
+    """Go one step down from some nodes of one level: what can go on, and what ends."""
+    order = np.lexsort([at.rows, at.nodes])
+    at = at.where(order)
+    groups = _split(at.nodes, at.rows, models.options)
+    if not groups:
+        return Candidates.join([]), Candidates.join([])
+    n_options = np.diff(models.options.indptr)
+    reached = at.proba[n_options[at.nodes] > 0]
+    on, ended = [], []
+    start = 0
+    for (node, rows), answer in zip(groups, ask(models, X, groups), strict=True):
+        options = models.options.of(node)
+        joint = answer * reached[start : start + len(rows), None]
+        start += len(rows)
+        ends = (n_options[options] == 0) | (options == node)
+        for part, columns in ((on, ~ends), (ended, ends)):
+            if columns.any():
+                part.append(
+                    Candidates(
+                        np.repeat(rows, columns.sum()),
+                        np.tile(options[columns], len(rows)),
+                        joint[:, columns].ravel(),
+                    )
+                )
+    return Candidates.join(on), Candidates.join(ended)
+
+
+def _best_per_row(below: Candidates, k: int) -> Any:
+    """Whether an entry is among the k best of its row."""
+    order = np.lexsort([below.nodes, -below.proba, below.rows])
+    rows = below.rows[order]
+    rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
+    best = np.empty(len(rows), dtype=bool)
+    best[order] = rank < k
+    return best
+
+
+# -- the best expected F-score -----------------------------------------------------------------
+
+
+def expected_f1(models: LocalModels, X: Any, f: float, leaf_only: bool) -> Decision:
+    """The node that maximises the sum over its path of P(node) - f / 2."""
+    if models.is_direct or leaf_only:
+        proba = node_proba(models, X)
+        return _with_confidence(models, proba, _best_value(models, proba, f, leaf_only))
+    seen = explore(models, X, f / 2)
+    return _with_seen(models, best_values(models.hierarchy, seen, n_rows_of(X), f), seen)
+
+
+def _best_value(models: LocalModels, proba: FloatArray, f: float, leaf_only: bool) -> IntArray:
+    hierarchy = models.hierarchy
+    value = proba - f / 2
+    value[:, 0] = 0
+    for nodes in hierarchy.nodes_by_level[1:]:
+        value[:, nodes] += value[:, hierarchy.parent[nodes]]
+    # A class without training rows is never worth a step, but must not win a tie either.
+    value[:, models.options.indptr[:-1] < 0] = -np.inf
+    allowed = models.options.ends if leaf_only else np.arange(1, hierarchy.n_nodes)
+    return allowed[value[:, allowed].argmax(axis=1)]
+
+
+def explore(models: LocalModels, X: Any, floor: float) -> list[Candidates]:
+    """All nodes with a probability above a floor, level by level, and the best of level 1.
+
+    Only nodes above the floor are opened: what is below the others cannot be above it.
+    """
+    n = n_rows_of(X)
+    here = Candidates(np.arange(n), np.zeros(n, dtype=np.intp), np.ones(n))
+    levels = []
+    for level in range(models.hierarchy.depth):
+        below, ended = _open(models, X, here)
+        # "Stop here" adds no node to a path.
+        ended = ended.where(models.hierarchy.levels[ended.nodes] == level + 1)
+        below = Candidates.join([below, ended])
+        keep = below.proba > floor
+        if level == 0:
+            keep |= _best_per_row(below, 1)
+        here = below.where(keep)
+        levels.append(here)
+        here = here.where(here.proba > floor)
+    return levels
+
+
+def best_values(hierarchy: Hierarchy, levels: list[Candidates], n: int, f: float) -> IntArray:
+    """Per row the explored node with the largest sum over its path of P(node) - f / 2."""
+    best_node = np.zeros(n, dtype=np.intp)
+    best = np.full(n, -np.inf)
+    keys, values = np.arange(n) * hierarchy.n_nodes, np.zeros(n)
+    for at in levels:
+        above = np.searchsorted(keys, at.rows * hierarchy.n_nodes + hierarchy.parent[at.nodes])
+        value = values[above] + at.proba - f / 2
+        order = np.lexsort([at.nodes, -value, at.rows])
+        rows, first = np.unique(at.rows[order], return_index=True)
+        top = order[first]
+        # Deeper nodes come later and have higher numbers or other branches; ties stay.
+        better = (value[top] > best[rows]) | (
+            (value[top] == best[rows]) & (at.nodes[top] < best_node[rows])
+        )
+        best[rows[better]] = value[top[better]]
+        best_node[rows[better]] = at.nodes[top[better]]
+        key = at.rows * hierarchy.n_nodes + at.nodes
+        order = np.argsort(key)
+        keys, values = key[order], value[order]
+    return best_node
+
+
+# -- a decision of the user's own, and what all share ------------------------------------------
+
+
+def custom(
+    models: LocalModels, X: Any, decide: Callable[[FloatArray, Hierarchy], Any]
+) -> Decision:
+    """Let a function of the user choose nodes from node probabilities."""
+    proba = node_proba(models, X)
+    nodes = np.asarray(decide(proba, models.hierarchy))
+    n = len(proba)
+    if nodes.shape != (n,) or nodes.dtype.kind not in "iu":
+        raise ValueError(
+            f"The decoding function must return one node number per row, an integer array of shape "
+            f"({n},); got shape {nodes.shape} and type {nodes.dtype}."
+        )
+    if ((nodes < 0) | (nodes >= models.hierarchy.n_nodes)).any():
+        raise ValueError(
+            f"The decoding function returned a node outside 0 .. {models.hierarchy.n_nodes - 1}."
+        )
+    return _with_confidence(models, proba, nodes.astype(np.intp))
+
+
+def _with_confidence(models: LocalModels, proba: FloatArray, nodes: IntArray) -> Decision:
+    """Look up the probabilities along the paths to some nodes."""
+    path = models.hierarchy.ancestor_table[nodes]
+    confidence = np.take_along_axis(proba, np.maximum(path, 0), axis=1)
+    return Decision(nodes, np.where(path >= 0, confidence, np.nan))
+
+
+def _with_seen(models: LocalModels, nodes: IntArray, seen: list[Candidates]) -> Decision:
+    """Look up the probabilities along paths among what a search has seen."""
+    n_nodes = models.hierarchy.n_nodes
+    everything = Candidates.join(seen)
+    # "Stop here" stands beside its node with a smaller probability: keep the larger.
+    order = np.lexsort([-everything.proba, everything.rows * n_nodes + everything.nodes])
+    key = (everything.rows * n_nodes + everything.nodes)[order]
+    path = models.hierarchy.ancestor_table[nodes]
+    wanted = np.arange(len(nodes))[:, None] * n_nodes + np.maximum(path, 0)
+    place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+    return Decision(nodes, np.where(path >= 0, everything.proba[order][place], np.nan))
+
+
+def cut(decision: Decision, hierarchy: Hierarchy, min_confidence: float) -> Decision:
+    """End every path after its deepest node with at least this probability."""
+    if min_confidence <= 0:
+        return decision
+    with np.errstate(invalid="ignore"):
+        sure = decision.confidence >= min_confidence
+    # Probabilities fall along a path, so what is sure comes first.
+    length = sure.sum(axis=1)
+    path = np.column_stack(
+        [np.zeros(len(length), dtype=np.intp), hierarchy.ancestor_table[decision.nodes]]
+    )
+    return Decision(
+        path[np.arange(len(length)), length], np.where(sure, decision.confidence, np.nan)
+    )

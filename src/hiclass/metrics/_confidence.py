@@ -1,0 +1,232 @@
+"""Measures of the confidence in predicted paths.
+
+Confidences are what ``predict_confidence`` returns, the probability of every node on the predicted
+path. Equal confidences are always taken together, so the order of rows never matters and a weight
+of 2 is the same as giving the row twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hiclass.metrics._pairs import FloatArray, Pair, encode_tree, mean, row_counts
+
+
+class RiskCoverage(NamedTuple):
+    """What :func:`risk_coverage` returns; one entry per distinct confidence, highest first.
+
+    Attributes
+    ----------
+    coverage : ndarray
+        Part of the rows whose confidence is at least the threshold.
+    risk : ndarray
+        Mean loss of these rows.
+    thresholds : ndarray
+        The distinct confidences, descending.
+    area : float
+        Area under the risk as a function of coverage.
+    """
+
+    coverage: FloatArray
+    risk: FloatArray
+    thresholds: FloatArray
+    area: float
+
+
+def calibration_error(
+    y_true: Any,
+    y_pred: Any,
+    confidence: Any,
+    *,
+    hierarchy: Any = None,
+    strategy: str = "uniform",
+    n_bins: int = 10,
+    average: str | None = None,
+    sample_weight: Any = None,
+) -> float | FloatArray:
+    """Calibration error: by how much the confidence in predicted nodes misses their accuracy.
+
+    At every level the rows are put into bins of similar confidence. The error is the mean over the
+    bins, weighted by their rows, of the distance between mean confidence and accuracy.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels.
+    confidence : array-like of shape (n_samples, n_levels)
+        Probability of the predicted node at every level, NaN after the end of the path, as
+        ``predict_confidence`` returns it. One column may also be 1-D.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The tree of the labels. By default the one that both sets of paths span.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        "uniform": bins of equal width (the expected calibration error). "quantile": bins that hold
+        about equally many rows (the adaptive calibration error); equal confidences share a bin.
+    n_bins : int, default=10
+        Number of bins.
+    average : {"macro"} or None, default=None
+        None returns the error of every level, "macro" the mean over the levels that have one.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    ndarray of shape (n_levels,) or float
+        From 0, a perfect model, to 1, always wrong at confidence 1. NaN at a level that no
+        predicted path reaches.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import calibration_error
+    >>> y_true, y_pred = [["Animal", "Cat"], ["Animal"]], [["Animal", "Dog"], ["Animal", "Cat"]]
+    >>> calibration_error(y_true, y_pred, [[1.0, 1.0], [1.0, 1.0]])
+    array([0., 1.])
+    """
+    if average not in ("macro", None):
+        raise ValueError(f"average={average!r} is unknown. Use 'macro' or None.")
+    levels = confidence_by_level(
+        "calibration_error", y_true, y_pred, confidence, hierarchy, sample_weight
+    )
+    errors = []
+    for p, correct, weight in levels:
+        bins = calibration_bins(p, correct, weight, strategy, n_bins)
+        errors.append(mean(np.abs(bins[0] - bins[1]), bins[2]))
+    if average is None:
+        return np.array(errors)
+    return mean(np.array(errors), np.ones(len(errors)))
+
+
+def risk_coverage(
+    y_true: Any,
+    y_pred: Any,
+    confidence: Any,
+    *,
+    hierarchy: Any = None,
+    loss: str = "exact_match",
+    sample_weight: Any = None,
+) -> RiskCoverage:
+    """Risk of the predictions that are kept when only confident ones are.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels.
+    confidence : array-like of shape (n_samples,) or (n_samples, n_levels)
+        Confidence in every prediction. Of several levels, as ``predict_confidence`` returns them,
+        the last one that is not NaN counts: that of the most specific node. A row without any has
+        confidence 0.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The tree of the labels. By default the one that both sets of paths span.
+    loss : {"exact_match", "f1"}, default="exact_match"
+        Loss of a row: 1 unless the whole path is right, or 1 minus its hierarchical F1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    RiskCoverage
+        The named tuple ``(coverage, risk, thresholds, area)``. The area is the mean of the risk
+        over all coverages; smaller is better.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import risk_coverage
+    >>> result = risk_coverage([["Cat"], ["Dog"]], [["Cat"], ["Cat"]], [0.9, 0.6])
+    >>> result.coverage, result.risk, result.area
+    (array([0.5, 1. ]), array([0. , 0.5]), 0.25)
+    """
+    if loss not in ("exact_match", "f1"):
+        raise ValueError(f"loss={loss!r} is unknown. Use 'exact_match' or 'f1'.")
+    pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, "risk_coverage")
+    p = _check_confidence(confidence, pair)
+    known = ~np.isnan(p)
+    last = p.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
+    score = np.where(known.any(axis=1), p[np.arange(len(p)), last], 0.0)
+    if loss == "f1":
+        tp, pred, true = row_counts(pair)
+        row_loss = 1 - 2 * tp / (pred + true)
+    else:
+        row_loss = (pair.true != pair.pred).astype(np.float64)
+    thresholds, rank = np.unique(-score, return_inverse=True)
+    kept = np.cumsum(np.bincount(rank, weights=pair.weight))
+    risk = np.cumsum(np.bincount(rank, weights=pair.weight * row_loss)) / kept
+    coverage = kept / kept[-1]
+    area = float((np.diff(coverage, prepend=0.0) * risk).sum())
+    return RiskCoverage(coverage, risk, -thresholds, area)
+
+
+def confidence_by_level(
+    name: str, y_true: Any, y_pred: Any, confidence: Any, hierarchy: Any, sample_weight: Any
+) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+    """Yield confidence, correctness and weight of the nodes predicted at each level."""
+    pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, name)
+    p = _check_confidence(confidence, pair)
+    deepest = int(pair.hierarchy.levels[pair.pred].max())
+    if p.shape[1] < deepest:
+        raise ValueError(
+            f"confidence has {p.shape[1]} column(s), but a predicted path has {deepest} levels. "
+            f"Give a column per level, as predict_confidence returns them."
+        )
+    table = pair.hierarchy.ancestor_table
+    for level in range(p.shape[1]):
+        column = table[:, level] if level < table.shape[1] else np.full(len(table), -1)
+        rows = np.flatnonzero(column[pair.pred] >= 0)
+        values = p[rows, level]
+        if np.isnan(values).any():
+            row = np.flatnonzero(pair.keep)[rows[np.argmax(np.isnan(values))]]
+            raise ValueError(
+                f"confidence is NaN in row {row} at level {level + 1}, where y_pred has a label. "
+                f"It may be NaN only after the end of the predicted path."
+            )
+        correct = column[pair.pred[rows]] == column[pair.true[rows]]
+        yield values, correct.astype(np.float64), pair.weight[rows]
+
+
+def calibration_bins(
+    p: FloatArray, correct: FloatArray, weight: FloatArray, strategy: str, n_bins: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean confidence, accuracy and total weight of the bins that hold a row."""
+    if not isinstance(n_bins, int | np.integer) or n_bins < 1:
+        raise ValueError(f"n_bins={n_bins!r} must be a positive integer.")
+    if strategy == "uniform":
+        place = np.searchsorted(np.linspace(0, 1, n_bins + 1)[1:-1], p)
+    elif strategy == "quantile":
+        _, rank = np.unique(p, return_inverse=True)
+        mass = np.bincount(rank, weights=weight)
+        end = np.cumsum(mass)
+        start = np.concatenate([[0.0], end])[: len(end)]
+        # A value goes where its mass begins; the products are exact for whole weights.
+        place = np.minimum(start * n_bins // end[-1:], n_bins - 1).astype(np.intp)[rank]
+    else:
+        raise ValueError(f"strategy={strategy!r} is unknown. Use 'uniform' or 'quantile'.")
+    total = np.bincount(place, weights=weight, minlength=n_bins).astype(np.float64, copy=False)
+    held = total > 0
+    sums = (np.bincount(place, weights=weight * x, minlength=n_bins) for x in (p, correct))
+    mean_confidence, accuracy = (s[held] / total[held] for s in sums)
+    return mean_confidence, accuracy, total[held]
+
+
+def _check_confidence(confidence: Any, pair: Pair) -> FloatArray:
+    """Return the confidence of the rows that count, a column per level."""
+    n_rows = len(pair.keep)
+    p = np.asarray(confidence, dtype=np.float64)
+    p = p[:, None] if p.ndim == 1 else p
+    if p.ndim != 2 or len(p) != n_rows or p.shape[1] == 0:
+        raise ValueError(
+            f"confidence has shape {np.shape(confidence)}, but y_true has {n_rows} rows. Give one "
+            f"number per row, or per row and level."
+        )
+    bad = (p < 0) | (p > 1 + 1e-6)
+    if bad.any():
+        row, level = np.argwhere(bad)[0].tolist()
+        raise ValueError(
+            f"confidence has {p[row, level]} in row {row} at level {level + 1}, which is not a "
+            f"probability."
+        )
+    return p[pair.keep]

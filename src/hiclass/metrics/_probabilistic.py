@@ -1,0 +1,251 @@
+"""Measures of node probabilities.
+
+Node probabilities are what ``predict_node_proba`` returns, a column per node of the hierarchy with
+the root first. Every node is a question of its own, "is the row in this class?", so these measures
+also serve hierarchies in which a node has several parents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+
+from hiclass._labels import AnyArray, IntArray, check_paths, read_labels
+from hiclass._targets import as_hierarchy, nodes_of
+from hiclass.hierarchy import Hierarchy
+from hiclass.metrics._pairs import FloatArray, check_weight, closure, mean
+
+#: Entries of a block of rows x nodes that is looked at together.
+_BLOCK = 1 << 20
+
+
+def node_log_loss(
+    y_true: Any,
+    node_proba: Any,
+    *,
+    hierarchy: Any,
+    per_node: bool = False,
+    sample_weight: Any = None,
+) -> float | FloatArray:
+    """Log loss of the node probabilities, every node being a yes-or-no question.
+
+    The loss of a row is the sum over nodes of ``-log p`` where the node is true, on the path of the
+    true label, and ``-log (1 - p)`` where it is not. The result is the mean over rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    node_proba : array-like of shape (n_samples, n_nodes)
+        Probability of every node, the root first, as ``predict_node_proba`` returns it.
+    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+    per_node : bool, default=False
+        Whether to return the mean loss of every node instead of their sum.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float or ndarray of shape (n_nodes,)
+
+    Notes
+    -----
+    Probabilities are kept away from 0 and 1 by the smallest number that their type can tell from 1,
+    as in scikit-learn, so the loss is finite.
+
+    Examples
+    --------
+    >>> from hiclass import Hierarchy
+    >>> from hiclass.metrics import node_log_loss
+    >>> h = Hierarchy.from_paths([["Cat"], ["Dog"]])
+    >>> round(node_log_loss([["Cat"]], [[1.0, 0.8, 0.2]], hierarchy=h), 4)
+    0.4463
+    """
+
+    def loss(p: AnyArray, truth: AnyArray) -> AnyArray:
+        eps = np.finfo(p.dtype).eps
+        p = np.clip(p, eps, 1 - eps)
+        return -np.log(np.where(truth, p, 1 - p))
+
+    return _node_loss(loss, y_true, node_proba, hierarchy, per_node, sample_weight)
+
+
+def node_brier_score(
+    y_true: Any,
+    node_proba: Any,
+    *,
+    hierarchy: Any,
+    per_node: bool = False,
+    sample_weight: Any = None,
+) -> float | FloatArray:
+    """Brier score of the node probabilities, every node being a yes-or-no question.
+
+    The score of a row is the sum over nodes of ``(p - t)^2``, where ``t`` is 1 for the nodes on the
+    path of the true label and 0 for all others. The result is the mean over rows; 0 is best. On one
+    level it is scikit-learn's score for several classes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    node_proba : array-like of shape (n_samples, n_nodes)
+        Probability of every node, the root first, as ``predict_node_proba`` returns it.
+    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+    per_node : bool, default=False
+        Whether to return the mean score of every node instead of their sum.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float or ndarray of shape (n_nodes,)
+
+    Examples
+    --------
+    >>> from hiclass import Hierarchy
+    >>> from hiclass.metrics import node_brier_score
+    >>> h = Hierarchy.from_paths([["Cat"], ["Dog"]])
+    >>> round(node_brier_score([["Cat"]], [[1.0, 0.8, 0.2]], hierarchy=h), 4)
+    0.08
+    """
+
+    def loss(p: AnyArray, truth: AnyArray) -> AnyArray:
+        return np.square(p - truth)
+
+    return _node_loss(loss, y_true, node_proba, hierarchy, per_node, sample_weight)
+
+
+def average_precision(
+    y_true: Any,
+    node_proba: Any,
+    *,
+    hierarchy: Any,
+    average: str | None = "micro",
+    exclude: Iterable[Any] = (),
+    sample_weight: Any = None,
+) -> float | FloatArray:
+    """Area under the precision-recall curve of the node probabilities.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    node_proba : array-like of shape (n_samples, n_nodes)
+        Probability of every node, the root first, as ``predict_node_proba`` returns it. Any other
+        score that ranks will do.
+    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+    average : {"micro", "macro", "weighted"} or None, default="micro"
+        "micro": one curve for all pairs of row and node. "macro": the mean of the areas of the
+        nodes that are true in some row; "weighted" weighs them by how often they are. None: the
+        area of every node, NaN where it is never true.
+    exclude : iterable of paths or labels, default=()
+        Nodes that do not take part, as :meth:`Hierarchy.find` finds them. The root never does.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float or ndarray of shape (n_nodes,)
+
+    Notes
+    -----
+    The area is the sum of precision times the step in recall, without interpolation, as in
+    :func:`sklearn.metrics.average_precision_score`.
+
+    Examples
+    --------
+    >>> from hiclass import Hierarchy
+    >>> from hiclass.metrics import average_precision
+    >>> h = Hierarchy.from_paths([["Cat"], ["Dog"]])
+    >>> average_precision([["Cat"], ["Dog"]], [[1.0, 0.8, 0.2], [1.0, 0.4, 0.6]], hierarchy=h)
+    1.0
+    """
+    if average not in ("micro", "macro", "weighted", None):
+        raise ValueError(
+            f"average={average!r} is unknown. Use 'micro', 'macro', 'weighted' or None."
+        )
+    if isinstance(exclude, str):
+        raise ValueError(f"exclude={exclude!r} must be a list of paths or labels: [{exclude!r}].")
+    tree, nodes, proba, weight = _check_proba(y_true, node_proba, hierarchy, sample_weight, False)
+    keep = np.ones(tree.n_nodes, dtype=bool)
+    keep[[0, *(tree.find(key) for key in exclude)]] = False
+    columns = np.flatnonzero(keep)
+    truth = closure(tree, nodes).tocsc()
+    if average == "micro":
+        dense = truth[:, columns].toarray().astype(bool)
+        if not dense.any():
+            raise ValueError("Every node that is true in some row is excluded; nothing is left.")
+        weights = np.repeat(weight, len(columns))
+        scores = proba[:, columns].ravel()
+        return float(average_precision_score(dense.ravel(), scores, sample_weight=weights))
+    area = np.full(tree.n_nodes, np.nan)
+    for v in columns[np.diff(truth.indptr)[columns] > 0].tolist():
+        positive = np.zeros(len(nodes), dtype=bool)
+        positive[truth.indices[truth.indptr[v] : truth.indptr[v + 1]]] = True
+        area[v] = average_precision_score(positive, proba[:, v], sample_weight=weight)
+    if average is None:
+        return area
+    by = truth.T @ weight if average == "weighted" else np.ones(tree.n_nodes)
+    return mean(area, by)
+
+
+def _node_loss(
+    loss: Callable[[AnyArray, AnyArray], AnyArray],
+    y_true: Any,
+    node_proba: Any,
+    hierarchy: Any,
+    per_node: bool,
+    sample_weight: Any,
+) -> float | FloatArray:
+    """Mean over rows of a loss per row and node, in blocks of rows."""
+    tree, nodes, proba, weight = _check_proba(y_true, node_proba, hierarchy, sample_weight, True)
+    total, truth = np.zeros(tree.n_nodes), closure(tree, nodes)
+    step = max(1, _BLOCK // tree.n_nodes)
+    for start in range(0, len(nodes), step):
+        rows = slice(start, start + step)
+        losses = loss(proba[rows], truth[rows].toarray().astype(bool))
+        total += (weight[rows, None] * losses).sum(axis=0)
+    total /= weight.sum()
+    total[0] = 0.0  # every row is in the root
+    return total if per_node else float(total.sum())
+
+
+def _check_proba(
+    y_true: Any, node_proba: Any, hierarchy: Any, sample_weight: Any, is_proba: bool
+) -> tuple[Hierarchy, IntArray, AnyArray, FloatArray]:
+    """Check shapes and values; return hierarchy, true nodes, probabilities and weights."""
+    tree = as_hierarchy(hierarchy)
+    columns = read_labels(y_true, "y_true")
+    check_paths(columns, name="y_true")
+    nodes = nodes_of(columns, tree, "y_true")
+    proba = np.asarray(node_proba)
+    if proba.dtype.kind != "f":
+        proba = proba.astype(np.float64)
+    if proba.shape != (len(nodes), tree.n_nodes):
+        raise ValueError(
+            f"node_proba has shape {proba.shape}; expected ({len(nodes)}, {tree.n_nodes}): a row "
+            f"per label of y_true and a column per node of the hierarchy, the root first, as "
+            f"predict_node_proba returns it."
+        )
+    good = np.isfinite(proba)
+    if is_proba:
+        # Sums of products of probabilities may exceed 1 by rounding.
+        good &= (proba >= -1e-6) & (proba <= 1 + 1e-6)
+    if not good.all():
+        row, node = np.argwhere(~good)[0].tolist()
+        what = "a probability" if is_proba else "a finite number"
+        raise ValueError(
+            f"node_proba has {proba[row, node]} in row {row} for node {node} "
+            f"({tree.describe(node)}), which is not {what}."
+        )
+    weight = check_weight(sample_weight, len(nodes))
+    keep = weight > 0
+    if not keep.all():
+        nodes, proba, weight = nodes[keep], proba[keep], weight[keep]
+    return tree, nodes, proba, weight

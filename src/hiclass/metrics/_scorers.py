@@ -1,0 +1,75 @@
+"""Scorers: metrics in the form that ``GridSearchCV`` and ``cross_validate`` take as ``scoring``.
+
+They differ from ``sklearn.metrics.make_scorer(f1)`` in one point: if the estimator was given a
+hierarchy, the labels are compared in that hierarchy.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from hiclass.metrics._paths import exact_match
+from hiclass.metrics._sets import f1, precision, recall
+
+
+class _Scorer:
+    """Call a metric on the predictions of an estimator; larger is better."""
+
+    def __init__(self, metric: Callable[..., Any]) -> None:
+        self.metric = metric
+        self._weight_request: bool | str | None = None
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Score the predictions for ``X`` against ``y``."""
+        y_pred, hierarchy = estimator.predict(X), given_hierarchy(estimator)
+        return float(self.metric(y, y_pred, hierarchy=hierarchy, sample_weight=sample_weight))
+
+    def set_score_request(self, *, sample_weight: bool | str | None = None) -> _Scorer:
+        """Return a copy that asks for weights where scikit-learn's metadata routing is enabled.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None, default=None
+            Whether to pass ``sample_weight`` on; a str is the name under which it is given.
+
+        Returns
+        -------
+        scorer
+        """
+        other = copy.copy(self)
+        other._weight_request = sample_weight
+        return other
+
+    def get_metadata_routing(self) -> Any:
+        """Return what the scorer asks for, for scikit-learn."""
+        request = MetadataRequest(owner=repr(self))
+        request.score.add_request(param="sample_weight", alias=self._weight_request)
+        return request
+
+    def __repr__(self) -> str:
+        return f"{self.metric.__name__}_scorer"
+
+
+def given_hierarchy(estimator: Any) -> Any:
+    """The hierarchy that a fitted estimator was given; None if it was read from the labels."""
+    while True:
+        if hasattr(estimator, "best_estimator_"):  # a search
+            estimator = estimator.best_estimator_
+        elif hasattr(estimator, "steps"):  # a pipeline
+            estimator = estimator.steps[-1][1]
+        else:
+            break
+    hierarchy = getattr(estimator, "hierarchy_", None)
+    given = getattr(estimator, "hierarchy", None) is not None
+    # One that was read from the training rows may lack labels of the rows to be scored.
+    return hierarchy if given or getattr(hierarchy, "identity", "path") == "label" else None
+
+
+f1_scorer = _Scorer(f1)
+precision_scorer = _Scorer(precision)
+recall_scorer = _Scorer(recall)
+exact_match_scorer = _Scorer(exact_match)

@@ -1,0 +1,85 @@
+"""What all tests share: the four estimators, a small data set, the settings of hypothesis.
+
+With ``HICLASS_NO_SKIP=1`` a skipped test fails. A test that needs a large library skips itself where
+the library is missing (``pytest.importorskip``), which is convenient at the desk and dangerous in
+continuous integration: a broken installation would look like success. ``make test-all`` installs
+everything and sets the variable, so that there every test really runs. Expected failures (xfail)
+are not skips and stay as they are.
+"""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+from hiclass import (
+    FlatClassifier,
+    LocalClassifierPerLevel,
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+)
+
+LOCAL_CLASSES = [LocalClassifierPerNode, LocalClassifierPerParentNode, LocalClassifierPerLevel]
+ESTIMATOR_CLASSES = [*LOCAL_CLASSES, FlatClassifier]
+
+# The same examples in every run, and no time limit on a shared machine.
+settings.register_profile(
+    "hiclass",
+    derandomize=True,
+    deadline=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("hiclass")
+
+
+def _fail_if_skipped(report):
+    skipped = report.skipped and not hasattr(report, "wasxfail")
+    if skipped and os.environ.get("HICLASS_NO_SKIP") == "1":
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"HICLASS_NO_SKIP=1 allows no skipped test, but: {reason}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    return _fail_if_skipped((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    """A module that skips itself as a whole is never run: it is caught here."""
+    return _fail_if_skipped((yield))
+
+
+@pytest.fixture(scope="session", params=ESTIMATOR_CLASSES, ids=lambda c: c.__name__)
+def estimator_class(request):
+    """Each of the four estimators."""
+    return request.param
+
+
+@pytest.fixture(scope="session", params=LOCAL_CLASSES, ids=lambda c: c.__name__)
+def local_class(request):
+    """Each of the three local estimators."""
+    return request.param
+
+
+@pytest.fixture
+def animals():
+    """Six well separated classes of six rows: unequal depths, and one that ends at an inner node.
+
+    Every row is its class's centre plus noise that is far smaller than the distances between them.
+    """
+    centre = {
+        ("Animal", "Bird", ""): (0, 0, 0),
+        ("Animal", "Mammal", "Cat"): (8, 0, 0),
+        ("Animal", "Mammal", "Dog"): (8, 8, 0),
+        ("Plant", "", ""): (0, 0, 8),
+        ("Plant", "Fern", ""): (0, 8, 8),
+        ("Rock", "", ""): (-8, -8, -8),
+    }
+    y = np.array([path for path in centre for _ in range(6)], dtype=object)
+    noise = np.random.default_rng(0).normal(scale=0.3, size=(len(y), 3))
+    return np.array([centre[tuple(path)] for path in y]) + noise, y
