@@ -1,4 +1,4 @@
-"""Shared by the benchmarks: what they ran on, interleaved timing, and the peak memory of a child."""
+"""Shared by the benchmarks: what they ran on, interleaved timing, peak memory of a child."""
 
 import gc
 import json

@@ -6,17 +6,16 @@
     python benchmarks/bookkeeping.py --markdown docs/performance.md
 
 The first command times GaussianNB children on 10 x 10 x 10 classes. The bare loop is given the rows
-and targets of every local problem; it slices X, clones the child and calls its fit, and at predict it
-calls predict_proba of the same children on the same rows in the same chunks. With ``--published`` the
-same work is done by the package hiclass 5.0.8 of the environment of that interpreter. ``--scale`` runs
-a child that costs nothing on a million rows and 100,000 leaves. ``--markdown`` puts the tables of the
-stored results into a page. Needs psutil.
+and the target of every local problem, recorded beforehand: it slices X, clones the child and calls
+its fit. At predict it calls predict_proba of the same children on the same rows in the same chunks.
+With ``--published`` the package hiclass 5.0.8, from the environment of that interpreter, does the
+same work in processes of its own. ``--scale`` runs a child that costs nothing on a million rows and
+100,000 leaves. ``--markdown`` puts the tables of the stored results into a page. Needs psutil.
 """
 
 import argparse
 import cProfile
 import io
-import itertools
 import json
 import os
 import pstats
@@ -74,17 +73,19 @@ def make_data(n_rows, branching, seed=0):
 class Free:
     """A child that costs nothing: its answers are views of a table of random numbers."""
 
-    size = 1 << 22  # no chunk has more than this many numbers
-    table = None
-    count = itertools.count()
+    size = 1 << 22  # no chunk has more numbers than this
+    table = np.empty(0)
+    n_fits = n_rows = 0
 
     def fit(self, X, y):
         self.n_classes = int(y.max()) + 1
-        self.start = next(self.count) * 104_729 % self.size
+        self.start = Free.n_fits * 104_729 % self.size  # siblings must not agree
+        Free.n_fits += 1
+        Free.n_rows += len(y)
         return self
 
     def predict_proba(self, X):
-        if Free.table is None:
+        if not len(Free.table):
             Free.table = np.random.default_rng(0).random(2 * self.size)
         n = len(X) * self.n_classes
         return Free.table[self.start : self.start + n].reshape(len(X), self.n_classes)
@@ -101,82 +102,47 @@ def make_model(strategy, child, published=False):
 # -- the bare loop -----------------------------------------------------------------------------
 
 
-def problems_of(model, y):
-    """Rows and target of every local problem, as fit makes them."""
-    from hiclass._problems import RowIndex, find_options
-    from hiclass._targets import encode
+def recorded(method, function, X):
+    """The calls of a method of the children: child, rows of X (a slice if they are one run), rest.
 
-    target = encode(y)
-    index = RowIndex(target.hierarchy, target.nodes)
-    options = find_options(index, leaf_only=False)
-    return [(p.rows, p.target) for p in model._local_problems(index, options)]
+    Rows are recognised by their first feature. A call with the same array as the call before it
+    has the same rows, so that the bare loop need not slice twice either.
+    """
+    original = getattr(GaussianNB, method)
+    order = np.argsort(X[:, 0])
+    keys = X[order, 0]
+    calls, last = [], [None, None]
 
+    def spy(child, X_child, *rest):
+        if X_child is not last[0]:
+            rows = order[np.searchsorted(keys, X_child[:, 0])]
+            one_run = rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all()
+            last[:] = X_child, slice(rows[0], rows[-1] + 1) if one_run else rows
+        calls.append((child, last[1], *rest))
+        return original(child, X_child, *rest)
 
-def bare_fit(X, child, problems):
-    for rows, target in problems:
-        clone(child).fit(X if rows is None else X[rows], target)
-
-
-def calls_of(model, X):
-    """What predict asks: per chunk of rows, the groups of rows and the children that each one meets."""
-    from hiclass import _predict
-    from hiclass._validation import chunks_of_rows
-
-    models, asked = model._models, []
-
-    def spy(models, X, groups):
-        if groups[0][0] == 0:  # the root: a new chunk
-            asked.append([])
-        asked[-1].append(groups)
-        return ask(models, X, groups)
-
-    ask = _predict.ask
-    with mock.patch.object(_predict, "ask", spy):
-        model.predict(X)
-    chunks = list(chunks_of_rows(X, models.width))
-    if models.strategy == "flat":
-        return [(chunk, [(None, [models.classifiers[0]])]) for chunk in chunks]
-    calls = []
-    for chunk, levels in zip(chunks, asked, strict=True):
-        n, groups_of_chunk = chunk.stop - chunk.start, []
-        for level, groups in enumerate(levels, start=1):
-            if models.strategy == "level":
-                rows = np.sort(np.concatenate([rows for _, rows in groups]))
-                groups = [(level, rows)]
-            for node, rows in groups:
-                owners = models.options.of(node).tolist() if models.strategy == "node" else [node]
-                children = [models.classifiers[owner] for owner in owners]
-                groups_of_chunk.append((None if len(rows) == n else rows, children))
-        calls.append((chunk, groups_of_chunk))
+    with mock.patch.object(GaussianNB, method, spy):
+        function()
     return calls
 
 
+def bare_fit(X, child, problems):
+    for _, rows, target in problems:
+        clone(child).fit(X[rows], target)
+
+
 def bare_predict(X, calls):
-    for chunk, groups in calls:
-        X_chunk = X[chunk]
-        for rows, children in groups:
-            X_rows = X_chunk if rows is None else X_chunk[rows]
-            for child in children:
-                child.predict_proba(X_rows)
+    last = None
+    for child, rows in calls:
+        if rows is not last:
+            X_rows, last = X[rows], rows
+        child.predict_proba(X_rows)
 
 
-def check_same_work(method, ours, bare):
-    """Make sure that both make the same calls: as many, in the same order, with as many rows."""
-    logs = []
-    original = getattr(GaussianNB, method)
-    for function in (ours, bare):
-        log = []
-
-        def spy(self, X, *args, log=log):
-            log.append(len(X))
-            return original(self, X, *args)
-
-        with mock.patch.object(GaussianNB, method, spy):
-            function()
-        logs.append(log)
-    if logs[0] != logs[1]:
-        raise AssertionError(f"{method}: {len(logs[0])} calls of children, bare {len(logs[1])}.")
-    return {"calls": len(logs[0]), "rows": sum(logs[0])}
+def work_of(calls):
+    """How many calls with how many rows."""
+    sizes = [c[1].stop - c[1].start if isinstance(c[1], slice) else len(c[1]) for c in calls]
+    return {"calls": len(sizes), "rows": int(sum(sizes))}
 
 
 # -- part 1: beside the bare loop --------------------------------------------------------------
@@ -191,20 +157,18 @@ def compare(repeat, published, time_limit):
         print(f"{name} ...", file=sys.stderr)
         model = make_model(strategy, GaussianNB())
         entry = {}
-        problems = problems_of(model, y)
+        problems = recorded("fit", lambda model=model: model.fit(X, y), X)
         fit = {
             "ours": lambda model=model: model.fit(X, y),
             "bare": lambda problems=problems: bare_fit(X, GaussianNB(), problems),
         }
-        entry["fit_work"] = check_same_work("fit", *fit.values())
-        entry["fit"] = summary(interleaved(fit, repeat))
-        calls = calls_of(model.fit(X, y), X_new)
+        entry["fit"] = work_of(problems) | summary(interleaved(fit, repeat))
+        calls = recorded("predict_proba", lambda model=model: model.predict(X_new), X_new)
         predict = {
             "ours": lambda model=model: model.predict(X_new),
             "bare": lambda calls=calls: bare_predict(X_new, calls),
         }
-        entry["predict_work"] = check_same_work("predict_proba", *predict.values())
-        entry["predict"] = summary(interleaved(predict, repeat))
+        entry["predict"] = work_of(calls) | summary(interleaved(predict, repeat))
         entry["alone"] = run_worker({"strategy": strategy, "rows": ROWS, "branching": BRANCHING})
         result["strategies"][strategy] = entry
     if published:
@@ -246,10 +210,8 @@ def work(spec):
     X_new, _ = make_data(spec["rows"], spec["branching"], seed=1)
     child = Free() if spec.get("free") else GaussianNB()
     model = make_model(spec["strategy"], child, spec.get("published", False))
-    for step, function in (
-        ("fit", lambda: model.fit(X, y)),
-        ("predict", lambda: model.predict(X_new)),
-    ):
+    steps = {"fit": lambda: model.fit(X, y), "predict": lambda: model.predict(X_new)}
+    for step, function in steps.items():
         profile = cProfile.Profile()
         start = time.perf_counter()
         if spec.get("profile"):
@@ -262,9 +224,8 @@ def work(spec):
             pstats.Stats(profile, stream=text).strip_dirs().sort_stats("tottime").print_stats(20)
             report(f"{step}_profile", [line.rstrip() for line in text.getvalue().splitlines()])
     if spec.get("free"):
-        n_rows = [spec["rows"] if rows is None else len(rows) for rows, _ in problems_of(model, y)]
-        report("n_problems", len(n_rows))
-        report("problem_rows", sum(n_rows))
+        report("n_problems", Free.n_fits)
+        report("problem_rows", Free.n_rows)
 
 
 def report(key, value):
@@ -276,14 +237,13 @@ def report(key, value):
 
 def scale():
     largest = SCALE_ROWS[-1], max(SCALE_BRANCHING)
-    points = [(n, ROWS_SLOPE_LEAVES) for n in SCALE_ROWS] + [
-        (largest[0], k) for k in SCALE_BRANCHING
-    ]
+    points = {(n, ROWS_SLOPE_LEAVES) for n in SCALE_ROWS}
+    points |= {(largest[0], k) for k in SCALE_BRANCHING}
     result = {"features": FEATURES, "branching": {str(k): v for k, v in SCALE_BRANCHING.items()}}
     result |= environment() | {"strategies": {}}
     for strategy in ("node", "parent"):
         runs = []
-        for rows, leaves in sorted(set(points)):
+        for rows, leaves in sorted(points):
             print(f"{STRATEGIES[strategy][0]}, {rows:,} rows, {leaves:,} leaves", file=sys.stderr)
             spec = {"strategy": strategy, "rows": rows, "branching": SCALE_BRANCHING[leaves]}
             runs.append({"rows": rows, "leaves": leaves} | run_worker(spec | {"free": True}))

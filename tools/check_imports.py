@@ -20,8 +20,10 @@ PACKAGE = ROOT / "src" / "hiclass"
 
 LAYERS = [  # from top to bottom
     {"_local", "_flat", "_global", "_ensemble", "_conformal"},
-    {"_base"},
-    {"_fit", "_predict", "metrics", "model_selection", "_calibration"},
+    {"_children"},
+    {"_base", "_calibration"},
+    {"_decode"},
+    {"_fit", "_predict", "metrics", "model_selection"},
     {"_problems"},
     {"_targets"},
     {"hierarchy"},
@@ -29,7 +31,7 @@ LAYERS = [  # from top to bottom
     {"_labels"},
 ]
 DEPTH = {module: depth for depth, layer in enumerate(LAYERS) for module in layer}
-SAME_LAYER_ALLOWED = {"_calibration": {"_fit", "_predict", "model_selection"}}
+SAME_LAYER_ALLOWED: dict[str, set[str]] = {}
 PUBLIC_ONLY = {"_cli", "_report", "datasets"}
 OPTIONAL = {
     "dask", "matplotlib", "networkx", "onnx", "pandas", "polars", "pyarrow", "ray", "skops", "torch"

@@ -1,56 +1,47 @@
-"""The scikit-learn contract, once for all estimators.
+"""The scikit-learn contract of everything that predicts paths.
 
-A subclass says which local problems there are (``_local_problems``), what they are called and which
-strategy answers at predict time. Everything else is here: parameters, X and y in, labels out.
+Subclasses fit; here is what a fitted model does: X in, labels out. A fitted model is a
+:class:`~hiclass._predict.LocalModels` and a :class:`~hiclass._targets.LabelFormat`.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from numbers import Integral, Real
+import copy
+from collections.abc import Iterable, Iterator
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from hiclass import metrics
-from hiclass._fit import fit_problems
-from hiclass._labels import AnyArray, object_array, plain
-from hiclass._predict import (
+from hiclass._decode import (
     Decision,
+    best_path,
+    best_paths,
+    custom,
+    cut,
+    expected_f1,
+    top_down,
+)
+from hiclass._labels import AnyArray, object_array
+from hiclass._predict import (
     FloatArray,
     LocalModels,
-    best_path_flat,
-    cut,
     ending_proba,
     level_proba,
     node_proba,
-    top_down,
+    restrict,
 )
-from hiclass._problems import LocalProblem, Options, RowIndex, find_options
-from hiclass._targets import LabelFormat, Target, classes_by_level, decode, distinct_labels, encode
+from hiclass._targets import LabelFormat, classes_by_level, decode, distinct_labels
 from hiclass._validation import (
-    UNUSED,
     Interval,
-    MetadataRouter,
-    MethodMapping,
-    as_weights,
-    check_accepts_weights,
-    check_child,
     check_is_fitted,
     check_parameters,
     check_X,
-    child_tags,
     chunks_of_rows,
-    copy_child,
     n_rows_of,
-    process_routing,
-    routing_enabled,
-    set_random_state,
     slice_rows,
 )
 from hiclass.hierarchy import Hierarchy
@@ -59,15 +50,11 @@ from hiclass.hierarchy import Hierarchy
 def _has_proba(self: BaseHierarchicalClassifier) -> bool:
     """Whether probabilities can be had, before and after fit."""
     models = self.__dict__.get("_models")
-    if models is not None:
-        soft = models.soft
-    else:
-        soft = self._is_factory() or hasattr(self._child(), "predict_proba")
-    if not soft:
+    if not (models.has_proba if models is not None else self._promises_proba()):
         raise AttributeError(
             f"{type(self).__name__} has no probabilities because its local classifier has no "
-            f"predict_proba. Use one that has it, for example by wrapping it into "
-            f"sklearn.calibration.CalibratedClassifierCV."
+            f"predict_proba. Use calibration='temperature', which needs only decision_function, or "
+            f"wrap the classifier into sklearn.calibration.CalibratedClassifierCV."
         )
     return True
 
@@ -75,96 +62,42 @@ def _has_proba(self: BaseHierarchicalClassifier) -> bool:
 class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     """Base of all hierarchical classifiers; not for direct use."""
 
-    _strategy: ClassVar[str]
     _decision_parameters: ClassVar[tuple[str, ...]] = ("decoding", "min_confidence")
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "local_classifier": "no_validation",
-        "hierarchy": "no_validation",
         "min_confidence": [Interval(Real, 0, 1, closed="both")],
-        "leaf_only": ["boolean"],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
     }
-    # fit hands sample weights on to the local classifiers and makes no other use of them.
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
 
-    local_classifier: Any
-    hierarchy: Any
-    decoding: str
+    decoding: Any
     min_confidence: float
-    leaf_only: bool
-    random_state: Any
+    leaf_only: bool = False
+    expected_f1_: float
+    hierarchy_: Hierarchy
     _models: LocalModels
     _format: LabelFormat
 
     # -- what a subclass says ------------------------------------------------------------------
 
-    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
-        raise NotImplementedError
+    def _promises_proba(self) -> bool:
+        """Whether a model that is not fitted yet will have probabilities."""
+        return True
 
-    def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
-        return hierarchy.describe(problem.owner)
+    def _input_tags(self) -> Any:
+        """Tags of whatever takes X in the end; None if it is trusted with any X."""
+        return None
 
-    def _owner_key(self, owner: int, hierarchy: Hierarchy) -> Any:
-        """What a callable ``local_classifier`` is given: the path of the node."""
-        return hierarchy.path(owner)
+    # -- setting and forgetting what fit learns ------------------------------------------------
 
-    # -- fit -----------------------------------------------------------------------------------
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
-        """Fit one local classifier per local problem.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, frame, list} of n_samples rows
-            Whatever the local classifier takes. Rows are sliced and otherwise passed through.
-        y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
-            One label per row, or one path per row from the top of the hierarchy down. Labels may be
-            missing at the end of a path, written as ``""``, ``None``, ``NaN``, ``pandas.NA`` or by
-            a shorter list.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, handed to every local classifier by keyword.
-        **fit_params : dict
-            More keyword arguments for the ``fit`` of every local classifier; what has one entry per
-            row is sliced. With metadata routing enabled, what the local classifier requested.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        self._forget()
-        try:
-            self._fit(X, y, sample_weight, fit_params)
-        except BaseException:
-            self._forget()
-            raise
-        return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
-        self._check_parameters()
-        X = check_X(self, X, self._child_tags(), reset=True)
-        target = encode(y, self.hierarchy)
-        self._check_target(target, n_rows_of(X))
-        params = self._params_of_children(X, sample_weight, fit_params)
-        index = RowIndex(target.hierarchy, target.nodes)
-        options = find_options(index, leaf_only=self.leaf_only)
-        classifiers, gates = fit_problems(
-            self._local_problems(index, options),
-            X,
-            self._child_factory(target.hierarchy),
-            lambda problem: self._owner_name(problem, target.hierarchy),
-            params,
-            getattr(self, "n_jobs", None),
-        )
-        soft = all(hasattr(c, "predict_proba") for c in (*classifiers.values(), *gates.values()))
-        self._models = LocalModels(
-            self._strategy, target.hierarchy, options, classifiers, gates, soft
-        )
-        self._format = target.format
-        self.hierarchy_ = target.hierarchy
-        self.missing_label_ = target.format.missing
+    def _remember(self, models: LocalModels, format: LabelFormat, f: float | None) -> None:
+        """Set everything that prediction needs."""
+        self._models = models
+        self._format = format
+        self.hierarchy_ = models.hierarchy
+        self.missing_label_ = format.missing
         self.classes_ = self._classes()
+        if models.temperature is not None:
+            self.temperature_ = models.temperature
+        if f is not None:
+            self.expected_f1_ = f
 
     def _forget(self) -> None:
         """Remove everything that fit sets."""
@@ -172,12 +105,6 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             delattr(self, name)
         self.__dict__.pop("_models", None)
         self.__dict__.pop("_format", None)
-
-    def _check_parameters(self) -> None:
-        check_parameters(self, tuple(self._parameter_constraints))
-        self._check_decision_parameters()
-        if not self._is_factory():
-            self._check_capability(check_child(self._child()))
 
     def _check_decision_parameters(self) -> None:
         check_parameters(self, self._decision_parameters)
@@ -187,93 +114,11 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
                 f"{self.min_confidence} ends paths earlier. Set one of the two."
             )
 
-    def _check_capability(self, child: Any) -> None:
-        """Refuse, before any work, a child that could not answer at predict time."""
-        name = type(child).__name__
-        if hasattr(child, "predict_proba"):
-            return
-        remedy = (
-            "Use a classifier with predict_proba, for example "
-            f"sklearn.calibration.CalibratedClassifierCV({name}())."
-        )
-        if self.min_confidence > 0:
-            raise ValueError(
-                f"min_confidence={self.min_confidence} needs probabilities, but {name} has no "
-                f"predict_proba. {remedy}"
-            )
-        scored = self._strategy in ("node", "level")
-        if not hasattr(child, "decision_function" if scored else "predict"):
-            needs = "predict_proba or decision_function" if scored else "predict"
-            raise ValueError(f"{type(self).__name__} needs {needs}; {name} has neither. {remedy}")
-
-    def _check_target(self, target: Target, n_rows: int) -> None:
-        if len(target.nodes) != n_rows:
-            raise ValueError(
-                f"X has {n_rows} rows but y has {len(target.nodes)} (inconsistent numbers of "
-                f"samples). Give one label or path per row."
-            )
-        if not target.hierarchy.is_tree:
-            target.hierarchy._require_tree(type(self).__name__)
-
-    # -- children ------------------------------------------------------------------------------
-
-    def _is_factory(self) -> bool:
-        """Whether ``local_classifier`` is a callable that makes classifiers."""
-        child = self.local_classifier
-        return (
-            callable(child) and not hasattr(child, "fit") and not isinstance(child, type)
-        )
-
-    def _child(self) -> Any:
-        # An unfitted forest has a length of 0, so "or" would replace it.
-        if self.local_classifier is not None:
-            return self.local_classifier
-        child = LogisticRegression()
-        return child.set_fit_request(sample_weight=True) if routing_enabled() else child
-
-    def _child_tags(self) -> Any:
-        return None if self._is_factory() else child_tags(self._child())
-
-    def _child_factory(self, hierarchy: Hierarchy) -> Any:
-        """A function that makes the unfitted classifier of a local problem."""
-        seed = None
-        if self.random_state is not None:
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
-
-        def make(problem: LocalProblem) -> Any:
-            if self._is_factory():
-                key = self._owner_key(problem.owner, hierarchy)
-                child = check_child(self.local_classifier(key), f"local_classifier({key!r})")
-                self._check_capability(child)
-            else:
-                child = self._child()
-            child = copy_child(child)
-            if seed is not None:
-                # By name, not by position: a new class leaves the other classifiers as they are.
-                name = f"{self._owner_name(problem, hierarchy)!r} {problem.gate}"
-                set_random_state(child, zlib.crc32(name.encode(), seed) & 0x7FFFFFFF)
-            return child
-
-        return make
-
-    def _params_of_children(
-        self, X: Any, sample_weight: Any, fit_params: dict[str, Any]
-    ) -> dict[str, Any]:
-        params = dict(fit_params)
-        if sample_weight is not None:
-            params["sample_weight"] = as_weights(sample_weight, X)
-        if routing_enabled() and not self._is_factory():
-            return dict(process_routing(self, "fit", **params).local_classifier.fit)
-        if not self._is_factory():
-            for name in params:
-                check_accepts_weights(self._child(), name)
-        return params
-
     # -- predict -------------------------------------------------------------------------------
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return check_X(self, X, self._child_tags(), reset=False)
+        return check_X(self, X, self._input_tags(), reset=False)
 
     def _chunks(self, X: Any, width: int | None = None) -> Iterator[Any]:
         for rows in chunks_of_rows(X, width or self._models.width):
@@ -283,22 +128,46 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         """Decide on a path for every row, in chunks."""
         X = self._check_rows(X)
         self._check_decision_parameters()
-        if self.min_confidence > 0:
-            _has_proba(self)
-        decide = {"top_down": top_down, "best_path": best_path_flat}[self.decoding]
+        decide = self._decoder()
         done = [
-            cut(decide(self._models, chunk), self.hierarchy_, self.min_confidence)
-            for chunk in self._chunks(X)
+            cut(decide(chunk), self.hierarchy_, self.min_confidence) for chunk in self._chunks(X)
         ]
         return Decision(
             np.concatenate([d.nodes for d in done]), np.concatenate([d.confidence for d in done])
         )
 
+    def _decoder(self) -> Any:
+        """A function that decides for a chunk of rows."""
+        models, decoding = self._models, self.decoding
+        certain_is_enough = decoding == ("best_path" if models.is_direct else "top_down")
+        if self.min_confidence > 0 or not certain_is_enough:
+            _has_proba(self)
+        if callable(decoding):
+            return lambda X: custom(models, X, decoding)
+        if decoding == "expected_f1":
+            if not hasattr(self, "expected_f1_"):
+                raise ValueError(
+                    "decoding='expected_f1' needs the F-score that is reached out of fold, which "
+                    "fit learns with decoding='expected_f1' or calibration='temperature'. Fit "
+                    "again with one of them."
+                )
+            return lambda X: expected_f1(models, X, self.expected_f1_, self.leaf_only)
+        decode_rows = {"top_down": top_down, "best_path": best_path}[decoding]
+        return lambda X: decode_rows(models, X)
+
     def _may_end(self) -> bool:
         """Whether a prediction may leave levels out: from parameters and training rows only."""
+        if self.min_confidence > 0 or callable(self.decoding):
+            return True
+        if self._format.ndim == 1:
+            return False
+        if self.decoding == "expected_f1" and not self.leaf_only and self._format.n_levels > 1:
+            return True
+        return self._ends_early()
+
+    def _ends_early(self) -> bool:
         ends = self.hierarchy_.levels[self._models.options.ends]
-        early = self._format.ndim == 2 and bool(ends.min() < self._format.n_levels)
-        return early or self.min_confidence > 0
+        return self._format.ndim == 2 and bool(ends.min() < self._format.n_levels)
 
     def predict(self, X: Any) -> AnyArray:
         """Predict the path, or the label, of every row.
@@ -375,8 +244,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         """
         X = self._check_rows(X)
         chunks = [
-            self._by_label(node_proba(self._models, chunk))
-            for chunk in self._chunks(X, self.hierarchy_.n_nodes)
+            self._by_label(chunk) for chunk in self._chunks(X, self.hierarchy_.n_nodes)
         ]
         levels = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
         return levels[0] if self._format.ndim == 1 else levels
@@ -399,13 +267,15 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         with np.errstate(divide="ignore"):
             return [np.log(p) for p in proba] if isinstance(proba, list) else np.log(proba)
 
-    def _by_label(self, proba: FloatArray) -> list[FloatArray]:
+    def _by_label(self, X: Any) -> list[FloatArray]:
         if self._format.ndim == 2:
-            return level_proba(proba, self._models, self.classes_)
+            return level_proba(node_proba(self._models, X), self._models, self.classes_)
+        proba = np.zeros((n_rows_of(X), len(self.classes_)))
+        column = {(type(label), label): j for j, label in enumerate(self.classes_.tolist())}
         ends = self.hierarchy_.labels[self._models.options.ends]
-        column = {(type(label), label): j for j, label in enumerate(ends.tolist())}
-        order = [column[type(label), label] for label in self.classes_.tolist()]
-        return [ending_proba(self._models, proba)[:, order]]
+        columns = [column[type(label), label] for label in ends.tolist()]
+        proba[:, columns] = ending_proba(self._models, X)
+        return [proba]
 
     def _classes(self) -> Any:
         hierarchy, ends = self._models.hierarchy, self._models.options.ends
@@ -413,6 +283,60 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             return classes_by_level(hierarchy, self._format, ends)
         labels = object_array(distinct_labels(hierarchy.labels[ends]))
         return labels.astype(self._format.dtype)
+
+    @available_if(_has_proba)
+    def predict_paths(self, X: Any, k: int = 5) -> tuple[AnyArray, FloatArray]:
+        """Return the k most probable paths of every row.
+
+        Parameters
+        ----------
+        X : rows
+            As in ``fit``.
+        k : int, default=5
+            Number of paths.
+
+        Returns
+        -------
+        paths : ndarray of shape (n_samples, k, n_levels), or (n_samples, k) for 1-D ``y``
+            Labels, the most probable path first; missing labels where there are fewer paths.
+        proba : ndarray of shape (n_samples, k)
+            The probability that a row ends exactly there; 0 where there are fewer paths.
+        """
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise ValueError(f"k must be an integer of at least 1; got {k!r}.")
+        X = self._check_rows(X)
+        chunks = [best_paths(self._models, chunk, int(k)) for chunk in self._chunks(X)]
+        nodes, proba = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
+        may_end = self._ends_early() or k > len(self._models.options.ends)
+        return decode(nodes, self.hierarchy_, self._format, may_end=may_end), proba
+
+    @available_if(_has_proba)
+    def restricted_to(self, classes: Iterable[Any]) -> Any:
+        """Return a light copy of the fitted model that knows for sure: it is one of these classes.
+
+        Parameters
+        ----------
+        classes : iterable of labels or path tuples
+            The classes that are possible, each with everything below it.
+
+        Returns
+        -------
+        model : same type
+            A model that shares the local classifiers. Its probabilities are conditional on the
+            given classes; other classes have probability 0.
+        """
+        check_is_fitted(self)
+        if isinstance(classes, str):
+            raise ValueError(f"classes must be a list of labels or paths; got {classes!r}.")
+        allowed = np.zeros(self.hierarchy_.n_nodes, dtype=bool)
+        for name in classes:
+            node = self.hierarchy_.find(name)
+            allowed[node : self.hierarchy_.subtree_end[node]] = True
+        if not allowed[self._models.options.ends].any():
+            raise ValueError("None of the given classes can be predicted: they have no rows.")
+        model = copy.copy(self)
+        model._models = restrict(self._models, allowed)
+        return model
 
     # -- the rest of the contract --------------------------------------------------------------
 
@@ -434,34 +358,15 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             ``hiclass.metrics.f1`` with micro averaging; for labels of one level, the accuracy.
         """
         y_pred = self.predict(X)
-        hierarchy = None if self.hierarchy is None else self.hierarchy_
+        # Classes that fit never saw are fine, unless the hierarchy was given and is binding.
+        given = getattr(self, "hierarchy", None) is not None
+        hierarchy = self.hierarchy_ if given else None
         return float(metrics.f1(y, y_pred, hierarchy=hierarchy, sample_weight=sample_weight))
-
-    @property
-    def local_classifiers_(self) -> LocalClassifiers:
-        """The fitted local classifiers by path, label or level."""
-        if "_models" not in self.__dict__:
-            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
-        return LocalClassifiers(self._models.classifiers, self._models.hierarchy)
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Say which metadata the local classifier and ``score`` want.
-
-        Returns
-        -------
-        MetadataRouter
-            Encapsulates the routing.
-        """
-        router = MetadataRouter(owner=self).add_self_request(self)
-        if not self._is_factory():
-            mapping = MethodMapping().add(caller="fit", callee="fit")
-            router.add(local_classifier=self._child(), method_mapping=mapping)
-        return router
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
-        child = self._child_tags()
+        child = self._input_tags()
         if child is None:
             tags.input_tags.sparse = tags.input_tags.allow_nan = True
             return tags
@@ -471,44 +376,3 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         if child.classifier_tags is not None:
             tags.classifier_tags.poor_score = child.classifier_tags.poor_score
         return tags
-
-
-class LocalClassifiers(Mapping[Any, Any]):
-    """The local classifiers of a fitted model, looked up by path, label or level.
-
-    Parameters
-    ----------
-    estimators : dict
-        Fitted estimators by node number.
-    hierarchy : Hierarchy
-        The hierarchy, to find nodes.
-    """
-
-    def __init__(self, estimators: dict[int, Any], hierarchy: Hierarchy) -> None:
-        self._estimators = estimators
-        self._hierarchy = hierarchy
-
-    def __getitem__(self, key: Any) -> Any:
-        try:
-            node = self._hierarchy.find(key)
-        except ValueError as error:
-            raise KeyError(str(error)) from None
-        if node not in self._estimators:
-            raise KeyError(
-                f"{self._hierarchy.describe(node)} has no classifier: there was nothing to decide."
-            )
-        return self._estimators[node]
-
-    def __iter__(self) -> Iterator[Any]:
-        return (
-            plain(self._hierarchy.labels[node])
-            if self._hierarchy.identity == "label" and node
-            else self._hierarchy.path(node)
-            for node in self._estimators
-        )
-
-    def __len__(self) -> int:
-        return len(self._estimators)
-
-    def __repr__(self) -> str:
-        return f"LocalClassifiers({len(self)} classifiers)"

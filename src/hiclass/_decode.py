@@ -257,23 +257,21 @@ def _best_per_row(below: Candidates, k: int) -> Any:
 
 def expected_f1(models: LocalModels, X: Any, f: float, leaf_only: bool) -> Decision:
     """The node that maximises the sum over its path of P(node) - f / 2."""
-    if models.is_direct or leaf_only:
+    if leaf_only:
         proba = node_proba(models, X)
-        return _with_confidence(models, proba, _best_value(models, proba, f, leaf_only))
+        return _with_confidence(models, proba, _best_leaf(models, proba, f))
     seen = explore(models, X, f / 2)
     return _with_seen(models, best_values(models.hierarchy, seen, n_rows_of(X), f), seen)
 
 
-def _best_value(models: LocalModels, proba: FloatArray, f: float, leaf_only: bool) -> IntArray:
-    hierarchy = models.hierarchy
+def _best_leaf(models: LocalModels, proba: FloatArray, f: float) -> IntArray:
+    """The same among the leaves only: a path may have to go on where it does not pay."""
+    hierarchy, ends = models.hierarchy, models.options.ends
     value = proba - f / 2
     value[:, 0] = 0
     for nodes in hierarchy.nodes_by_level[1:]:
         value[:, nodes] += value[:, hierarchy.parent[nodes]]
-    # A class without training rows is never worth a step, but must not win a tie either.
-    value[:, models.options.indptr[:-1] < 0] = -np.inf
-    allowed = models.options.ends if leaf_only else np.arange(1, hierarchy.n_nodes)
-    return allowed[value[:, allowed].argmax(axis=1)]
+    return ends[value[:, ends].argmax(axis=1)]
 
 
 def explore(models: LocalModels, X: Any, floor: float) -> list[Candidates]:
@@ -281,6 +279,8 @@ def explore(models: LocalModels, X: Any, floor: float) -> list[Candidates]:
 
     Only nodes above the floor are opened: what is below the others cannot be above it.
     """
+    if models.is_direct:
+        return _explore_proba(models.hierarchy, node_proba(models, X), floor)
     n = n_rows_of(X)
     here = Candidates(np.arange(n), np.zeros(n, dtype=np.intp), np.ones(n))
     levels = []
@@ -295,6 +295,19 @@ def explore(models: LocalModels, X: Any, floor: float) -> list[Candidates]:
         here = below.where(keep)
         levels.append(here)
         here = here.where(here.proba > floor)
+    return levels
+
+
+def _explore_proba(hierarchy: Hierarchy, proba: FloatArray, floor: float) -> list[Candidates]:
+    """The same from an array of node probabilities."""
+    levels = []
+    for level, nodes in enumerate(hierarchy.nodes_by_level[1:]):
+        here = proba[:, nodes]
+        keep = here > floor
+        if level == 0:
+            keep[np.arange(len(here)), here.argmax(axis=1)] = True
+        rows, columns = np.nonzero(keep)
+        levels.append(Candidates(rows, nodes[columns], here[rows, columns]))
     return levels
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from hiclass._base import BaseHierarchicalClassifier
+from hiclass._children import BaseLocalClassifier
 from hiclass._problems import LocalProblem, Options, RowIndex, problems_flat
 from hiclass._validation import StrOptions
 from hiclass.hierarchy import Hierarchy
 
 
-class FlatClassifier(BaseHierarchicalClassifier):
+class FlatClassifier(BaseLocalClassifier):
     """One multi-class classifier over all leaves, which knows nothing of the hierarchy.
 
     The baseline that every hierarchical model should be compared with. It predicts the most
@@ -26,13 +26,19 @@ class FlatClassifier(BaseHierarchicalClassifier):
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The tree of classes; read from ``y`` by default. Classes without training rows get
         probability 0.
-    decoding : {"best_path"}, default="best_path"
-        How a path is chosen: the most probable ending.
+    decoding : {"best_path", "expected_f1"} or callable, default="best_path"
+        How a path is chosen: the most probable ending, or the node with the best expected
+        hierarchical F-score, which may end a path early. A callable takes node probabilities and
+        the hierarchy and returns one node per row.
     min_confidence : float, default=0.0
         Cuts a path after its deepest node with at least this probability.
     leaf_only : bool, default=False
         Whether every path must end at a leaf. Training rows that end at an inner node are then left
         out.
+    calibration : {"temperature"} or None, default=None
+        With ``"temperature"``, scores of the classifier become probabilities through a softmax with
+        a temperature that is learned from three out-of-fold fits. Works for classifiers that have
+        only ``decision_function``.
     random_state : int, RandomState instance or None, default=None
         Seeds the classifier if it has a ``random_state``.
 
@@ -46,6 +52,11 @@ class FlatClassifier(BaseHierarchicalClassifier):
         What stands for a missing label in predictions.
     local_classifiers_ : mapping
         The fitted classifier, by the path of the root, ``()``.
+    temperature_ : float
+        The temperature; only with ``calibration="temperature"``.
+    expected_f1_ : float
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
+        decoding or a calibration.
     n_features_in_ : int
         Number of features, where X has columns.
     feature_names_in_ : ndarray of str
@@ -65,9 +76,10 @@ class FlatClassifier(BaseHierarchicalClassifier):
     """
 
     _strategy = "flat"
+    n_jobs = None  # there is only one problem
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **{k: v for k, v in BaseHierarchicalClassifier._parameter_constraints.items() if k != "n_jobs"},
-        "decoding": [StrOptions({"best_path"})],
+        **BaseLocalClassifier._parameter_constraints,
+        "decoding": [StrOptions({"best_path", "expected_f1"}), callable],
     }
 
     def __init__(
@@ -78,6 +90,7 @@ class FlatClassifier(BaseHierarchicalClassifier):
         decoding: str = "best_path",
         min_confidence: float = 0.0,
         leaf_only: bool = False,
+        calibration: str | None = None,
         random_state: Any = None,
     ) -> None:
         self.local_classifier = local_classifier
@@ -85,6 +98,7 @@ class FlatClassifier(BaseHierarchicalClassifier):
         self.decoding = decoding
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
+        self.calibration = calibration
         self.random_state = random_state
 
     def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:

@@ -60,7 +60,7 @@ def is_missing(value: Any) -> bool:
     """Tell whether a single label is one of the spellings of "missing"."""
     if value is None or value is _ABSENT:
         return True
-    if isinstance(value, str):
+    if isinstance(value, str | bytes):
         return not value
     if isinstance(value, float | np.floating):
         return bool(value != value)
@@ -127,8 +127,8 @@ def merge_labels(a: LabelColumns, b: LabelColumns, names: tuple[str, str]) -> La
         if len(values_a) and len(values_b) and _kind(values_a) != _kind(values_b):
             raise ValueError(
                 f"Level {level + 1} holds {_kind(values_a)} labels in {names[0]} "
-                f"({values_a[0]!r}) but {_kind(values_b)} labels in {names[1]} ({values_b[0]!r}). "
-                f"Use one type within a level."
+                f"({plain(values_a[0])!r}) but {_kind(values_b)} labels in {names[1]} "
+                f"({plain(values_b[0])!r}). Use one type within a level."
             )
         union, (map_a, map_b) = _union(values_a, values_b)
         codes.append(np.concatenate([map_a[codes_a], map_b[codes_b]]))
@@ -186,7 +186,7 @@ def truncate_at_gap(y: Any) -> Any:
     drop = present & ~keep
     library = _library(y)
     if library == "pandas" and hasattr(y, "columns"):
-        return y.mask(drop)
+        return _mask_pandas(y, drop)
     if library == "polars" and hasattr(y, "columns"):
         import polars
 
@@ -195,6 +195,11 @@ def truncate_at_gap(y: Any) -> Any:
             for j, c in enumerate(y.columns)
         ]
         return y.with_columns(new)
+    if library == "pyarrow" and hasattr(y, "column_names"):
+        import pyarrow.compute
+
+        kept = [pyarrow.compute.if_else(~drop[:, j], c, None) for j, c in enumerate(y.columns)]
+        return type(y).from_arrays(kept, schema=y.schema)
     if isinstance(y, np.ndarray) and y.ndim == 2:
         y = y.copy()
         if drop.any():
@@ -203,6 +208,17 @@ def truncate_at_gap(y: Any) -> Any:
     if columns.ndim == 1:
         return y
     return [list(path)[: int(n)] for path, n in zip(y, keep.sum(axis=1), strict=True)]
+
+
+def _mask_pandas(frame: Any, drop: AnyArray) -> Any:
+    """A copy of a frame without some of its labels; whole numbers stay whole numbers."""
+    frame = frame.copy()
+    for j in np.flatnonzero(drop.any(axis=0)).tolist():
+        column = frame.iloc[:, j]
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub":
+            column = column.astype(object)
+        frame.isetitem(j, column.mask(drop[:, j]))
+    return frame
 
 
 def plain(label: Any) -> Any:
@@ -231,7 +247,7 @@ def _split(y: Any, name: str) -> tuple[list[Any], int]:
         if hasattr(y, "columns"):
             return _check_width([_pandas(y.iloc[:, j]) for j in range(y.shape[1])], name), 2
         return _split_sequence(_pandas(y), name)
-    if library == "polars":
+    if library == "polars" and hasattr(y, "__len__"):  # a LazyFrame has no length
         if hasattr(y, "columns"):
             return _check_width([_polars(column) for column in y.get_columns()], name), 2
         return _split_sequence(_polars(y), name)
@@ -241,7 +257,9 @@ def _split(y: Any, name: str) -> tuple[list[Any], int]:
         return _split_sequence(y.to_pylist(), name)
     if y is None:
         raise ValueError(f"This estimator requires y to be passed, but the target {name} is None.")
-    if hasattr(y, "__array__") and not isinstance(y, np.ndarray):
+    if isinstance(y, np.ma.MaskedArray):
+        y = y.tolist()  # None where a label is masked
+    elif hasattr(y, "__array__"):
         y = np.asarray(y)
     if isinstance(y, str | bytes | dict | set) or not hasattr(y, "__len__"):
         raise TypeError(
@@ -277,22 +295,22 @@ def _split_sequence(y: Any, name: str) -> tuple[list[Any], int]:
             f"{name} mixes single labels and paths: row 0 is {rows[0]!r}, row {row} is "
             f"{rows[row]!r}. Write every row as a path, for example [{'label'!r}]."
         )
-    depth = max(map(len, rows))
-    if depth == 0:
-        raise ValueError(f"Row 0 of {name} has no label at all: every path is empty.")
-    if all(isinstance(row, np.ndarray) and row.dtype.kind in "iub" for row in rows) and all(
-        len(row) == depth for row in rows
-    ):
-        stacked = np.stack(rows)
-        return [stacked[:, j] for j in range(depth)], 2
+    if isinstance(rows[0], np.ndarray) and len(set(map(_array_type, rows))) == 1:
+        return _split(np.stack(rows), name)
+    depth = max(1, *map(len, rows))
     return [[row[j] if j < len(row) else _ABSENT for row in rows] for j in range(depth)], 2
+
+
+def _array_type(row: Any) -> Any:
+    return (row.shape, row.dtype) if isinstance(row, np.ndarray) else None
 
 
 def _pandas(column: Any) -> Any:
     """A pandas Series as an array of a plain type, or as a list of objects."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iubf":
         return column.to_numpy()
-    return column.to_numpy(dtype=object).tolist()
+    # astype first: to_numpy would make floats of integer categories beside a missing one.
+    return np.asarray(column.astype(object), dtype=object).tolist()
 
 
 def _polars(column: Any) -> Any:
@@ -320,6 +338,11 @@ def _encode(column: Any, level: int, ndim: int, name: str) -> Encoded:
     if isinstance(column, np.ndarray) and column.dtype.kind == "c":
         raise ValueError("Complex data not supported: labels cannot be complex numbers.")
     values = column.tolist() if isinstance(column, np.ndarray) else column
+    if isinstance(column, np.ndarray) and column.dtype.kind in "mM" and int in map(type, values):
+        raise TypeError(
+            f"{_place(level, ndim, name)} is of type {column.dtype}, which Python has no type for. "
+            f"Convert it, for example to strings."
+        )
     return _encode_objects(values, _place(level, ndim, name))
 
 
@@ -336,13 +359,13 @@ def _encode_integers(column: AnyArray) -> tuple[IntArray, AnyArray]:
     if high - low > max(4 * len(column), 1 << 16):
         values, codes = np.unique(column, return_inverse=True)
         return codes.astype(np.intp, copy=False), values
-    offset = np.subtract(column, column.dtype.type(low), dtype=column.dtype, casting="unsafe")
     # Differences of signed integers may wrap; seen as unsigned they are right.
-    offset = offset.view(f"u{column.dtype.itemsize}")
+    least = column.dtype.type(low)
+    offset = (column - least).view(f"u{column.dtype.itemsize}")
     seen = np.zeros(high - low + 1, dtype=bool)
     seen[offset] = True
     rank = np.cumsum(seen) - 1
-    values = (np.flatnonzero(seen) + low).astype(column.dtype)
+    values = (np.flatnonzero(seen).astype(least.dtype) + least).astype(column.dtype)
     return rank[offset].astype(np.intp, copy=False), values
 
 
@@ -392,7 +415,8 @@ def _encode_objects(column: list[Any], place: str) -> Encoded:
     if kind == "float":
         for value in labels:
             if not np.isfinite(value) or int(value) != value:
-                _refuse_float(float(value), column.index(value), place)
+                row = next(i for i, v in enumerate(column) if v is value)
+                _refuse_float(float(value), row, place)
     try:
         labels.sort()
     except TypeError:
@@ -406,11 +430,13 @@ def _encode_objects(column: list[Any], place: str) -> Encoded:
 
 def _as_values(labels: list[Any], kind: str) -> AnyArray:
     """An array of labels: numbers as numbers where they fit, everything else as objects."""
+    labels = [plain(label) for label in labels]
     if kind in ("int", "bool", "float"):
         array = np.asarray(labels)
-        if array.dtype.kind in "iubf":
+        # NumPy makes floats of integers that no integer type holds together.
+        if array.dtype.kind in {"int": "iu", "bool": "b", "float": "f"}[kind]:
             return array
-    return object_array([plain(label) for label in labels])
+    return object_array(labels)
 
 
 def _kind_of_type(t: type) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from hiclass._base import BaseHierarchicalClassifier, LocalClassifiers
+from hiclass._children import BaseLocalClassifier, LocalClassifiers
 from hiclass._problems import (
     POLICIES,
     LocalProblem,
@@ -19,12 +19,12 @@ from hiclass._validation import StrOptions
 from hiclass.hierarchy import Hierarchy
 
 _LOCAL_CONSTRAINTS = {
-    **BaseHierarchicalClassifier._parameter_constraints,
-    "decoding": [StrOptions({"top_down"})],
+    **BaseLocalClassifier._parameter_constraints,
+    "decoding": [StrOptions({"top_down", "best_path", "expected_f1"}), callable],
 }
 
 
-class LocalClassifierPerNode(BaseHierarchicalClassifier):
+class LocalClassifierPerNode(BaseLocalClassifier):
     """One binary classifier per node of the hierarchy.
 
     The classifier of a node tells its rows from other rows, which ones is up to the policy. At a
@@ -43,13 +43,19 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
     binary_policy : str, default="siblings"
         Which rows are positive and negative for a node: ``"siblings"``, ``"exclusive_siblings"``,
         ``"inclusive"``, ``"less_inclusive"``, ``"exclusive"`` or ``"less_exclusive"``.
-    decoding : {"top_down"}, default="top_down"
-        How a path is chosen: the best child at every step.
+    decoding : {"top_down", "best_path", "expected_f1"} or callable, default="top_down"
+        How a path is chosen: the best child at every step; the most probable path; or the node
+        with the best expected hierarchical F-score, which may end a path early. A callable takes
+        node probabilities and the hierarchy and returns one node per row.
     min_confidence : float, default=0.0
         Cuts a path after its deepest node with at least this probability.
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then says
         nothing about what is below it.
+    calibration : {"temperature"} or None, default=None
+        With ``"temperature"``, scores of the local classifiers become probabilities through a
+        softmax with one temperature for the whole tree, learned from three out-of-fold fits. Works
+        for classifiers that have only ``decision_function``.
     n_jobs : int, default=None
         Number of local classifiers that are fitted in parallel, with joblib's meaning.
     random_state : int, RandomState instance or None, default=None
@@ -67,6 +73,11 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         The fitted classifier of every node that has siblings, by path.
     stop_classifiers_ : mapping
         The fitted gate of every node at which paths may stop, by path.
+    temperature_ : float
+        The temperature; only with ``calibration="temperature"``.
+    expected_f1_ : float
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
+        decoding or a calibration.
     n_features_in_ : int
         Number of features, where X has columns.
     feature_names_in_ : ndarray of str
@@ -105,6 +116,7 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         decoding: str = "top_down",
         min_confidence: float = 0.0,
         leaf_only: bool = False,
+        calibration: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -114,6 +126,7 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         self.decoding = decoding
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
+        self.calibration = calibration
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -132,7 +145,7 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         return LocalClassifiers(self._models.gates, self._models.hierarchy)
 
 
-class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
+class LocalClassifierPerParentNode(BaseLocalClassifier):
     """One multi-class classifier per parent node, which chooses among its children.
 
     Where training rows end at an inner node, "stop here" is one class more of its classifier.
@@ -146,13 +159,19 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The tree of classes; read from ``y`` by default. Classes without training rows get
         probability 0.
-    decoding : {"top_down"}, default="top_down"
-        How a path is chosen: the best child at every step.
+    decoding : {"top_down", "best_path", "expected_f1"} or callable, default="top_down"
+        How a path is chosen: the best child at every step; the most probable path; or the node
+        with the best expected hierarchical F-score, which may end a path early. A callable takes
+        node probabilities and the hierarchy and returns one node per row.
     min_confidence : float, default=0.0
         Cuts a path after its deepest node with at least this probability.
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then says
         nothing about what is below it.
+    calibration : {"temperature"} or None, default=None
+        With ``"temperature"``, scores of the local classifiers become probabilities through a
+        softmax with one temperature for the whole tree, learned from three out-of-fold fits. Works
+        for classifiers that have only ``decision_function``.
     n_jobs : int, default=None
         Number of local classifiers that are fitted in parallel, with joblib's meaning.
     random_state : int, RandomState instance or None, default=None
@@ -168,6 +187,11 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         What stands for a missing label in predictions.
     local_classifiers_ : mapping
         The fitted classifier of every node with several ways to go on, by path; ``()`` is the root.
+    temperature_ : float
+        The temperature; only with ``calibration="temperature"``.
+    expected_f1_ : float
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
+        decoding or a calibration.
     n_features_in_ : int
         Number of features, where X has columns.
     feature_names_in_ : ndarray of str
@@ -202,6 +226,7 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         decoding: str = "top_down",
         min_confidence: float = 0.0,
         leaf_only: bool = False,
+        calibration: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -210,6 +235,7 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         self.decoding = decoding
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
+        self.calibration = calibration
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -217,7 +243,7 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         return problems_per_parent(index, options)
 
 
-class LocalClassifierPerLevel(BaseHierarchicalClassifier):
+class LocalClassifierPerLevel(BaseLocalClassifier):
     """One multi-class classifier per level of the hierarchy.
 
     At a node the probabilities of the next level are restricted to its children and normalised, so
@@ -233,13 +259,19 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The tree of classes; read from ``y`` by default. Classes without training rows get
         probability 0.
-    decoding : {"top_down"}, default="top_down"
-        How a path is chosen: the best child at every step.
+    decoding : {"top_down", "best_path", "expected_f1"} or callable, default="top_down"
+        How a path is chosen: the best child at every step; the most probable path; or the node
+        with the best expected hierarchical F-score, which may end a path early. A callable takes
+        node probabilities and the hierarchy and returns one node per row.
     min_confidence : float, default=0.0
         Cuts a path after its deepest node with at least this probability.
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then says
         nothing about what is below it.
+    calibration : {"temperature"} or None, default=None
+        With ``"temperature"``, scores of the local classifiers become probabilities through a
+        softmax with one temperature for the whole tree, learned from three out-of-fold fits. Works
+        for classifiers that have only ``decision_function``.
     n_jobs : int, default=None
         Number of local classifiers that are fitted in parallel, with joblib's meaning.
     random_state : int, RandomState instance or None, default=None
@@ -255,6 +287,11 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         What stands for a missing label in predictions.
     local_classifiers_ : mapping
         The fitted classifier of every level with at least two classes, by level, from 1.
+    temperature_ : float
+        The temperature; only with ``calibration="temperature"``.
+    expected_f1_ : float
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
+        decoding or a calibration.
     n_features_in_ : int
         Number of features, where X has columns.
     feature_names_in_ : ndarray of str
@@ -289,6 +326,7 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         decoding: str = "top_down",
         min_confidence: float = 0.0,
         leaf_only: bool = False,
+        calibration: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -297,6 +335,7 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         self.decoding = decoding
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
+        self.calibration = calibration
         self.n_jobs = n_jobs
         self.random_state = random_state
 

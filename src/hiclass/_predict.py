@@ -327,11 +327,14 @@ def direct_endings(models: LocalModels, X: Any) -> FloatArray:
 
 
 def _flat_endings(models: LocalModels, X: Any) -> FloatArray:
+    return _link(models, evidence_of_endings(models, X), False)
+
+
+def evidence_of_endings(models: LocalModels, X: Any) -> FloatArray:
+    """What the classifier of a flat model says: a column per ending."""
     k = len(models.options.ends)
     estimator = models.classifiers.get(0)
-    if estimator is None:
-        return np.ones((n_rows_of(X), k))
-    return _link(models, _choice(models, estimator, X, k), False)
+    return np.zeros((n_rows_of(X), k)) if estimator is None else _choice(models, estimator, X, k)
 
 
 def _ensemble_endings(models: LocalModels, X: Any) -> FloatArray:

@@ -97,10 +97,19 @@ def encode(y: Any, hierarchy: Any = None) -> Target:
         hierarchy = as_hierarchy(hierarchy)
         nodes = nodes_of(columns, hierarchy)
         # Labels that y did not show may be predicted: only a type that holds them all is kept.
-        same = all(type(label) is int for label in hierarchy.labels[1:])
-        dtype = dtype if dtype.kind in "iu" and same else np.dtype(object)
+        if not _can_hold(dtype, hierarchy.labels[1:]):
+            dtype = np.dtype(object)
     n_levels = len(columns.codes) if columns.ndim == 2 else hierarchy.depth
     return Target(hierarchy, nodes, LabelFormat(columns.ndim, n_levels, dtype, columns.missing))
+
+
+def _can_hold(dtype: np.dtype[Any], labels: AnyArray) -> bool:
+    """Whether an array of a type gives these labels back as they are."""
+    try:
+        back = labels.astype(dtype).tolist()
+    except (OverflowError, TypeError, ValueError):
+        return False
+    return all(type(a) is type(b) and a == b for a, b in zip(back, labels.tolist(), strict=True))
 
 
 def encode_pair(
@@ -142,7 +151,7 @@ def nodes_of(columns: LabelColumns, hierarchy: Hierarchy, name: str = "y") -> In
             label = plain(values[code])
             child = hierarchy._child_index.get((parent, type(label), label))
             if child is None:
-                above = hierarchy.path(parent) if hierarchy.is_tree else ()
+                above = (hierarchy.describe(parent),) if parent else ()
                 reason = hierarchy._unknown(label, above, hierarchy.children(parent))
                 raise ValueError(f"Row {rows[first[i]]} of {name}, level {level + 1}: {reason}")
             found[i] = child
@@ -200,7 +209,7 @@ def decode(
 
 def label_dtype(format: LabelFormat, may_end: bool) -> np.dtype[Any]:
     """Type of an array of labels: objects where a missing one has no place in the labels' type."""
-    if not may_end or (format.dtype.kind == "U" and format.missing == ""):
+    if not may_end or (format.dtype.kind in "US" and isinstance(format.missing, str | bytes)):
         return format.dtype
     if format.dtype.kind == "f" and isinstance(format.missing, float):
         return format.dtype
@@ -226,7 +235,7 @@ def classes_by_level(hierarchy: Hierarchy, format: LabelFormat, ends: IntArray) 
 
 def distinct_labels(labels: AnyArray) -> list[Any]:
     """Distinct labels, ascending where they can be ordered."""
-    distinct = list(dict.fromkeys(labels.tolist()))
+    distinct = list({(type(label), label): label for label in labels.tolist()}.values())
     try:
         return sorted(distinct)
     except TypeError:

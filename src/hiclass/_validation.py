@@ -176,6 +176,7 @@ def check_accepts_weights(child: Any, name: str) -> None:
 def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
     """Check some parameters that are read after fit, when they may have been set anew."""
     params = estimator.get_params(deep=False)
+    names = tuple(k for k in names if k in params)
     constraints = {k: estimator._parameter_constraints[k] for k in names}
     validate_parameter_constraints(
         constraints, {k: params[k] for k in names}, caller_name=type(estimator).__name__

@@ -2,7 +2,7 @@
 
 Node 0 is the root, which has no name and is no class. A parent always has a smaller number than its
 children; in a tree the numbers are a preorder, so that the subtree of node ``v`` is the interval
-``v .. subtree_end[v] - 1``. Siblings are sorted by label.
+``v .. subtree_end[v] - 1``, and siblings are sorted by label.
 
 What makes two nodes the same depends on the builder. :meth:`Hierarchy.from_paths` identifies a node
 by its parent and its label, so "Other" under Loans and "Other" under Cards are two classes. The
@@ -33,6 +33,7 @@ from hiclass._labels import (
 
 _STR_LINES = 200
 _HTML_NODES = 2000
+_JSON_TYPES = (str, int, float, bool)
 
 
 class Hierarchy:
@@ -137,6 +138,9 @@ class Hierarchy:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"A Hierarchy never changes; {name!r} cannot be set. Build a new one.")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"A Hierarchy never changes; {name!r} cannot be deleted.")
+
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k in _STATE}
 
@@ -229,7 +233,7 @@ class Hierarchy:
         """
         pairs = []
         for edge in edges:
-            if isinstance(edge, str) or not hasattr(edge, "__len__") or len(edge) != 2:
+            if isinstance(edge, str | bytes) or not hasattr(edge, "__len__") or len(edge) != 2:
                 raise ValueError(f"An edge is a pair (parent, child); got {edge!r}.")
             pairs.append((edge[0], edge[1]))
         return cls._from_graph((), pairs)._without_root(root)
@@ -256,7 +260,7 @@ class Hierarchy:
         Hierarchy(tree, 3 classes, 2 levels, 2 leaves)
         """
         for parent, below in children.items():
-            if isinstance(below, str) or not hasattr(below, "__iter__"):
+            if isinstance(below, str | bytes | Mapping) or not hasattr(below, "__iter__"):
                 raise ValueError(
                     f"The children of {parent!r} must be a list of labels; got {below!r}."
                 )
@@ -304,23 +308,34 @@ class Hierarchy:
         try:
             data = json.loads(text)
             labels, parents, identity = data["labels"], data["parents"], data["identity"]
+            below: list[list[int]] = [[] for _ in labels]
+            for v, above in enumerate(parents):
+                for p in above:
+                    below[p].append(v)
+            by_path = identity == "path"
+            names = {
+                (type(label), label, above[0] if by_path else None)
+                for label, above in zip(labels[1:], parents[1:], strict=True)
+            }
             well_formed = (
                 data["format"] == "hiclass.Hierarchy"
                 and identity in ("path", "label")
-                and len(labels) == len(parents) > 0
-                and all(
-                    isinstance(p, int) and 0 <= p < v for v, ps in enumerate(parents) for p in ps
-                )
+                and labels[0] is None
+                and len(labels) - 1 == len(names) > 0
+                and all(type(label) in _JSON_TYPES for label in labels[1:])
+                and all(type(p) is int and p >= 0 for above in parents for p in above)
+                and not parents[0]
+                and all(len(above) == 1 if by_path else above for above in parents[1:])
             )
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, LookupError, TypeError) as error:
             raise ValueError("The text is not a hierarchy written by to_json.") from error
         if not well_formed:
             raise ValueError("The text is not a hierarchy written by to_json.")
-        return cls(object_array(labels), parents, identity)._without_root(root)
+        return cls._ordered(labels, below, identity)._without_root(root)
 
     @classmethod
     def _from_graph(cls, names: Iterable[Any], edges: list[tuple[Any, Any]]) -> Hierarchy:
-        """Order labelled nodes and check the graph; the label None is the root."""
+        """Build a hierarchy from labelled nodes and edges; the label None is the root."""
         number: dict[Any, int] = {(type(None), None): 0}
         labels: list[Any] = [None]
         below: list[list[int]] = [[]]
@@ -328,6 +343,10 @@ class Hierarchy:
 
         def add(name: Any) -> int:
             name = plain(name)
+            if not isinstance(name, Hashable):
+                raise TypeError(
+                    f"{name!r} is a {type(name).__name__}, which cannot be the label of a class."
+                )
             if name is not None and is_missing(name):
                 raise ValueError(f"{name!r} cannot be the label of a class: it spells 'missing'.")
             key = (type(name), name)  # 1, True and 1.0 are three labels
@@ -349,6 +368,11 @@ class Hierarchy:
         below[0] += [v for v in range(len(labels)) if not has_parent[v]]
         if len(labels) == 1:
             raise ValueError("The hierarchy has no classes.")
+        return cls._ordered(labels, below, "label")
+
+    @classmethod
+    def _ordered(cls, labels: list[Any], below: list[list[int]], identity: str) -> Hierarchy:
+        """Number the nodes anew, from the children of each; the first one is the root."""
         for p, kids in enumerate(below):
             if len(set(kids)) < len(kids):
                 twice = next(v for v in kids if kids.count(v) > 1)
@@ -360,15 +384,15 @@ class Hierarchy:
         for p in order:  # ascending, so that parents are listed in ascending order
             for c in below[p]:
                 parents[rank[c]].append(rank[p])
-        return cls(object_array([labels[v] for v in order]), parents, "label")
+        return cls(object_array([labels[v] for v in order]), parents, identity)
 
     def _without_root(self, root: Any) -> Hierarchy:
         """Make the node that is called ``root`` the unnamed root."""
         if root is None:
             return self
         top = self.children(0)
-        names = [plain(self.labels[v]) for v in top]
-        if len(top) != 1 or names[0] != root:
+        names = [self.labels[v] for v in top]
+        if len(top) != 1 or (type(names[0]), names[0]) != (type(plain(root)), plain(root)):
             raise ValueError(
                 f"root={root!r} must be the one label at the top of the hierarchy; "
                 f"found {', '.join(map(repr, names[:5]))}{', ...' if len(names) > 5 else ''}."
@@ -396,13 +420,13 @@ class Hierarchy:
     @cached_property
     def is_leaf(self) -> AnyArray:
         """Whether a node has no children, as an array with one entry per node."""
-        return np.diff(self.child_indptr) == 0
+        return _frozen(np.diff(self.child_indptr) == 0)
 
     @cached_property
     def parent(self) -> IntArray:
         """The parent of every node of a tree; 0 for the root itself."""
         self._require_tree("parent")
-        return np.concatenate([[0], self.parent_indices]).astype(np.intp, copy=False)
+        return _frozen(np.concatenate([[0], self.parent_indices]).astype(np.intp, copy=False))
 
     @cached_property
     def subtree_end(self) -> IntArray:
@@ -411,12 +435,12 @@ class Hierarchy:
         size = np.ones(self.n_nodes, dtype=np.intp)
         for nodes in reversed(self.nodes_by_level[1:]):
             np.add.at(size, self.parent[nodes], size[nodes])
-        return np.arange(self.n_nodes) + size
+        return _frozen(np.arange(self.n_nodes) + size)
 
     @cached_property
     def nodes_by_level(self) -> list[IntArray]:
         """The nodes of every level, ascending; the first entry is the root."""
-        order = np.argsort(self.levels, kind="stable")
+        order = _frozen(np.argsort(self.levels, kind="stable"))
         return np.split(order, np.cumsum(np.bincount(self.levels))[:-1])
 
     @cached_property
@@ -426,7 +450,7 @@ class Hierarchy:
         for level, nodes in enumerate(self.nodes_by_level[1:]):
             table[nodes] = table[self.parent[nodes]]
             table[nodes, level] = nodes
-        return table
+        return _frozen(table)
 
     def children(self, node: int) -> IntArray:
         """Return the children of a node.
@@ -439,7 +463,7 @@ class Hierarchy:
         Returns
         -------
         ndarray of int
-            Numbers of the children, sorted by label.
+            Numbers of the children, ascending; in a tree that is the order of their labels.
         """
         node = self._check_node(node)
         return self.child_indices[self.child_indptr[node] : self.child_indptr[node + 1]]
@@ -561,7 +585,7 @@ class Hierarchy:
         Parameters
         ----------
         key : tuple, list or label
-            A path from the top, or a label that occurs only once.
+            A path from the top (also as an array), or a label that occurs only once.
 
         Returns
         -------
@@ -579,6 +603,8 @@ class Hierarchy:
         >>> h.find(("Cards", "Other"))
         2
         """
+        if isinstance(key, np.ndarray):
+            key = tuple(key.tolist())
         if isinstance(key, list | tuple) and not self._has_label(key):
             node = 0
             for depth, label in enumerate(key):
@@ -639,10 +665,11 @@ class Hierarchy:
         return isinstance(key, tuple) and (tuple, key) in self._label_index
 
     def _unknown(self, label: Any, above: tuple[Any, ...], candidates: IntArray) -> str:
-        names = [str(self.labels[v]) for v in candidates[:20_000]]
+        names = dict.fromkeys(str(self.labels[v]) for v in candidates[:20_000])
         near = difflib.get_close_matches(str(label), names, n=3)
         place = f" below {' > '.join(map(str, above))}" if above else ""
-        hint = f" The nearest are {', '.join(map(repr, near))}." if near else ""
+        verb = "is" if len(near) == 1 else "are"
+        hint = f" The nearest {verb} {', '.join(map(repr, near))}." if near else ""
         return f"The hierarchy has no class {label!r}{place}.{hint}"
 
     def _reach(self, node: int, step: Any) -> IntArray:
@@ -719,7 +746,7 @@ class Hierarchy:
             If a label is not a string, a number or a boolean.
         """
         for label in self.labels[1:]:
-            if type(label) not in (str, int, float, bool):
+            if type(label) not in _JSON_TYPES:
                 raise TypeError(
                     f"The label {label!r} is a {type(label).__name__}; JSON keeps only strings, "
                     f"numbers and booleans as they are. Use pickle instead."
@@ -891,6 +918,11 @@ def gather(indptr: IntArray, indices: IntArray, rows: IntArray) -> IntArray:
     counts = indptr[rows + 1] - indptr[rows]
     shift = np.repeat(indptr[rows] - np.cumsum(counts) + counts, counts)
     return indices[shift + np.arange(len(shift))]
+
+
+def _frozen(array: AnyArray) -> AnyArray:
+    array.flags.writeable = False
+    return array
 
 
 def _count(n: int, one: str, many: str) -> str:

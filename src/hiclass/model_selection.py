@@ -9,9 +9,16 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from hiclass._labels import IntArray
-from hiclass._targets import encode
+from hiclass._labels import IntArray, check_paths, read_labels
 from hiclass._validation import n_rows_of
+from hiclass.hierarchy import Hierarchy
+
+
+def deal_folds(nodes: IntArray, n_splits: int) -> IntArray:
+    """Deal rows out to folds in the order of their nodes, so that every subtree is spread."""
+    fold = np.empty(len(nodes), dtype=np.intp)
+    fold[np.argsort(nodes, kind="stable")] = np.arange(len(nodes)) % n_splits
+    return fold
 
 
 class HierarchicalKFold(BaseCrossValidator):
@@ -79,7 +86,9 @@ class HierarchicalKFold(BaseCrossValidator):
 
     def _folds(self, X: Any, y: Any) -> IntArray:
         """The fold in which every row is tested."""
-        nodes = encode(y).nodes
+        columns = read_labels(y)
+        check_paths(columns)
+        _, nodes = Hierarchy._from_columns(columns)
         n_rows = n_rows_of(X) if X is not None else len(nodes)
         if n_rows != len(nodes):
             raise ValueError(
@@ -90,9 +99,8 @@ class HierarchicalKFold(BaseCrossValidator):
         rows = np.arange(n_rows)
         if self.shuffle:
             rows = check_random_state(self.random_state).permutation(n_rows)
-        order = rows[np.argsort(nodes[rows], kind="stable")]
         fold = np.empty(n_rows, dtype=np.intp)
-        fold[order] = np.arange(n_rows) % self.n_splits
+        fold[rows] = deal_folds(nodes[rows], self.n_splits)
         return fold
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:

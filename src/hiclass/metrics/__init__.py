@@ -1,6 +1,9 @@
 """Metrics of hierarchical classification."""
 
 from hiclass.metrics._confidence import RiskCoverage, calibration_error, risk_coverage
+from hiclass.metrics._display_confidence import ReliabilityDisplay, RiskCoverageDisplay
+from hiclass.metrics._display_confusion import ConfusionByLevelDisplay
+from hiclass.metrics._display_tree import HierarchyDisplay
 from hiclass.metrics._paths import (
     exact_match,
     h_loss,
@@ -22,7 +25,11 @@ from hiclass.metrics._scorers import (
 from hiclass.metrics._sets import f1, fbeta, precision, recall
 
 __all__ = [
+    "ConfusionByLevelDisplay",
+    "HierarchyDisplay",
+    "ReliabilityDisplay",
     "RiskCoverage",
+    "RiskCoverageDisplay",
     "average_precision",
     "calibration_error",
     "classification_report",

@@ -1,0 +1,211 @@
+"""What is learned from rows that a model was not fitted on: the temperature and the F-score.
+
+The whole tree is fitted on a few folds. Every row is then asked about along its *true* path, by the
+classifiers that have not seen it; one temperature for the tree minimises the log loss of the true
+paths. The same folds tell which F-score the ``expected_f1`` decoding reaches, which it needs to know.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
+
+from hiclass._decode import best_values, explore
+from hiclass._labels import AnyArray, IntArray
+from hiclass._predict import (
+    FloatArray,
+    Group,
+    LocalModels,
+    evidence_of_endings,
+    gather_evidence,
+    is_gated,
+)
+from hiclass._validation import chunks_of_rows, slice_rows, take_rows
+from hiclass.hierarchy import Hierarchy
+from hiclass.model_selection import deal_folds
+
+N_FOLDS = 3
+_LOG_T = (-5.0, 5.0)
+_MOST_NUMBERS = 20_000_000
+_FLOOR = 0.05
+
+# Questions of one width: evidence, the right answers, and the weights of the rows.
+Block = tuple[FloatArray, IntArray, FloatArray]
+FitFold = Callable[[IntArray], LocalModels]
+
+
+def fit_out_of_fold(
+    fit_fold: FitFold, X: Any, nodes: IntArray, weights: AnyArray | None, *, calibrate: bool
+) -> tuple[float | None, float]:
+    """Learn the temperature, if asked for, and the F-score, from out-of-fold answers.
+
+    Parameters
+    ----------
+    fit_fold : callable
+        Fits the models of the whole tree on some training rows.
+    X : rows
+        All training rows.
+    nodes : ndarray of int
+        Their most specific nodes.
+    weights : ndarray or None
+        Sample weights.
+    calibrate : bool
+        Whether to look for a temperature.
+
+    Returns
+    -------
+    temperature : float or None
+    f : float
+        The hierarchical F-score that ``expected_f1`` reaches.
+    """
+    n_folds = min(N_FOLDS, len(nodes))
+    if n_folds < 2:
+        return (1.0 if calibrate else None), 1.0
+    fold = deal_folds(nodes, n_folds)
+    weights = np.ones(len(nodes)) if weights is None else weights
+    held_out = []
+    for k in range(n_folds):
+        models = fit_fold(np.flatnonzero(fold != k))
+        # Scores are read as with a temperature while one is being looked for.
+        models = replace(models, temperature=1.0) if calibrate else models
+        held_out.append((models, np.flatnonzero(fold == k)))
+    temperature = None
+    if calibrate:
+        blocks: dict[int, list[Block]] = defaultdict(list)
+        for models, rows in held_out:
+            for block in _questions(models, X, rows, nodes, weights):
+                blocks[block[0].shape[1]].append(block)
+        temperature = best_temperature(blocks)
+        held_out = [(replace(m, temperature=temperature), rows) for m, rows in held_out]
+    return temperature, _reached_f(held_out, X, nodes, weights)
+
+
+def _questions(
+    models: LocalModels, X: Any, rows: IntArray, nodes: IntArray, weights: AnyArray
+) -> Iterator[Block]:
+    """The questions along the true paths of some rows, and the right answers."""
+    X_held = take_rows(X, rows)
+    for part in chunks_of_rows(X_held, models.width):
+        here = rows[part]
+        chunk = slice_rows(X_held, part)
+        if models.is_direct:
+            yield from _flat_questions(models, chunk, nodes[here], weights[here])
+        else:
+            yield from _path_questions(models, chunk, nodes[here], weights[here])
+
+
+def _flat_questions(
+    models: LocalModels, X: Any, nodes: IntArray, weights: AnyArray
+) -> Iterator[Block]:
+    ends = models.options.ends
+    known = np.isin(nodes, ends)
+    if len(ends) > 1 and known.any():
+        evidence = evidence_of_endings(models, X)[known]
+        yield evidence, np.searchsorted(ends, nodes[known]), weights[known]
+
+
+def _path_questions(
+    models: LocalModels, X: Any, nodes: IntArray, weights: AnyArray
+) -> Iterator[Block]:
+    hierarchy, options = models.hierarchy, models.options
+    path = np.column_stack([np.zeros(len(nodes), dtype=np.intp), hierarchy.ancestor_table[nodes]])
+    known = np.arange(len(nodes))  # rows whose path the fold knows so far
+    for level in range(hierarchy.depth):
+        groups: list[Group] = []
+        for node in np.unique(path[known, level]).tolist():
+            if options.indptr[node + 1] > options.indptr[node]:
+                groups.append((node, known[path[known, level] == node]))
+        if not groups:
+            return
+        going_on = []
+        evidence = gather_evidence(models, X, groups)
+        for (node, rows), found in zip(groups, evidence, strict=True):
+            step = path[rows, level + 1]
+            taken = np.where(step < 0, node, step)
+            answered = np.isin(taken, options.of(node))
+            rows, found, taken = rows[answered], found[answered], taken[answered]
+            going_on.append(rows[taken != node])
+            yield from _one_question(models, node, found, taken, weights[rows])
+        known = np.sort(np.concatenate(going_on))
+
+
+def _one_question(
+    models: LocalModels, node: int, evidence: FloatArray, taken: IntArray, weights: AnyArray
+) -> Iterator[Block]:
+    if is_gated(models, node):
+        # A sigmoid is a softmax over (0, score).
+        gate = np.column_stack([np.zeros(len(taken)), evidence[:, -1]])
+        yield gate, (taken == node).astype(np.intp), weights
+        on = taken != node
+        evidence, taken, weights = evidence[on, :-1], taken[on], weights[on]
+        options = models.options.children_of(node)
+    else:
+        options = models.options.of(node)
+    if evidence.shape[1] > 1 and len(taken):
+        order = np.argsort(options)
+        yield evidence, order[np.searchsorted(options[order], taken)], weights
+
+
+def best_temperature(blocks: dict[int, list[Block]]) -> float:
+    """The temperature with the smallest log loss of the right answers."""
+    joined = []
+    size = sum(len(b[1]) * k for k, parts in blocks.items() for b in parts)
+    step = max(1, -(-size // _MOST_NUMBERS))
+    for parts in blocks.values():
+        evidence, right, weights = (np.concatenate(x) for x in zip(*parts, strict=True))
+        joined.append((evidence[::step], right[::step], weights[::step]))
+    if not joined:
+        return 1.0
+
+    def loss(log_t: float) -> float:
+        total = 0.0
+        for evidence, right, weights in joined:
+            scaled = evidence * np.exp(-log_t)
+            nll = logsumexp(scaled, axis=1) - scaled[np.arange(len(right)), right]
+            total += float(weights @ nll)
+        return total
+
+    found = minimize_scalar(loss, bounds=_LOG_T, method="bounded", options={"xatol": 1e-3})
+    return float(np.exp(found.x))
+
+
+def _reached_f(
+    held_out: list[tuple[LocalModels, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
+) -> float:
+    """The F-score that is reached by decoding for it: a fixed point, found by iteration."""
+    parts = []
+    for models, rows in held_out:
+        X_held = take_rows(X, rows)
+        for part in chunks_of_rows(X_held, models.width):
+            chunk, here = slice_rows(X_held, part), rows[part]
+            parts.append((models.hierarchy, explore(models, chunk, _FLOOR), here))
+    f = 1.0
+    for _ in range(20):
+        new = _f_of(parts, nodes, weights, f)
+        if abs(new - f) < 1e-4:
+            break
+        f = new
+    return max(new, 2 * _FLOOR)
+
+
+def _f_of(
+    parts: list[tuple[Hierarchy, list[Any], IntArray]],
+    nodes: IntArray,
+    weights: AnyArray,
+    f: float,
+) -> float:
+    """The hierarchical F-score of decoding with f."""
+    common = predicted = true = 0.0
+    for hierarchy, levels, rows in parts:
+        chosen = best_values(hierarchy, levels, len(rows), f)
+        a, b = hierarchy.ancestor_table[chosen], hierarchy.ancestor_table[nodes[rows]]
+        common += weights[rows] @ ((a == b) & (a >= 0)).sum(axis=1)
+        predicted += weights[rows] @ hierarchy.levels[chosen]
+        true += weights[rows] @ hierarchy.levels[nodes[rows]]
+    return float(2 * common / (predicted + true)) if predicted + true else 1.0

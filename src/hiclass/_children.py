@@ -1,0 +1,336 @@
+"""Fitting local classifiers: the parameters, the children, and where their rows come from.
+
+A subclass says which local problems there are and what they are called. ``fit`` reads as a story:
+check, encode, work out the problems, fit them, and, if asked for, learn from out-of-fold answers.
+"""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_random_state
+
+from hiclass._base import BaseHierarchicalClassifier
+from hiclass._calibration import fit_out_of_fold
+from hiclass._fit import fit_problems
+from hiclass._labels import IntArray, plain
+from hiclass._predict import LocalModels
+from hiclass._problems import LocalProblem, Options, RowIndex, find_options
+from hiclass._targets import Target, encode
+from hiclass._validation import (
+    UNUSED,
+    MetadataRouter,
+    MethodMapping,
+    StrOptions,
+    as_weights,
+    check_accepts_weights,
+    check_child,
+    check_parameters,
+    check_X,
+    child_tags,
+    copy_child,
+    n_rows_of,
+    process_routing,
+    routing_enabled,
+    set_random_state,
+)
+from hiclass.hierarchy import Hierarchy
+
+
+class BaseLocalClassifier(BaseHierarchicalClassifier):
+    """Base of the classifiers that fit one child per local problem; not for direct use."""
+
+    _strategy: ClassVar[str]
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseHierarchicalClassifier._parameter_constraints,
+        "local_classifier": "no_validation",
+        "hierarchy": "no_validation",
+        "leaf_only": ["boolean"],
+        "calibration": [StrOptions({"temperature"}), None],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+    # fit hands sample weights on to the local classifiers and makes no other use of them.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+
+    local_classifier: Any
+    hierarchy: Any
+    calibration: str | None
+    n_jobs: int | None
+    random_state: Any
+
+    # -- what a subclass says ------------------------------------------------------------------
+
+    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
+        raise NotImplementedError
+
+    def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
+        return hierarchy.describe(problem.owner)
+
+    def _owner_key(self, owner: int, hierarchy: Hierarchy) -> Any:
+        """What a callable ``local_classifier`` is given: the path of the node."""
+        return hierarchy.path(owner)
+
+    # -- fit -----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
+        """Fit one local classifier per local problem.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, frame, list} of n_samples rows
+            Whatever the local classifier takes. Rows are sliced and otherwise passed through.
+        y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
+            One label per row, or one path per row from the top of the hierarchy down. Labels may be
+            missing at the end of a path, written as ``""``, ``None``, ``NaN``, ``pandas.NA`` or by
+            a shorter list.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, handed to every local classifier by keyword.
+        **fit_params : dict
+            More keyword arguments for the ``fit`` of every local classifier; what has one entry per
+            row is sliced. With metadata routing enabled, what the local classifier requested.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._forget()
+        try:
+            self._fit(X, y, sample_weight, fit_params)
+        except BaseException:
+            self._forget()
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
+        self._check_parameters()
+        X = check_X(self, X, self._input_tags(), reset=True)
+        target = encode(y, self.hierarchy)
+        self._check_target(target, n_rows_of(X))
+        params = self._params_of_children(X, sample_weight, fit_params)
+        models = self._fit_models(X, target, params)
+        f = None
+        if self.calibration is not None or self.decoding == "expected_f1":
+            temperature, f = fit_out_of_fold(
+                lambda rows: self._fit_fold(X, target, params, rows),
+                X,
+                target.nodes,
+                params.get("sample_weight"),
+                calibrate=self.calibration is not None,
+            )
+            models = replace(models, temperature=temperature)
+        self._remember(models, target.format, f)
+
+    def _fit_models(
+        self, X: Any, target: Target, params: dict[str, Any], rows: IntArray | None = None
+    ) -> LocalModels:
+        """Fit the classifiers of the whole tree, on some of the rows."""
+        nodes = target.nodes if rows is None else target.nodes[rows]
+        index = RowIndex(target.hierarchy, nodes)
+        options = find_options(index, leaf_only=self.leaf_only)
+        problems: Iterable[LocalProblem] = self._local_problems(index, options)
+        if rows is not None:
+            problems = (
+                replace(p, rows=rows if p.rows is None else rows[p.rows]) for p in problems
+            )
+        classifiers, gates = fit_problems(
+            problems,
+            X,
+            self._child_factory(target.hierarchy),
+            lambda problem: self._owner_name(problem, target.hierarchy),
+            params,
+            self.n_jobs,
+        )
+        soft = all(hasattr(c, "predict_proba") for c in (*classifiers.values(), *gates.values()))
+        return LocalModels(self._strategy, target.hierarchy, options, classifiers, gates, soft)
+
+    def _fit_fold(
+        self, X: Any, target: Target, params: dict[str, Any], rows: IntArray
+    ) -> LocalModels:
+        with warnings.catch_warnings():
+            # Said once, by the fit on all rows.
+            warnings.filterwarnings("ignore", message="No training row ends at an inner node")
+            try:
+                return self._fit_models(X, target, params, rows)
+            except Exception as error:
+                error.add_note("while fitting a fold to learn from out-of-fold answers")
+                raise
+
+    def _check_parameters(self) -> None:
+        check_parameters(self, tuple(self._parameter_constraints))
+        self._check_decision_parameters()
+        if not self._is_factory():
+            self._check_capability(check_child(self._child()))
+
+    def _check_capability(self, child: Any) -> None:
+        """Refuse, before any work, a child that could not answer at predict time."""
+        name = type(child).__name__
+        if hasattr(child, "predict_proba"):
+            return
+        scored = hasattr(child, "decision_function")
+        if self.calibration is not None and scored:
+            return
+        remedy = (
+            f"Use {'calibration=' + repr('temperature') if scored else 'another classifier'}, or "
+            f"wrap it: sklearn.calibration.CalibratedClassifierCV({name}())."
+        )
+        if self.calibration is not None:
+            raise ValueError(
+                f"calibration={self.calibration!r} needs predict_proba or decision_function; {name} "
+                f"has neither. {remedy}"
+            )
+        wish = self._needs_probabilities()
+        if wish:
+            raise ValueError(f"{wish} needs probabilities, but {name} has no predict_proba. {remedy}")
+        if self._strategy in ("node", "level") and not scored:
+            raise ValueError(
+                f"{type(self).__name__} needs predict_proba or decision_function; {name} has "
+                f"neither. {remedy}"
+            )
+        if not hasattr(child, "predict"):
+            raise ValueError(f"{type(self).__name__} needs predict; {name} has no such method.")
+
+    def _needs_probabilities(self) -> str:
+        """Which parameter, if any, needs probabilities from the local classifiers."""
+        if self.min_confidence > 0:
+            return f"min_confidence={self.min_confidence}"
+        usual = "best_path" if self._strategy == "flat" else "top_down"
+        return "" if self.decoding == usual else f"decoding={self.decoding!r}"
+
+    def _check_target(self, target: Target, n_rows: int) -> None:
+        if len(target.nodes) != n_rows:
+            raise ValueError(
+                f"X has {n_rows} rows but y has {len(target.nodes)} (inconsistent numbers of "
+                f"samples). Give one label or path per row."
+            )
+        if not target.hierarchy.is_tree:
+            target.hierarchy._require_tree(type(self).__name__)
+
+    # -- children ------------------------------------------------------------------------------
+
+    def _is_factory(self) -> bool:
+        """Whether ``local_classifier`` is a callable that makes classifiers."""
+        child = self.local_classifier
+        return (
+            callable(child) and not hasattr(child, "fit") and not isinstance(child, type)
+        )
+
+    def _child(self) -> Any:
+        # An unfitted forest has a length of 0, so "or" would replace it.
+        if self.local_classifier is not None:
+            return self.local_classifier
+        child = LogisticRegression()
+        return child.set_fit_request(sample_weight=True) if routing_enabled() else child
+
+    def _promises_proba(self) -> bool:
+        child = None if self._is_factory() else self._child()
+        scored = self.calibration is not None and hasattr(child, "decision_function")
+        return child is None or scored or hasattr(child, "predict_proba")
+
+    def _input_tags(self) -> Any:
+        return None if self._is_factory() else child_tags(self._child())
+
+    def _child_factory(self, hierarchy: Hierarchy) -> Any:
+        """A function that makes the unfitted classifier of a local problem."""
+        seed = None
+        if self.random_state is not None:
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+
+        def make(problem: LocalProblem) -> Any:
+            if self._is_factory():
+                key = self._owner_key(problem.owner, hierarchy)
+                child = check_child(self.local_classifier(key), f"local_classifier({key!r})")
+                self._check_capability(child)
+            else:
+                child = self._child()
+            child = copy_child(child)
+            if seed is not None:
+                # By name, not by position: a new class leaves the other classifiers as they are.
+                name = f"{self._owner_name(problem, hierarchy)!r} {problem.gate}"
+                set_random_state(child, zlib.crc32(name.encode(), seed) & 0x7FFFFFFF)
+            return child
+
+        return make
+
+    def _params_of_children(
+        self, X: Any, sample_weight: Any, fit_params: dict[str, Any]
+    ) -> dict[str, Any]:
+        params = dict(fit_params)
+        if sample_weight is not None:
+            params["sample_weight"] = as_weights(sample_weight, X)
+        if routing_enabled() and not self._is_factory():
+            return dict(process_routing(self, "fit", **params).local_classifier.fit)
+        if not self._is_factory():
+            for name in params:
+                check_accepts_weights(self._child(), name)
+        return params
+
+    @property
+    def local_classifiers_(self) -> LocalClassifiers:
+        """The fitted local classifiers by path, label or level."""
+        if "_models" not in self.__dict__:
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
+        return LocalClassifiers(self._models.classifiers, self._models.hierarchy)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say which metadata the local classifier and ``score`` want.
+
+        Returns
+        -------
+        MetadataRouter
+            Encapsulates the routing.
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        if not self._is_factory():
+            mapping = MethodMapping().add(caller="fit", callee="fit")
+            router.add(local_classifier=self._child(), method_mapping=mapping)
+        return router
+
+
+class LocalClassifiers(Mapping[Any, Any]):
+    """The local classifiers of a fitted model, looked up by path, label or level.
+
+    Parameters
+    ----------
+    estimators : dict
+        Fitted estimators by node number.
+    hierarchy : Hierarchy
+        The hierarchy, to find nodes.
+    """
+
+    def __init__(self, estimators: dict[int, Any], hierarchy: Hierarchy) -> None:
+        self._estimators = estimators
+        self._hierarchy = hierarchy
+
+    def __getitem__(self, key: Any) -> Any:
+        try:
+            node = self._hierarchy.find(key)
+        except ValueError as error:
+            raise KeyError(str(error)) from None
+        if node not in self._estimators:
+            raise KeyError(
+                f"{self._hierarchy.describe(node)} has no classifier: there was nothing to decide."
+            )
+        return self._estimators[node]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (
+            plain(self._hierarchy.labels[node])
+            if self._hierarchy.identity == "label" and node
+            else self._hierarchy.path(node)
+            for node in self._estimators
+        )
+
+    def __len__(self) -> int:
+        return len(self._estimators)
+
+    def __repr__(self) -> str:
+        return f"LocalClassifiers({len(self)} classifiers)"

@@ -1,0 +1,318 @@
+"""Displays of confidence: whether it is right, and what relying on it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from hiclass.metrics._confidence import (
+    RiskCoverage,
+    calibration_bins,
+    confidence_by_level,
+    risk_coverage,
+)
+from hiclass.metrics._display_confusion import check_levels
+from hiclass.metrics._pairs import FloatArray, mean
+from hiclass.metrics._scorers import given_hierarchy
+
+
+class ReliabilityDisplay:
+    """Accuracy of predicted nodes against the confidence in them, a line for every level.
+
+    Make one with :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    confidence : list of ndarray of shape (n_bins,)
+        Per level the mean confidence of every bin that holds a row.
+    accuracy : list of ndarray of shape (n_bins,)
+        Per level the accuracy of these bins.
+    weight : list of ndarray of shape (n_bins,)
+        Per level the weight of the rows in these bins.
+    levels : list of int
+        The levels, counted from 1.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of ``ax_``.
+    lines_ : list of matplotlib Line2D
+        One for every level.
+    """
+
+    def __init__(
+        self,
+        confidence: list[FloatArray],
+        accuracy: list[FloatArray],
+        weight: list[FloatArray],
+        levels: list[int],
+    ) -> None:
+        self.confidence = confidence
+        self.accuracy = accuracy
+        self.weight = weight
+        self.levels = levels
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **kwargs: Any) -> ReliabilityDisplay:
+        """Draw the calibration of an estimator that has ``predict_confidence``.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted classifier, or a pipeline or search that ends in one.
+        X : array-like
+            Rows.
+        y : array-like
+            Their true labels.
+        **kwargs : dict
+            Passed to :meth:`from_predictions`.
+
+        Returns
+        -------
+        ReliabilityDisplay
+        """
+        kwargs.setdefault("hierarchy", given_hierarchy(estimator))
+        return cls.from_predictions(y, *_with_confidence(estimator, X), **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_pred: Any,
+        confidence: Any,
+        *,
+        hierarchy: Any = None,
+        levels: Iterable[int] | None = None,
+        strategy: str = "uniform",
+        n_bins: int = 10,
+        sample_weight: Any = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> ReliabilityDisplay:
+        """Draw the calibration of predictions.
+
+        Parameters
+        ----------
+        y_true : array-like
+            True labels, in any form that ``fit`` takes.
+        y_pred : array-like
+            Predicted labels.
+        confidence : array-like of shape (n_samples, n_levels)
+            As ``predict_confidence`` returns it.
+        hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+            The tree of the labels. By default the one that both sets of paths span.
+        levels : iterable of int or None, default=None
+            The levels to show, counted from 1. None: all.
+        strategy : {"uniform", "quantile"}, default="uniform"
+            How bins are made, as in :func:`calibration_error`.
+        n_bins : int, default=10
+            Number of bins.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        **kwargs : dict
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        ReliabilityDisplay
+        """
+        by_level = [
+            calibration_bins(*values, strategy, n_bins)
+            for values in confidence_by_level(
+                cls.__name__, y_true, y_pred, confidence, hierarchy, sample_weight
+            )
+        ]
+        levels = check_levels(levels, len(by_level))
+        levels = [level for level in levels if len(by_level[level - 1][0])]
+        p, accuracy, weight = ([by_level[level - 1][i] for level in levels] for i in range(3))
+        return cls(p, accuracy, weight, levels).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> ReliabilityDisplay:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        **kwargs : dict
+            Passed to ``Axes.plot`` for the lines.
+
+        Returns
+        -------
+        ReliabilityDisplay
+        """
+        ax = _one_axes(ax, (4.6, 4.4))
+        ax.plot([0, 1], [0, 1], color="0.6", lw=1, ls="--", zorder=1)
+        self.lines_ = []
+        for p, accuracy, weight, level in zip(
+            self.confidence, self.accuracy, self.weight, self.levels, strict=True
+        ):
+            error = mean(np.abs(p - accuracy), weight)
+            label = f"level {level} (error {error:.3f})"
+            (line,) = ax.plot(p, accuracy, **{"label": label, "lw": 1.5, "zorder": 2, **kwargs})
+            # The area of a dot is the weight of its bin.
+            area = 12 + 110 * weight / weight.sum()
+            ax.scatter(p, accuracy, s=area, color=line.get_color(), lw=0, zorder=3)
+            self.lines_.append(line)
+        ax.set(xlabel="confidence", ylabel="accuracy", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        ax.set_aspect("equal")
+        ax.grid(color="0.92")
+        ax.set_axisbelow(True)
+        ax.legend(loc="upper left", frameon=False, fontsize=9)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class RiskCoverageDisplay:
+    """Risk of the predictions that are kept, against the part of the rows that is kept.
+
+    Make one with :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    curve : RiskCoverage
+        What :func:`risk_coverage` returns.
+    name : str or None, default=None
+        Name of the line in the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of ``ax_``.
+    line_ : matplotlib Line2D
+        The line.
+    """
+
+    def __init__(self, curve: RiskCoverage, name: str | None = None) -> None:
+        self.curve = curve
+        self.name = name
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **kwargs: Any) -> RiskCoverageDisplay:
+        """Draw the curve of an estimator that has ``predict_confidence``.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted classifier, or a pipeline or search that ends in one.
+        X : array-like
+            Rows.
+        y : array-like
+            Their true labels.
+        **kwargs : dict
+            Passed to :meth:`from_predictions`; the name is that of the estimator by default.
+
+        Returns
+        -------
+        RiskCoverageDisplay
+        """
+        kwargs.setdefault("hierarchy", given_hierarchy(estimator))
+        kwargs.setdefault("name", type(estimator).__name__)
+        return cls.from_predictions(y, *_with_confidence(estimator, X), **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_pred: Any,
+        confidence: Any,
+        *,
+        hierarchy: Any = None,
+        loss: str = "exact_match",
+        sample_weight: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> RiskCoverageDisplay:
+        """Draw the curve of predictions.
+
+        Parameters
+        ----------
+        y_true : array-like
+            True labels, in any form that ``fit`` takes.
+        y_pred : array-like
+            Predicted labels.
+        confidence : array-like of shape (n_samples,) or (n_samples, n_levels)
+            As ``predict_confidence`` returns it.
+        hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+            The tree of the labels. By default the one that both sets of paths span.
+        loss : {"exact_match", "f1"}, default="exact_match"
+            Loss of a row, as in :func:`risk_coverage`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        name : str or None, default=None
+            Name of the line in the legend.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        **kwargs : dict
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        RiskCoverageDisplay
+        """
+        curve = risk_coverage(
+            y_true,
+            y_pred,
+            confidence,
+            hierarchy=hierarchy,
+            loss=loss,
+            sample_weight=sample_weight,
+        )
+        return cls(curve, name).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> RiskCoverageDisplay:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        **kwargs : dict
+            Passed to ``Axes.plot`` for the line.
+
+        Returns
+        -------
+        RiskCoverageDisplay
+        """
+        ax = _one_axes(ax, (5.2, 3.8))
+        area = f"area {self.curve.area:.3f}"
+        label = area if self.name is None else f"{self.name} ({area})"
+        # The risk of a coverage holds back to the next smaller one, as in the area.
+        x = np.concatenate([[0.0], self.curve.coverage])
+        y = np.concatenate([self.curve.risk[:1], self.curve.risk])
+        style = {"label": label, "lw": 1.5, "drawstyle": "steps-pre", **kwargs}
+        (self.line_,) = ax.plot(x, y, **style)
+        ax.set(xlabel="coverage", ylabel="risk", xlim=(0, 1.01))
+        ax.set_ylim(bottom=0)
+        ax.grid(color="0.92")
+        ax.set_axisbelow(True)
+        ax.legend(loc="upper left", frameon=False, fontsize=9)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _with_confidence(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """Predictions and confidence, also of a search or a pipeline, which hide the latter."""
+    if hasattr(estimator, "best_estimator_"):
+        return _with_confidence(estimator.best_estimator_, X)
+    if hasattr(estimator, "steps"):
+        before = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
+        return _with_confidence(estimator.steps[-1][1], before)
+    return estimator.predict(X), estimator.predict_confidence(X)
+
+
+def _one_axes(ax: Any, size: tuple[float, float]) -> Any:
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained")[1]

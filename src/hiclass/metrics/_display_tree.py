@@ -1,0 +1,275 @@
+"""The tree of classes, coloured by a score and sized by support."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hiclass._labels import IntArray
+from hiclass.hierarchy import Hierarchy
+from hiclass.metrics._pairs import FloatArray, divide, encode_tree, node_counts
+from hiclass.metrics._scorers import given_hierarchy
+
+#: Trees with more leaves than this are drawn as an icicle.
+_MAX_LEAVES = 60
+_FONT, _MIN_FONT = 8.0, 5.0
+
+
+class HierarchyDisplay:
+    """The hierarchy with its classes coloured by a score and sized by support.
+
+    Make one with :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        The tree of classes.
+    scores : ndarray of shape (n_nodes,)
+        The score of every node, 0 to 1; NaN where there is none.
+    support : ndarray of shape (n_nodes,)
+        The weight of the rows of every node.
+    score_name : str, default="score"
+        What the scores are called.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of ``ax_``.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import HierarchyDisplay
+    >>> y_true = [["Animal", "Cat"], ["Animal", "Dog"], ["Plant", "Oak"]]
+    >>> y_pred = [["Animal", "Cat"], ["Animal", "Cat"], ["Plant", "Oak"]]
+    >>> display = HierarchyDisplay.from_predictions(y_true, y_pred)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        scores: FloatArray,
+        support: FloatArray,
+        score_name: str = "score",
+    ) -> None:
+        self.hierarchy = hierarchy
+        self.scores = scores
+        self.support = support
+        self.score_name = score_name
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **kwargs: Any) -> HierarchyDisplay:
+        """Draw the scores of an estimator's predictions.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted classifier, or a pipeline or search that ends in one.
+        X : array-like
+            Rows.
+        y : array-like
+            Their true labels.
+        **kwargs : dict
+            Passed to :meth:`from_predictions`.
+
+        Returns
+        -------
+        HierarchyDisplay
+        """
+        kwargs.setdefault("hierarchy", given_hierarchy(estimator))
+        return cls.from_predictions(y, estimator.predict(X), **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_pred: Any,
+        *,
+        hierarchy: Any = None,
+        score: str = "f1",
+        sample_weight: Any = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> HierarchyDisplay:
+        """Draw the scores of predictions.
+
+        Parameters
+        ----------
+        y_true : array-like
+            True labels, in any form that ``fit`` takes.
+        y_pred : array-like
+            Predicted labels.
+        hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+            The tree of the labels. By default the one that both sets of paths span.
+        score : {"f1", "precision", "recall"}, default="f1"
+            The score that colours a class; 0 / 0 has no colour.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        **kwargs : dict
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        HierarchyDisplay
+        """
+        if score not in ("f1", "precision", "recall"):
+            raise ValueError(f"score={score!r} is unknown. Use 'f1', 'precision' or 'recall'.")
+        pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, cls.__name__)
+        tp, pred, true = node_counts(pair)
+        divisor = {"f1": (pred + true) / 2, "precision": pred, "recall": true}[score]
+        scores = divide(tp, divisor, np.nan)
+        scores[0] = np.nan  # every row is in the root
+        return cls(pair.hierarchy, scores, true, score).plot(ax, **kwargs)
+
+    def plot(
+        self, ax: Any = None, *, layout: str = "auto", cmap: Any = "RdYlBu"
+    ) -> HierarchyDisplay:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure of a fitting size by default.
+        layout : {"auto", "tree", "icicle"}, default="auto"
+            "tree" draws nodes and edges and names every class. "icicle" draws a rectangle per
+            class, as high as its support, next to that of its parent, and names those that have
+            the room. "auto" takes the tree for up to 60 leaves.
+        cmap : str or Colormap, default="RdYlBu"
+            Colours of the scores 0 to 1.
+
+        Returns
+        -------
+        HierarchyDisplay
+        """
+        import matplotlib as mpl
+        import matplotlib.pyplot as plt
+
+        if layout not in ("auto", "tree", "icicle"):
+            raise ValueError(f"layout={layout!r} is unknown. Use 'auto', 'tree' or 'icicle'.")
+        tree = self.hierarchy
+        if layout == "auto":
+            layout = "tree" if tree.is_leaf.sum() <= _MAX_LEAVES else "icicle"
+        if ax is None:
+            height = max(0.3 * tree.is_leaf.sum() + 0.6, 2.0) if layout == "tree" else 8.0
+            width = (2.1 if layout == "tree" else 1.6) * tree.depth + 1.6
+            _, ax = plt.subplots(figsize=(width, height), layout="constrained")
+        color = mpl.cm.ScalarMappable(mpl.colors.Normalize(0, 1), cmap)
+        fill = color.to_rgba(np.nan_to_num(self.scores))
+        fill[np.isnan(self.scores)] = (0.85, 0.85, 0.85, 1.0)
+        bar = ax.figure.colorbar(color, ax=ax, shrink=0.6, pad=0.02, aspect=25)
+        bar.outline.set_visible(False)
+        ax.set_axis_off()
+        size = "area" if layout == "tree" else "height"
+        title = f"colour: {self.score_name}   {size}: support"
+        ax.set_title(title, loc="left", fontsize=_FONT + 1, color="0.35")
+        (_plot_tree if layout == "tree" else _plot_icicle)(self, ax, fill)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _plot_tree(display: HierarchyDisplay, ax: Any, fill: FloatArray) -> None:
+    """Nodes and edges, from left to right."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.patheffects import withStroke
+
+    tree, y = display.hierarchy, _slots(display.hierarchy)
+    child = np.arange(1, tree.n_nodes)
+    parent = tree.parent[1:]
+    x = tree.levels
+    middle = x[child] - 0.5
+    elbows = np.stack(
+        [
+            np.column_stack([x[parent], y[parent]]),
+            np.column_stack([middle, y[parent]]),
+            np.column_stack([middle, y[child]]),
+            np.column_stack([x[child], y[child]]),
+        ],
+        axis=1,
+    )
+    ax.add_collection(LineCollection(list(elbows), color="0.7", lw=0.9, zorder=1))
+    # The area of a dot is its support; the smallest can still be seen.
+    size = 16 + 320 * display.support / max(display.support.max(), 1e-300)
+    ax.scatter(x[child], y[child], s=size[child], c=fill[child], ec="0.3", lw=0.6, zorder=2)
+    for v in child.tolist():
+        score = "" if np.isnan(display.scores[v]) else f"  {display.scores[v]:.2f}"
+        radius = np.sqrt(size[v] / np.pi) + 3
+        leaf = tree.is_leaf[v]
+        ax.annotate(
+            f"{tree.labels[v]}{score}",
+            (x[v], y[v]),
+            xytext=(radius, 0) if leaf else (0, radius - 1),
+            textcoords="offset points",
+            ha="left" if leaf else "center",
+            va="center" if leaf else "bottom",
+            fontsize=_FONT,
+            zorder=3,
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+        )
+    ax.set_xlim(-0.1, tree.depth + 0.6)
+    ax.set_ylim(y.max() + 0.8, -0.8)
+
+
+def _plot_icicle(display: HierarchyDisplay, ax: Any, fill: FloatArray) -> None:
+    """A rectangle per class, right of that of its parent."""
+    from matplotlib.collections import PolyCollection
+
+    tree, size = display.hierarchy, display.support
+    top = _stack(tree, size)
+    nodes = 1 + np.flatnonzero(size[1:] > 0)
+    x0, y0 = tree.levels[nodes] - 1.0, top[nodes]
+    x1, y1 = x0 + 1, y0 + size[nodes]
+    corners = np.stack(
+        [np.column_stack(c) for c in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))], axis=1
+    )
+    ax.set_xlim(0, tree.depth)
+    ax.set_ylim(size[0], 0)
+    ax.figure.draw_without_rendering()  # only now is the size of the axes known
+    box = ax.get_window_extent()
+    points = 72 / ax.figure.dpi
+    column, height = box.width * points / tree.depth, box.height * points * size / size[0]
+    # Thin rectangles get thin lines, which would else wash out their colours.
+    line = np.clip(0.12 * height[nodes] - 0.1, 0, 0.6)
+    ax.add_collection(PolyCollection(list(corners), facecolors=fill[nodes], ec="white", lw=line))
+    # One size of letters for a level, which fits half of its classes where that can be read.
+    fonts = [np.clip(np.median(height[v]) - 1, _MIN_FONT, _FONT + 1) for v in tree.nodes_by_level]
+    for i, v in enumerate(nodes.tolist()):
+        font = fonts[tree.levels[v]]
+        room = int((column - 6) / (0.6 * font))
+        if height[v] < font + 0.5 or room < 3:
+            continue
+        name = str(tree.labels[v])
+        dark = fill[v][:3] @ (0.299, 0.587, 0.114) < 0.5
+        ax.annotate(
+            name if len(name) <= room else f"{name[: room - 1]}…",
+            (x0[i], (y0[i] + y1[i]) / 2),
+            xytext=(3, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=font,
+            color="white" if dark else "black",
+        )
+
+
+def _slots(tree: Hierarchy) -> FloatArray:
+    """A slot for every leaf; an inner node in the middle of its children."""
+    slot = np.zeros(tree.n_nodes)
+    slot[tree.is_leaf] = np.arange(tree.is_leaf.sum())
+    for v in range(tree.n_nodes - 1, -1, -1):
+        if not tree.is_leaf[v]:
+            kids = tree.children(v)
+            slot[v] = (slot[kids[0]] + slot[kids[-1]]) / 2
+    return slot
+
+
+def _stack(tree: Hierarchy, size: FloatArray) -> FloatArray:
+    """Where the rectangle of every node begins: below its elder siblings."""
+    start, free = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
+    parent: IntArray = tree.parent
+    for v in range(1, tree.n_nodes):
+        start[v] = free[v] = free[parent[v]]
+        free[parent[v]] += size[v]
+    return start

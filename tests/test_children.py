@@ -1,0 +1,585 @@
+"""Any classifier can be the local classifier, and X reaches it as it was given."""
+
+import numpy as np
+import pandas
+import polars
+import pytest
+import scipy.sparse as sp
+from imblearn.over_sampling import RandomOverSampler
+from imblearn.pipeline import make_pipeline as make_imblearn_pipeline
+from lightgbm import LGBMClassifier
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from hiclass import (
+    FlatClassifier,
+    LocalClassifierPerLevel,
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+)
+
+SCORED = (LocalClassifierPerNode, LocalClassifierPerLevel)  # compare answers of classifiers
+
+
+class Centroids:
+    """A plain object, no scikit-learn estimator: fit, predict, predict_proba and nothing else.
+
+    Probabilities fall with the squared distance to the mean of a class.
+    """
+
+    def fit(self, X, y):
+        self.means = np.stack([X[y == k].mean(axis=0) for k in range(y.max() + 1)])
+        return self
+
+    def predict_proba(self, X):
+        distance = ((X[:, None] - self.means) ** 2).sum(axis=-1)
+        proba = np.exp(distance.min(axis=1, keepdims=True) - distance)
+        return proba / proba.sum(axis=1, keepdims=True)
+
+    def predict(self, X):
+        return self.predict_proba(X).argmax(axis=1)
+
+
+# -- kinds of classifiers ----------------------------------------------------------------------
+
+CHILDREN = [
+    LGBMClassifier(n_estimators=5, min_child_samples=1, n_jobs=1, verbose=-1),
+    make_imblearn_pipeline(RandomOverSampler(random_state=0), LogisticRegression()),
+    Centroids(),
+    KNeighborsClassifier(n_neighbors=2),
+    GridSearchCV(LogisticRegression(), {"C": [0.01, 1.0]}, cv=2),
+    CalibratedClassifierCV(LinearSVC(random_state=0), cv=2),
+    make_pipeline(StandardScaler(), LogisticRegression()),
+    OneVsRestClassifier(LogisticRegression()),
+    DecisionTreeClassifier(random_state=0),
+    RandomForestClassifier(n_estimators=5, random_state=0),
+    AdaBoostClassifier(DecisionTreeClassifier(max_depth=4), n_estimators=3, random_state=0),
+    HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1),
+    RidgeClassifier(),
+    LinearSVC(random_state=0),
+    SVC(kernel="linear"),
+    SGDClassifier(random_state=0),
+    Perceptron(random_state=0),
+]
+
+
+@pytest.mark.parametrize("child", CHILDREN, ids=lambda child: type(child).__name__)
+def test_learns_separable_classes_with_any_child(estimator_class, animals, child):
+    X, y = animals
+    model = estimator_class(child).fit(X, y)
+    assert model.predict(X).tolist() == y.tolist()
+    assert not hasattr(child, "classes_")  # a copy was fitted
+
+
+def test_a_grid_search_as_child_searches_anew_for_every_problem(animals):
+    search = GridSearchCV(LogisticRegression(), {"C": [1e-9, 1.0]}, cv=2)
+    model = LocalClassifierPerParentNode(search).fit(*animals)
+    assert len(model.local_classifiers_) == 4
+    for child in model.local_classifiers_.values():
+        assert child.best_params_ == {"C": 1.0}
+
+
+@pytest.mark.filterwarnings("ignore:Stochastic Optimizer:sklearn.exceptions.ConvergenceWarning")
+def test_a_neural_network_as_child(estimator_class, animals):
+    X, y = animals
+    child = MLPClassifier((8,), max_iter=200, learning_rate_init=0.05, random_state=0)
+    assert estimator_class(child).fit(X, y).score(X, y) == 1.0
+
+
+def test_a_dummy_as_child_always_gives_the_most_frequent_path(estimator_class):
+    y = [["a", "x"]] * 5 + [["a", "y"]] * 1 + [["b", "z"]] * 2
+    model = estimator_class(DummyClassifier()).fit(np.zeros((8, 1)), y)
+    assert model.predict(np.ones((3, 1))).tolist() == [["a", "x"]] * 3
+
+
+def test_a_dummy_needs_no_columns_in_x(estimator_class):
+    model = estimator_class(DummyClassifier()).fit(["some", "rows", "here"], ["b", "a", "b"])
+    assert model.predict(["more"]).tolist() == ["b"]
+
+
+def test_a_plain_object_is_copied_for_every_problem(local_class, animals):
+    child = Centroids()
+    model = local_class(child).fit(*animals)
+    fitted = list(model.local_classifiers_.values())
+    assert len(fitted) > 1
+    assert all(type(c) is Centroids for c in fitted)
+    assert len({id(c) for c in [child, *fitted]}) == len(fitted) + 1
+    assert not hasattr(child, "means")
+
+
+def test_a_child_with_only_predict_serves_per_parent_and_flat():
+    class OnlyPredict:
+        def fit(self, X, y):
+            self.model = KNeighborsClassifier(1).fit(X, y)
+            return self
+
+        def predict(self, X):
+            return self.model.predict(X)
+
+    X = np.array([[0.0], [1.0], [5.0], [9.0]])
+    y = [["a", "x"], ["a", "y"], ["b", "x"], ["b", ""]]
+    for model in (LocalClassifierPerParentNode(OnlyPredict()), FlatClassifier(OnlyPredict())):
+        assert model.fit(X, y).predict(X).tolist() == y
+        assert not hasattr(model, "predict_proba")
+
+
+@pytest.mark.parametrize("scored_class", SCORED)
+def test_a_child_with_only_predict_is_refused_before_any_fit_where_scores_are_compared(scored_class):
+    class OnlyPredict:
+        fits = 0
+
+        def fit(self, X, y):
+            OnlyPredict.fits += 1
+            return self
+
+        def predict(self, X):
+            return np.zeros(len(X), dtype=int)
+
+    message = f"{scored_class.__name__} needs predict_proba or decision_function; OnlyPredict has"
+    with pytest.raises(ValueError, match=message):
+        scored_class(OnlyPredict()).fit([[0.0], [1.0]], ["a", "b"])
+    assert OnlyPredict.fits == 0
+
+
+def test_a_child_that_cannot_answer_at_all_is_refused_before_any_fit(estimator_class):
+    class OnlyFit:
+        fits = 0
+
+        def fit(self, X, y):
+            OnlyFit.fits += 1
+            return self
+
+    with pytest.raises(ValueError, match=f"{estimator_class.__name__} needs .*; OnlyFit has"):
+        estimator_class(OnlyFit()).fit([[0.0], [1.0]], ["a", "b"])
+    assert OnlyFit.fits == 0
+
+
+def test_scores_of_several_columns_per_pair_of_classes_are_refused_with_a_remedy():
+    y = ["a", "b", "c", "d"]
+    model = LocalClassifierPerLevel(SVC(decision_function_shape="ovo"))
+    model.fit(np.eye(4), y)
+    with pytest.raises(ValueError, match=r"shape \(4, 6\) for 4 rows and 4 classes.*'ovr'"):
+        model.predict(np.eye(4))
+
+
+def test_probabilities_of_another_shape_are_refused(estimator_class):
+    class Wide(Centroids):
+        def predict_proba(self, X):
+            return np.full((len(X), 7), 1 / 7)
+
+    model = estimator_class(Wide()).fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])
+    with pytest.raises(ValueError, match=r"Wide.predict_proba returned an array of shape \(1, 7\)"):
+        model.predict([[0.0]])
+
+
+def test_probabilities_that_are_not_numbers_are_refused(estimator_class):
+    class Lost(Centroids):
+        def predict_proba(self, X):
+            return super().predict_proba(X) * np.nan
+
+    model = estimator_class(Lost()).fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])
+    with pytest.raises(ValueError, match="probability that is not a number for row 0"):
+        model.predict([[0.0]])
+
+
+def test_the_default_child_is_a_logistic_regression(estimator_class, animals):
+    model = estimator_class().fit(*animals)
+    assert {type(c) for c in model.local_classifiers_.values()} == {LogisticRegression}
+
+
+# -- a callable gives different classifiers ----------------------------------------------------
+
+
+@pytest.mark.parametrize("node_class", [LocalClassifierPerNode, LocalClassifierPerParentNode])
+def test_a_callable_is_given_the_path_of_every_node(node_class, animals):
+    paths = []
+
+    def choose(path):
+        paths.append(path)
+        return GaussianNB() if len(path) < 2 else DecisionTreeClassifier(random_state=0)
+
+    X, y = animals
+    model = node_class(choose).fit(X, y)
+    assert model.score(X, y) == 1.0
+    # Per node, the gate of Plant asks a second time.
+    assert set(paths) == set(model.local_classifiers_)
+    assert len(paths) == len(model.local_classifiers_) + (node_class is LocalClassifierPerNode)
+    assert {len(path): type(c) for path, c in model.local_classifiers_.items()} == {
+        LocalClassifierPerNode: {1: GaussianNB, 2: DecisionTreeClassifier, 3: DecisionTreeClassifier},
+        LocalClassifierPerParentNode: {0: GaussianNB, 1: GaussianNB, 2: DecisionTreeClassifier},
+    }[node_class]
+
+
+def test_a_callable_is_given_the_number_of_every_level(animals):
+    children = {1: GaussianNB(), 2: DecisionTreeClassifier(), 3: LogisticRegression()}
+    model = LocalClassifierPerLevel(children.get).fit(*animals)
+    assert {k: type(c) for k, c in model.local_classifiers_.items()} == {
+        k: type(c) for k, c in children.items()
+    }
+
+
+def test_a_callable_is_given_the_empty_path_by_the_flat_model(animals):
+    children = {(): GaussianNB()}
+    model = FlatClassifier(children.get).fit(*animals)
+    assert type(model.local_classifiers_[()]) is GaussianNB
+
+
+def test_a_callable_may_use_other_features_at_every_node():
+    X = np.array([[0.0, 9.0], [0.0, -9.0], [5.0, 1.0], [5.0, -1.0]] * 3)
+    y = [["a", "x"], ["a", "y"], ["b", ""], ["b", ""]] * 3
+
+    def choose(path):
+        columns = {(): [0], ("a",): [1]}[path]
+        return make_pipeline(make_column_transformer(("passthrough", columns)), GaussianNB())
+
+    model = LocalClassifierPerParentNode(choose).fit(X, y)
+    assert model.predict(X).tolist() == y
+    assert model.local_classifiers_["a"][-1].n_features_in_ == 1
+
+
+def test_what_a_callable_returns_is_copied(estimator_class, animals):
+    child = GaussianNB()
+    estimator_class(lambda _: child).fit(*animals)
+    assert not hasattr(child, "classes_")
+
+
+@pytest.mark.parametrize("scored_class", SCORED)
+def test_a_callable_may_mix_children_with_probabilities_and_children_with_scores(
+    scored_class, animals
+):
+    """One without predict_proba takes the probabilities away, but predict still answers."""
+    X, y = animals
+    made = []
+
+    def choose(_):
+        made.append(GaussianNB() if len(made) % 2 == 0 else LinearSVC(random_state=0))
+        return made[-1]
+
+    model = scored_class(choose).fit(X, y)
+    assert {type(c) for c in model.local_classifiers_.values()} == {GaussianNB, LinearSVC}
+    assert not hasattr(model, "predict_proba")
+    assert set(map(tuple, model.predict(X))) <= set(map(tuple, y))
+
+
+def test_a_callable_that_returns_no_classifier_is_an_error_that_names_the_node(estimator_class):
+    key = "1" if estimator_class is LocalClassifierPerLevel else r"\("
+    with pytest.raises(TypeError, match=rf"local_classifier\({key}.*=None has no fit method"):
+        estimator_class(lambda _: None).fit([[0.0], [1.0]], ["a", "b"])
+
+
+# -- seeds -------------------------------------------------------------------------------------
+
+
+def seeds(model):
+    return {k: c.random_state for k, c in model.local_classifiers_.items()}
+
+
+def test_random_state_is_repeatable_and_different_for_every_classifier(local_class, animals):
+    X, y = animals
+    child = ExtraTreesClassifier(n_estimators=2)
+    first, again = (local_class(child, random_state=0).fit(X, y) for _ in range(2))
+    other = local_class(child, random_state=1).fit(X, y)
+    assert len(set(seeds(first).values())) == len(first.local_classifiers_) > 1
+    assert seeds(first) == seeds(again)
+    assert set(seeds(first).values()).isdisjoint(seeds(other).values())
+    np.testing.assert_array_equal(first.predict_node_proba(X), again.predict_node_proba(X))
+    assert child.random_state is None
+
+
+@pytest.mark.parametrize("node_class", [LocalClassifierPerNode, LocalClassifierPerParentNode])
+def test_a_new_class_leaves_the_seeds_of_the_other_classifiers_alone(node_class, animals):
+    X, y = animals
+    known = y[:, 0] != "Rock"
+    child = DecisionTreeClassifier()
+    some = seeds(node_class(child, random_state=0).fit(X[known], y[known]))
+    all_of_them = seeds(node_class(child, random_state=0).fit(X, y))
+    assert some.items() <= all_of_them.items()
+
+
+def test_without_random_state_the_child_keeps_its_own(estimator_class, animals):
+    model = estimator_class(DecisionTreeClassifier(random_state=5)).fit(*animals)
+    assert set(seeds(model).values()) == {5}
+
+
+def test_random_state_reaches_every_step_of_a_pipeline(local_class, animals):
+    child = make_imblearn_pipeline(RandomOverSampler(), DecisionTreeClassifier())
+    model = local_class(child, random_state=0).fit(*animals)
+    found = [
+        (c[0].random_state, c[1].random_state) for c in model.local_classifiers_.values()
+    ]
+    assert all(isinstance(a, int) and isinstance(b, int) for a, b in found)
+    assert len({a for a, _ in found}) == len(found)
+
+
+def test_random_state_may_be_an_instance(local_class, animals):
+    child = DecisionTreeClassifier()
+    a, b = (
+        local_class(child, random_state=np.random.RandomState(3)).fit(*animals)  # noqa: NPY002
+        for _ in range(2)
+    )
+    assert seeds(a) == seeds(b)
+
+
+def test_random_state_is_no_matter_for_a_child_without_seeds(estimator_class, animals):
+    X, y = animals
+    assert estimator_class(Centroids(), random_state=0).fit(X, y).score(X, y) == 1.0
+
+
+# -- X passes through --------------------------------------------------------------------------
+
+DOCUMENTS = [
+    "the cat purrs and sleeps",
+    "a cat purrs on the sofa",
+    "the dog barks and runs",
+    "a dog barks at night",
+    "ferns grow in the shade",
+    "a fern grows slowly",
+]
+DOCUMENT_PATHS = [["animal", "cat"]] * 2 + [["animal", "dog"]] * 2 + [["plant", "fern"]] * 2
+
+
+@pytest.mark.parametrize(
+    "container",
+    [list, tuple, np.array, lambda d: np.array(d, dtype=object), pandas.Series, polars.Series],
+    ids=["list", "tuple", "fixed-width", "object", "pandas", "polars"],
+)
+def test_documents_go_to_a_text_pipeline(estimator_class, container):
+    child = make_pipeline(TfidfVectorizer(), LogisticRegression(C=100))
+    X = container(DOCUMENTS)
+    model = estimator_class(child).fit(X, DOCUMENT_PATHS)
+    assert model.predict(X).tolist() == DOCUMENT_PATHS
+    assert model.predict(container(["my cat purrs"])).tolist() == [["animal", "cat"]]
+    assert not hasattr(model, "n_features_in_")
+
+
+MIXED = {
+    "size": [0.1, 0.2, 5.0, 6.0, 0.1, 5.0],
+    "colour": ["red", "red", "red", "red", "green", "green"],
+    "note": ["x", None, "y", "x", None, "z"],
+}
+MIXED_PATHS = [["r", "small"], ["r", "small"], ["r", "big"], ["r", "big"], ["g", ""], ["g", ""]]
+
+
+@pytest.mark.parametrize("frame", [pandas.DataFrame, polars.DataFrame], ids=["pandas", "polars"])
+def test_frames_of_numbers_and_text_go_to_a_column_transformer(estimator_class, frame):
+    X = frame(MIXED)
+    columns = make_column_transformer(
+        (StandardScaler(), ["size"]), (OneHotEncoder(handle_unknown="ignore"), ["colour"])
+    )
+    model = estimator_class(make_pipeline(columns, LogisticRegression(C=100))).fit(X, MIXED_PATHS)
+    assert model.predict(X).tolist() == MIXED_PATHS
+    assert model.predict_proba(X)[1].shape == (6, 3)
+    assert model.feature_names_in_.tolist() == ["size", "colour", "note"]
+    assert model.n_features_in_ == 3
+
+
+@pytest.mark.parametrize("frame", [pandas.DataFrame, polars.DataFrame], ids=["pandas", "polars"])
+def test_frames_stay_frames_on_their_way_to_the_child(estimator_class, frame):
+    class Seer:
+        seen = set()  # noqa: RUF012
+
+        def fit(self, X, y):
+            self.seen.add((type(X), tuple(X.columns)))
+            self.n_classes = y.max() + 1
+            return self
+
+        def predict_proba(self, X):
+            self.seen.add((type(X), tuple(X.columns)))
+            return np.full((len(X), self.n_classes), 1 / self.n_classes)
+
+        predict = None
+
+    model = estimator_class(Seer()).fit(frame(MIXED), MIXED_PATHS)
+    model.predict(frame(MIXED))
+    assert Seer.seen == {(frame, ("size", "colour", "note"))}
+
+
+def test_nan_goes_to_a_child_that_takes_it(estimator_class, animals):
+    X, y = animals
+    X[::6, 1] = np.nan
+    child = HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=1)
+    model = estimator_class(child).fit(X, y)
+    assert model.predict(X).shape == y.shape
+    assert model.score(X, y) > 0.9
+    with pytest.raises(ValueError, match="contains NaN"):
+        estimator_class(GaussianNB()).fit(X, y)
+
+
+class Flattened(ClassifierMixin, BaseEstimator):
+    """Takes rows of any shape."""
+
+    def fit(self, X, y):
+        assert X.ndim == 3
+        self.model_ = GaussianNB().fit(X.reshape(len(X), -1), y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X.reshape(len(X), -1))
+
+    def predict_proba(self, X):
+        assert X.ndim == 3
+        return self.model_.predict_proba(X.reshape(len(X), -1))
+
+
+def test_arrays_of_three_dimensions_keep_them(estimator_class, animals):
+    X, y = animals
+    images = np.stack([X, X * 2], axis=2)
+    model = estimator_class(Flattened()).fit(images, y)
+    assert model.predict(images).tolist() == y.tolist()
+    assert model.predict_node_proba(images).shape == (36, 9)
+
+
+@pytest.mark.parametrize(
+    "container", [sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix], ids=lambda c: c.__name__
+)
+def test_sparse_rows_reach_the_child_as_csr(estimator_class, animals, container):
+    class Sparse(LogisticRegression):
+        formats = set()  # noqa: RUF012
+
+        def fit(self, X, y):
+            self.formats.add(X.format)
+            return super().fit(X, y)
+
+        def predict_proba(self, X):
+            self.formats.add(X.format)
+            return super().predict_proba(X)
+
+    X, y = animals
+    model = estimator_class(Sparse()).fit(container(X), y)
+    dense = estimator_class(LogisticRegression()).fit(X, y)
+    np.testing.assert_allclose(
+        model.predict_node_proba(container(X)), dense.predict_node_proba(X), atol=1e-4
+    )
+    assert Sparse.formats == {"csr"}
+
+
+def test_sparse_rows_are_refused_for_a_child_that_does_not_take_them(estimator_class, animals):
+    X, y = animals
+    with pytest.raises(TypeError, match="[Ss]parse"):
+        estimator_class(GaussianNB()).fit(sp.csr_array(X), y)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, bool])
+def test_numbers_keep_their_type_on_the_way_to_the_child(estimator_class, dtype):
+    class Typed(Centroids):
+        seen = set()  # noqa: RUF012
+
+        def fit(self, X, y):
+            self.seen.add(X.dtype)
+            return super().fit(X.astype(float), y)
+
+        def predict_proba(self, X):
+            self.seen.add(X.dtype)
+            return super().predict_proba(X.astype(float))
+
+    X = np.array([[0, 0], [1, 0], [1, 1]], dtype=dtype)
+    y = [["a", "x"], ["b", "x"], ["b", "y"]]
+    assert estimator_class(Typed()).fit(X, y).predict(X).tolist() == y
+    assert Typed.seen == {np.dtype(dtype)}
+
+
+# -- children that write into X ----------------------------------------------------------------
+
+
+class Scribbler(GaussianNB):
+    """Erases its rows after fit; they belong to others, too."""
+
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        if sp.issparse(X):
+            X.data[:] = 0
+        elif hasattr(X, "iloc"):
+            X.iloc[:, :] = 0.0
+        else:
+            X[:] = 0
+        y[:] = 0
+        if sample_weight is not None:
+            sample_weight[:] = 0
+        return self
+
+
+@pytest.mark.parametrize("container", [np.array, pandas.DataFrame], ids=["array", "pandas"])
+def test_a_child_that_writes_into_its_rows_in_fit_harms_nobody(estimator_class, animals, container):
+    X, y = animals
+    X, weights = container(X), np.linspace(1, 2, len(y))
+    copies = X.copy(), y.copy(), weights.copy()
+    harmed = estimator_class(Scribbler()).fit(X, y, sample_weight=weights)
+    for given, copy in zip((X, y, weights), copies, strict=True):
+        np.testing.assert_array_equal(given, copy)
+    spared = estimator_class(GaussianNB()).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(harmed.predict_node_proba(X), spared.predict_node_proba(X))
+
+
+def test_a_child_that_writes_into_sparse_rows_in_fit_harms_nobody(estimator_class, animals):
+    class SparseScribbler(LogisticRegression):
+        def fit(self, X, y):
+            super().fit(X, y)
+            X.data[:] = 0
+            X.indices[:] = 0
+            return self
+
+    X, y = sp.csr_array(animals[0]), animals[1]
+    before = X.toarray()
+    harmed = estimator_class(SparseScribbler()).fit(X, y)
+    np.testing.assert_array_equal(X.toarray(), before)
+    spared = estimator_class(LogisticRegression()).fit(X, y)
+    np.testing.assert_array_equal(harmed.predict_node_proba(X), spared.predict_node_proba(X))
+
+
+def test_a_child_that_writes_into_its_rows_in_predict_is_stopped_by_numpy(estimator_class, animals):
+    class LateScribbler(GaussianNB):
+        def predict_proba(self, X):
+            X[:] = 0
+            return super().predict_proba(X)
+
+    X, y = animals
+    before = X.copy()
+    model = estimator_class(LateScribbler()).fit(X, y)
+    with pytest.raises(ValueError, match="read-only"):
+        model.predict(X)
+    np.testing.assert_array_equal(X, before)
+
+
+def test_rows_that_are_read_only_are_fine(estimator_class, animals):
+    X, y = animals
+    X.flags.writeable = False
+    y.flags.writeable = False
+    assert estimator_class(GaussianNB()).fit(X, y).score(X, y) == 1.0
+
+
+# -- errors inside a child ---------------------------------------------------------------------
+
+
+def test_a_child_that_cannot_cope_with_a_rare_class_says_where(estimator_class):
+    y = [["a", "x"]] * 4 + [["a", "y"]] * 4 + [["b", "z"]] * 4 + [["b", "rare"]]
+    child = CalibratedClassifierCV(LinearSVC(), cv=2)
+    X = np.arange(13.0)[:, None]
+    with pytest.raises(ValueError, match="Requesting 2-fold") as error:
+        estimator_class(child).fit(X, y)
+    place = {
+        LocalClassifierPerNode: "b > rare",
+        LocalClassifierPerParentNode: "b",
+        LocalClassifierPerLevel: "level 2",
+        FlatClassifier: "all leaves",
+    }[estimator_class]
+    assert error.value.__notes__ == [f"while fitting the classifier of {place}"]
