@@ -91,11 +91,11 @@ def test_learns_separable_classes_with_any_child(estimator_class, animals, child
 
 
 def test_a_grid_search_as_child_searches_anew_for_every_problem(animals):
-    search = GridSearchCV(LogisticRegression(), {"C": [1e-9, 1.0]}, cv=2)
+    search = GridSearchCV(GaussianNB(), {"var_smoothing": [1e30, 1e-9]}, cv=2)
     model = LocalClassifierPerParentNode(search).fit(*animals)
     assert len(model.local_classifiers_) == 4
     for child in model.local_classifiers_.values():
-        assert child.best_params_ == {"C": 1.0}
+        assert child.best_params_ == {"var_smoothing": 1e-9}
 
 
 @pytest.mark.filterwarnings("ignore:Stochastic Optimizer:sklearn.exceptions.ConvergenceWarning")
@@ -558,6 +558,21 @@ def test_a_child_that_writes_into_its_rows_in_predict_is_stopped_by_numpy(estima
     with pytest.raises(ValueError, match="read-only"):
         model.predict(X)
     np.testing.assert_array_equal(X, before)
+
+
+def test_a_child_that_writes_into_a_frame_in_predict_harms_nobody(estimator_class, animals):
+    class LateScribbler(GaussianNB):
+        def predict_proba(self, X):
+            proba = super().predict_proba(X)
+            X.iloc[:, :] = 0.0
+            return proba
+
+    X, y = pandas.DataFrame(animals[0]), animals[1]
+    before = X.copy()
+    harmed = estimator_class(LateScribbler()).fit(X, y).predict_node_proba(X)
+    pandas.testing.assert_frame_equal(X, before)
+    spared = estimator_class(GaussianNB()).fit(X, y).predict_node_proba(X)
+    np.testing.assert_array_equal(harmed, spared)
 
 
 def test_rows_that_are_read_only_are_fine(estimator_class, animals):

@@ -1,6 +1,8 @@
 """Hierarchical classification with scikit-learn: rows are classified into a tree of classes."""
 
 from hiclass import metrics
+from hiclass._conformal import ConformalClassifier, tune_confidence
+from hiclass._ensemble import EnsembleClassifier
 from hiclass._flat import FlatClassifier
 from hiclass._labels import truncate_at_gap
 from hiclass._local import (
@@ -14,6 +16,8 @@ from hiclass.model_selection import HierarchicalKFold
 __version__ = "0.1.0"
 
 __all__ = [
+    "ConformalClassifier",
+    "EnsembleClassifier",
     "FlatClassifier",
     "HierarchicalKFold",
     "Hierarchy",
@@ -22,4 +26,5 @@ __all__ = [
     "LocalClassifierPerParentNode",
     "metrics",
     "truncate_at_gap",
+    "tune_confidence",
 ]

@@ -48,7 +48,7 @@ def fit_problems(
         Fitted estimators by owner.
     """
     n_rows = n_rows_of(X)
-    per_row = {k for k, v in fit_params.items() if _is_per_row(v, n_rows)}
+    per_row = {k for k, v in fit_params.items() if is_per_row(v, n_rows)}
     classifiers: dict[int, Any] = {}
     gates: dict[int, Any] = {}
     for owner, gate, estimator in _run(
@@ -97,7 +97,7 @@ def _fit_one(
     return problem.owner, problem.gate, estimator
 
 
-def _is_per_row(value: Any, n_rows: int) -> bool:
+def is_per_row(value: Any, n_rows: int) -> bool:
     """Whether a fit parameter has one entry per row, as scikit-learn decides it."""
     if isinstance(value, str | bytes | dict) or not (
         hasattr(value, "__len__") or hasattr(value, "shape")

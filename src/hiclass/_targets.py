@@ -172,6 +172,33 @@ def _nodes_of_labels(columns: LabelColumns, hierarchy: Hierarchy, name: str) -> 
     return found[codes]
 
 
+def known_nodes(y: Any, hierarchy: Hierarchy) -> IntArray:
+    """The deepest node of every path that the hierarchy knows; 0 where it knows none.
+
+    For rows that are not for training: classes that were never seen are no error here.
+    """
+    columns = read_labels(y)
+    check_paths(columns)
+    node = np.zeros(columns.n_rows, dtype=np.intp)
+    if columns.ndim == 1:
+        find = hierarchy._label_index
+        first = columns.values[0]
+        found = [find.get((type(plain(v)), plain(v)), [0]) for v in first]
+        lookup = np.array([f[0] if len(f) == 1 else 0 for f in found], dtype=np.intp)
+        return lookup[columns.codes[0]]
+    alive = np.ones(columns.n_rows, dtype=bool)
+    for codes, values in zip(columns.codes, columns.values, strict=True):
+        alive &= codes >= 0
+        for row in np.flatnonzero(alive).tolist():
+            label = plain(values[codes[row]])
+            child = hierarchy._child_index.get((int(node[row]), type(label), label))
+            if child is None:
+                alive[row] = False
+            else:
+                node[row] = child
+    return node
+
+
 def decode(
     nodes: IntArray, hierarchy: Hierarchy, format: LabelFormat, *, may_end: bool
 ) -> AnyArray:

@@ -32,6 +32,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.metadata_routing import (
     _routing_enabled as routing_enabled,  # noqa: F401
 )
+from sklearn.utils.metaestimators import _BaseComposition as BaseComposition  # noqa: F401
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight  # noqa: F401
 from sklearn.utils.validation import _num_samples as n_rows_of
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: F401
@@ -83,6 +84,8 @@ def _numbers_or_as_is(X: Any) -> Any:
 
 def take_rows(X: Any, rows: IntArray | None) -> Any:
     """A copy of some rows of X that a child may even write into; ``None`` for all rows."""
+    if not hasattr(X, "__len__") and hasattr(X, "__array__"):
+        X = np.asarray(X)
     if isinstance(X, np.ndarray) or sp.issparse(X):
         return X.copy() if rows is None else X[rows]
     return _safe_indexing(X, np.arange(n_rows_of(X)) if rows is None else rows)

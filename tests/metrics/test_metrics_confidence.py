@@ -61,7 +61,7 @@ def test_one_column_may_be_flat():
     np.testing.assert_allclose(calibration_error(["a", "b"], ["a", "a"], [0.8, 0.8]), [0.3])
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(case=confident_rows(), n_bins=st.integers(1, 5))
 def test_uniform_bins_equal_scikit_learns_curve(case, n_bins):
     rows, p = case
@@ -82,7 +82,7 @@ def test_uniform_bins_equal_scikit_learns_curve(case, n_bins):
         assert result[level - 1] == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(case=confident_rows(), n_bins=st.integers(1, 5))
 def test_quantile_bins_equal_the_literal_implementation(case, n_bins):
     rows, p = case
@@ -140,7 +140,7 @@ def test_an_empty_prediction_has_confidence_zero():
     np.testing.assert_array_equal(result.risk, [0, 0.5])
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(case=confident_rows(), loss=st.sampled_from(["exact_match", "f1"]))
 def test_risk_coverage_equals_the_literal_implementation(case, loss):
     rows, p = case

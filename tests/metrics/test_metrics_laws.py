@@ -92,7 +92,7 @@ def assert_same(a, b):
 
 
 @params(OF_LABELS)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(case=weighted_case())
 def test_weights_are_repeated_rows(metric, kwargs, case):
     rows, _, _, hierarchy = case
@@ -104,7 +104,7 @@ def test_weights_are_repeated_rows(metric, kwargs, case):
 
 
 @params(OF_CONFIDENCE)
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(case=weighted_case())
 def test_weights_are_repeated_rows_for_confidence(metric, kwargs, case):
     rows, confidence, _, _ = case
@@ -116,7 +116,7 @@ def test_weights_are_repeated_rows_for_confidence(metric, kwargs, case):
 
 
 @params(OF_PROBABILITIES)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(case=weighted_case())
 def test_weights_are_repeated_rows_for_probabilities(metric, kwargs, case):
     rows, _, proba, hierarchy = case
@@ -127,7 +127,7 @@ def test_weights_are_repeated_rows_for_probabilities(metric, kwargs, case):
 
 
 @params({**OF_LABELS, **OF_CONFIDENCE})
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(case=weighted_case(), seed=st.integers(0, 100))
 def test_the_order_of_rows_does_not_matter(metric, kwargs, case, seed):
     rows, confidence, _, _ = case

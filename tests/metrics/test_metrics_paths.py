@@ -111,7 +111,7 @@ def test_level_scores_are_scikit_learn_on_each_level(average):
         assert ours["accuracy"][level] == pytest.approx(accuracy_score(*flat, sample_weight=weight))
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(rows=reference.labelled_rows(weighted=True))
 def test_equals_the_literal_implementation(rows):
     y_true, y_pred, weight = reference.as_input(rows)
@@ -133,7 +133,7 @@ def test_equals_the_literal_implementation(rows):
 
 
 @pytest.mark.parametrize("fill", [0.0, 1.0, np.nan])
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(rows=reference.labelled_rows(weighted=True), average=st.sampled_from(["macro", "weighted"]))
 def test_level_scores_equal_the_literal_implementation(rows, average, fill):
     y_true, y_pred, weight = reference.as_input(rows)

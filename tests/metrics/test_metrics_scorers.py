@@ -83,7 +83,7 @@ def test_grid_search_maximises(data):
 )
 def test_a_given_hierarchy_is_used(data, hierarchy):
     X, kind = data
-    y = np.array(["x", "y", "z", "z"], dtype=object)[kind]
+    y = np.array(["x", "z", "z", "y"], dtype=object)[kind]
     model = LocalClassifierPerParentNode(hierarchy=hierarchy).fit(X, y)
     expected = metrics.f1(y, model.predict(X), hierarchy=hierarchy)
     assert expected > metrics.f1(y, model.predict(X))

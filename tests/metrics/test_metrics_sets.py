@@ -98,7 +98,7 @@ def test_a_node_with_several_parents_counts_all_its_ancestors():
 
 @pytest.mark.parametrize("average", ANY_AVERAGE)
 @pytest.mark.parametrize("fill", [0.0, 1.0, np.nan])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20)
 @given(rows=reference.labelled_rows(weighted=True), beta=st.sampled_from([0, 0.5, 1, 2, math.inf]))
 def test_equals_the_literal_implementation(rows, beta, average, fill):
     y_true, y_pred, weight = reference.as_input(rows)
@@ -117,7 +117,7 @@ def test_equals_the_literal_implementation(rows, beta, average, fill):
         np.testing.assert_allclose(result, expected, rtol=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25)
 @given(rows=reference.labelled_rows(weighted=True))
 def test_a_tree_gives_the_same_by_table_and_by_closure(rows):
     # One more class with two parents makes the same tree a DAG, which takes the other way.

@@ -1,0 +1,370 @@
+"""Guarantees and thresholds that are chosen on rows the model has not been fitted on."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import check_random_state
+
+from hiclass._base import BaseHierarchicalClassifier
+from hiclass._decode import Decision, cut
+from hiclass._labels import AnyArray, IntArray
+from hiclass._predict import FloatArray, ending_proba, endings_to_nodes
+from hiclass._targets import encode, known_nodes
+from hiclass._validation import (
+    Interval,
+    StrOptions,
+    check_is_fitted,
+    check_parameters,
+    check_X,
+    n_rows_of,
+    take_rows,
+)
+
+
+def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> float:
+    """Choose ``min_confidence`` so that a given share of the predicted labels is right.
+
+    Parameters
+    ----------
+    model : fitted hierarchical classifier
+        Its own ``min_confidence`` plays no role.
+    X : rows
+        Validation rows, not those that the model was fitted on.
+    y : array-like
+        Their true labels.
+    precision : float, default=0.95
+        The hierarchical precision (hP) to reach: the share of predicted labels, at all levels, that
+        lie on the true path.
+
+    Returns
+    -------
+    float
+        The smallest ``min_confidence`` that reaches the precision on these rows, for
+        ``model.set_params(min_confidence=...)``.
+
+    Raises
+    ------
+    ValueError
+        If no threshold reaches it.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, tune_confidence
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> y = [["A", "x"], ["A", "z"], ["B", "y"], ["B", "y"]]
+    >>> model = LocalClassifierPerParentNode().fit(X, y)
+    >>> threshold = tune_confidence(model, X, y, precision=1.0)
+    >>> model.set_params(min_confidence=threshold).score(X, y) > 0
+    True
+    """
+    if not isinstance(precision, Real) or not 0 < precision <= 1:
+        raise ValueError(f"precision must be a number above 0 and at most 1; got {precision!r}.")
+    check_is_fitted(model)
+    decision = _uncut(model, X)
+    table = model.hierarchy_.ancestor_table
+    right = table[decision.nodes] == table[_true_nodes(model, y, len(decision.nodes))]
+    given = ~np.isnan(decision.confidence)
+    confidence, right = decision.confidence[given], right[given]
+    order = np.argsort(-confidence, kind="stable")
+    confidence, right = confidence[order], right[order]
+    reached = np.cumsum(right) / np.arange(1, len(right) + 1)
+    # A threshold takes all labels with the same confidence or none of them.
+    last_of_value = np.append(confidence[1:] != confidence[:-1], True)
+    good = np.flatnonzero(last_of_value & (reached >= precision))
+    if not len(good):
+        raise ValueError(
+            f"No threshold reaches a precision of {precision}; the best is "
+            f"{reached[last_of_value].max():.3f}. Ask for less, or improve the model."
+        )
+    return float(confidence[good[-1]])
+
+
+def _uncut(model: Any, X: Any) -> Decision:
+    """Decisions of a model without its own threshold."""
+    model = copy.copy(model)
+    model.min_confidence = 0.0
+    decision: Decision = model._decide(X)
+    return decision
+
+
+def _true_nodes(model: Any, y: Any, n_rows: int) -> IntArray:
+    nodes = known_nodes(y, model.hierarchy_)
+    if len(nodes) != n_rows:
+        raise ValueError(
+            f"X has {n_rows} rows but y has {len(nodes)} (inconsistent numbers of samples)."
+        )
+    return nodes
+
+
+class ConformalClassifier(BaseHierarchicalClassifier):
+    """Predictions that contain the truth with a probability that is chosen beforehand.
+
+    Split conformal prediction on a tree. With ``kind="path"`` every predicted path is ended where
+    it is still right with probability at least ``1 - alpha``: the true class lies at or below the
+    last label. With ``kind="set"``, :meth:`predict_set` returns a set of classes that contains the
+    truth with that probability, and ``predict`` the deepest class that covers the whole set. Both
+    hold for rows that are exchangeable with the rows of calibration, on average over them.
+
+    Parameters
+    ----------
+    model : hierarchical classifier, or FrozenEstimator of a fitted one
+        The model. A frozen one is used as it is, and all rows of ``fit`` calibrate; any other is
+        cloned and fitted on a part of them.
+    alpha : float, default=0.1
+        The probability of a miss that is allowed.
+    kind : {"path", "set"}, default="path"
+        What is predicted.
+    calibration_size : float, default=0.25
+        The share of the rows that calibrates; not used with a frozen model.
+    random_state : int, RandomState instance or None, default=None
+        Makes the split repeatable.
+
+    Attributes
+    ----------
+    model_ : estimator
+        The fitted model.
+    threshold_ : float
+        The quantile of the scores of the calibration rows.
+    hierarchy_ : Hierarchy
+        The hierarchy of classes.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+
+    See Also
+    --------
+    tune_confidence : A threshold for a wanted precision, without a guarantee.
+
+    Notes
+    -----
+    The score of a row is the probability of the first node of the decoded path that is not on the
+    true path, and 0 if there is none. With the usual quantile of these scores over the rows of
+    calibration, q, the answer is the deepest node of the path with a probability above q: it can be
+    wrong only if the score of the new row is above q. The empty path is always right.
+
+    Examples
+    --------
+    >>> from hiclass import ConformalClassifier, LocalClassifierPerParentNode
+    >>> X = [[i] for i in range(40)]
+    >>> y = [["A", "x"] if i < 10 else ["A", "z"] if i < 20 else ["B", "y"] for i in range(40)]
+    >>> model = ConformalClassifier(LocalClassifierPerParentNode(), random_state=0).fit(X, y)
+    >>> model.predict([[35]])
+    array([['B', 'y']], dtype=object)
+    """
+
+    _decision_parameters: ClassVar[tuple[str, ...]] = ()
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "model": "no_validation",
+        "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "kind": [StrOptions({"path", "set"})],
+        "calibration_size": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        model: Any,
+        alpha: float = 0.1,
+        *,
+        kind: str = "path",
+        calibration_size: float = 0.25,
+        random_state: Any = None,
+    ) -> None:
+        self.model = model
+        self.alpha = alpha
+        self.kind = kind
+        self.calibration_size = calibration_size
+        self.random_state = random_state
+
+    def _input_tags(self) -> Any:
+        model = self._base_model()
+        return model._input_tags() if isinstance(model, BaseHierarchicalClassifier) else None
+
+    def _base_model(self) -> Any:
+        return self.model.estimator if isinstance(self.model, FrozenEstimator) else self.model
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
+        """Fit the model on a part of the rows and calibrate on the rest.
+
+        Parameters
+        ----------
+        X : rows
+            As for the model.
+        y : array-like
+            Labels in any form that the model takes.
+        **fit_params : dict
+            Keyword arguments for the ``fit`` of the model, without one entry per row.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._forget()
+        try:
+            self._fit(X, y, fit_params)
+        except BaseException:
+            self._forget()
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any, fit_params: dict[str, Any]) -> None:
+        check_parameters(self, tuple(self._parameter_constraints))
+        model = self._base_model()
+        if not isinstance(model, BaseHierarchicalClassifier):
+            raise TypeError(
+                f"model must be a hierarchical classifier of this library; got "
+                f"{type(model).__name__}."
+            )
+        if not hasattr(model, "predict_proba"):
+            raise ValueError(
+                "The model has no probabilities. Give it calibration='temperature' or a local "
+                "classifier with predict_proba."
+            )
+        X = check_X(self, X, self._input_tags(), reset=True)
+        if len(encode(y).nodes) != n_rows_of(X):
+            raise ValueError(
+                f"X has {n_rows_of(X)} rows but y has {len(y)} (inconsistent numbers of samples)."
+            )
+        if isinstance(self.model, FrozenEstimator):
+            check_is_fitted(model)
+            X_cal, y_cal = X, y
+        else:
+            train, held_out = self._split(n_rows_of(X))
+            model = clone(model).fit(take_rows(X, train), take_rows(y, train), **fit_params)
+            X_cal, y_cal = take_rows(X, held_out), take_rows(y, held_out)
+        self.model_ = model
+        self._remember(model._models, model._format, None)
+        self.threshold_ = self._quantile(self._scores(X_cal, y_cal))
+
+    def _split(self, n_rows: int) -> tuple[IntArray, IntArray]:
+        n_held_out = int(np.ceil(self.calibration_size * n_rows))
+        if n_held_out >= n_rows:
+            raise ValueError(
+                f"calibration_size={self.calibration_size} leaves no row to fit the model on "
+                f"(n_samples={n_rows}). Give more rows or a smaller share."
+            )
+        order = check_random_state(self.random_state).permutation(n_rows)
+        return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+
+    def _scores(self, X: Any, y: Any) -> FloatArray:
+        """How wrong the model is about each row of calibration."""
+        if self.kind == "set":
+            endings = self._endings(self._check_rows(X))
+            nodes = _true_nodes(self, y, len(endings))
+            ends = self._models.options.ends
+            column = np.minimum(np.searchsorted(ends, nodes), len(ends) - 1)
+            known = ends[column] == nodes
+            return 1 - np.where(known, endings[np.arange(len(nodes)), column], 0.0)
+        decision = self.model_._decide(X)
+        nodes = _true_nodes(self, y, len(decision.nodes))
+        table = self.hierarchy_.ancestor_table
+        path = table[decision.nodes]
+        wrong = (path >= 0) & (path != table[nodes])
+        first = wrong.argmax(axis=1)
+        rows = np.arange(len(nodes))
+        return np.where(wrong.any(axis=1), decision.confidence[rows, first], 0.0)
+
+    def _quantile(self, scores: FloatArray) -> float:
+        """The usual quantile of split conformal prediction; infinite where rows are too few."""
+        n = len(scores)
+        rank = int(np.ceil((n + 1) * (1 - self.alpha)))
+        if rank <= n:
+            return float(np.sort(scores)[rank - 1])
+        warnings.warn(
+            f"{n} rows of calibration are too few for alpha={self.alpha}: every prediction will be "
+            f"empty. At least {int(np.ceil(1 / self.alpha)) - 1} are needed.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return float("inf")
+
+    def _endings(self, X: Any) -> FloatArray:
+        width = self.hierarchy_.n_nodes
+        chunks = [ending_proba(self._models, chunk) for chunk in self._chunks(X, width)]
+        return np.concatenate(chunks)
+
+    def _may_end(self) -> bool:
+        return True
+
+    def _decide(self, X: Any) -> Decision:
+        check_is_fitted(self)
+        if self.kind == "path":
+            # Strictly above the threshold.
+            above = np.nextafter(self.threshold_, np.inf)
+            return cut(self.model_._decide(X), self.hierarchy_, float(above))
+        endings = self._endings(self._check_rows(X))
+        nodes = self._covering_node(self._chosen(endings))
+        proba = endings_to_nodes(self._models, endings)
+        path = self.hierarchy_.ancestor_table[nodes]
+        confidence = np.take_along_axis(proba, np.maximum(path, 0), axis=1)
+        return Decision(nodes, np.where(path >= 0, confidence, np.nan))
+
+    def _chosen(self, endings: FloatArray) -> AnyArray:
+        """Which endings are in the set: all that are probable enough, and the best one."""
+        chosen = 1 - endings <= self.threshold_
+        chosen[np.arange(len(endings)), endings.argmax(axis=1)] = True
+        return chosen
+
+    def _covering_node(self, chosen: AnyArray) -> IntArray:
+        """The deepest node above all endings of a set."""
+        path = self.hierarchy_.ancestor_table[self._models.options.ends]
+        nodes = np.zeros(len(chosen), dtype=np.intp)
+        alive = np.ones(len(chosen), dtype=bool)
+        for level in range(path.shape[1]):
+            column = path[:, level]
+            low = np.where(chosen, column, np.iinfo(np.intp).max).min(axis=1)
+            high = np.where(chosen, column, -1).max(axis=1)
+            alive &= (low == high) & (high >= 0)
+            nodes = np.where(alive, high, nodes)
+        return nodes
+
+    def predict_set(self, X: Any) -> list[list[Any]]:
+        """Return for every row the smallest set of classes that covers the likely endings.
+
+        Parameters
+        ----------
+        X : rows
+            As in ``fit``.
+
+        Returns
+        -------
+        list of list
+            Per row some classes, as path tuples, or as labels where ``y`` had one dimension. A
+            class stands for everything at or below it. With ``kind="path"`` it is the last class
+            of the predicted path, or nothing if the path is empty.
+        """
+        check_is_fitted(self)
+        if self.kind == "path":
+            return [[self._name(v)] if v else [] for v in self._decide(X).nodes.tolist()]
+        chosen = self._chosen(self._endings(self._check_rows(X)))
+        models = self._models
+        count = endings_to_nodes(models, chosen.astype(np.float64))
+        total = endings_to_nodes(models, np.ones((1, chosen.shape[1])))
+        covers = (count == total) & (total > 0)
+        # An inner node that is itself an ending can only be named together with what is below.
+        ends = models.options.ends
+        covers[:, ends] |= chosen
+        covers[:, 0] = False
+        for nodes in self.hierarchy_.nodes_by_level[2:]:
+            above = self._covered_above(covers, nodes)
+            covers[:, nodes] &= ~above
+        return [[self._name(int(v)) for v in np.flatnonzero(row)] for row in covers]
+
+    def _covered_above(self, covers: AnyArray, nodes: IntArray) -> AnyArray:
+        table = self.hierarchy_.ancestor_table[nodes]
+        above = np.zeros((len(covers), len(nodes)), dtype=bool)
+        for level in range(int(self.hierarchy_.levels[nodes[0]]) - 1):
+            above |= covers[:, table[:, level]]
+        return above
+
+    def _name(self, node: int) -> Any:
+        return self.hierarchy_.path(node) if self._format.ndim == 2 else self.hierarchy_.labels[node]

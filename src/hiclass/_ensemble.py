@@ -1,0 +1,305 @@
+"""Several hierarchical models that decide together."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import Bunch
+
+from hiclass._base import BaseHierarchicalClassifier
+from hiclass._calibration import fit_out_of_fold
+from hiclass._labels import IntArray
+from hiclass._predict import LocalModels
+from hiclass._fit import is_per_row
+from hiclass._targets import encode
+from hiclass._validation import (
+    UNUSED,
+    BaseComposition,
+    MetadataRouter,
+    MethodMapping,
+    StrOptions,
+    as_weights,
+    check_parameters,
+    check_X,
+    n_rows_of,
+    process_routing,
+    routing_enabled,
+    take_rows,
+)
+
+
+class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
+    """Multiply, or average, the probabilities of several hierarchical models.
+
+    The probabilities of all endings are combined, renormalised and summed up the tree, and one
+    decision is made. The product of a flat and a local model is the combination to try first: the
+    two make different mistakes.
+
+    Parameters
+    ----------
+    models : list of (str, estimator)
+        Names and hierarchical classifiers of this library with probabilities. They are cloned.
+    voting : {"product", "mean"}, default="product"
+        How probabilities are combined.
+    weights : list of float, default=None
+        One weight per model: an exponent for the product, a factor for the mean. 1 by default.
+    decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
+        How a path is chosen: the most probable path; the best child at every step; or the node with
+        the best expected hierarchical F-score, which may end a path early. A callable takes node
+        probabilities and the hierarchy and returns one node per row.
+    min_confidence : float, default=0.0
+        Cuts a path after its deepest node with at least this probability.
+
+    Attributes
+    ----------
+    models_ : list of estimator
+        The fitted models.
+    named_models_ : Bunch
+        The same by name.
+    hierarchy_ : Hierarchy
+        The hierarchy of classes.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+    expected_f1_ : float
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
+        decoding.
+    n_features_in_ : int
+        Number of features, where X has columns.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X has names.
+
+    See Also
+    --------
+    FlatClassifier : One classifier over all leaves.
+    LocalClassifierPerParentNode : One multi-class classifier per parent node.
+
+    Examples
+    --------
+    >>> from hiclass import EnsembleClassifier, FlatClassifier, LocalClassifierPerParentNode
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"]]
+    >>> model = EnsembleClassifier(
+    ...     [("flat", FlatClassifier()), ("local", LocalClassifierPerParentNode())]
+    ... )
+    >>> model.fit(X, y).predict([[5, 9]])
+    array([['Plant', 'Fern']], dtype=object)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseHierarchicalClassifier._parameter_constraints,
+        "models": [list],
+        "voting": [StrOptions({"product", "mean"})],
+        "weights": ["array-like", None],
+        "decoding": [StrOptions({"best_path", "top_down", "expected_f1"}), callable],
+    }
+
+    def __init__(
+        self,
+        models: list[tuple[str, Any]],
+        *,
+        voting: str = "product",
+        weights: Any = None,
+        decoding: Any = "best_path",
+        min_confidence: float = 0.0,
+    ) -> None:
+        self.models = models
+        self.voting = voting
+        self.weights = weights
+        self.decoding = decoding
+        self.min_confidence = min_confidence
+
+    def _input_tags(self) -> Any:
+        """What all models take."""
+        members = [m for _, m in self.models if isinstance(m, BaseHierarchicalClassifier)]
+        known = [tags for tags in (m._input_tags() for m in members) if tags is not None]
+        for tags in known[1:]:
+            for name in ("sparse", "allow_nan"):
+                both = getattr(known[0].input_tags, name) and getattr(tags.input_tags, name)
+                setattr(known[0].input_tags, name, both)
+            known[0].non_deterministic |= tags.non_deterministic
+        return known[0] if known else None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters, those of the models included.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the models and their parameters.
+
+        Returns
+        -------
+        dict
+        """
+        return self._get_params("models", deep=deep)  # type: ignore[no-any-return]
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters; those of a model as ``name__parameter``.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters.
+
+        Returns
+        -------
+        self : object
+        """
+        self._set_params("models", **params)
+        return self
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
+        """Fit all models.
+
+        Parameters
+        ----------
+        X : rows
+            As for the models.
+        y : array-like
+            Labels in any form that the models take.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, handed to every model.
+        **fit_params : dict
+            More keyword arguments for the ``fit`` of every model.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._forget()
+        try:
+            self._fit(X, y, sample_weight, fit_params)
+        except BaseException:
+            self._forget()
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
+        check_parameters(self, tuple(self._parameter_constraints))
+        self._check_decision_parameters()
+        weights = self._check_models()
+        X = check_X(self, X, self._input_tags(), reset=True)
+        params = self._params_of_models(sample_weight, fit_params)
+        models = [clone(model).fit(X, y, **params[name]) for name, model in self.models]
+        joint = self._join(models, weights)
+        f = None
+        if self.decoding == "expected_f1":
+            _, f = fit_out_of_fold(
+                lambda rows: self._fit_fold(X, y, params, weights, joint, rows),
+                X,
+                encode(y, joint.hierarchy).nodes,
+                as_weights(sample_weight, X),
+                calibrate=False,
+            )
+        self.models_ = models
+        names = [name for name, _ in self.models]
+        self.named_models_ = Bunch(**dict(zip(names, models, strict=True)))
+        self._remember(joint, models[0]._format, f)
+
+    def _fit_fold(
+        self,
+        X: Any,
+        y: Any,
+        params: dict[str, dict[str, Any]],
+        weights: tuple[float, ...],
+        joint: LocalModels,
+        rows: IntArray,
+    ) -> LocalModels:
+        """Fit all models on some rows, over the whole hierarchy."""
+        X_fold, y_fold = take_rows(X, rows), take_rows(y, rows)
+        n_rows = n_rows_of(X)
+        models = []
+        for name, model in self.models:
+            model = clone(model).set_params(hierarchy=joint.hierarchy)
+            sliced = {
+                k: take_rows(v, rows) if is_per_row(v, n_rows) else v
+                for k, v in params[name].items()
+            }
+            models.append(model.fit(X_fold, y_fold, **sliced))
+        return self._join(models, weights)
+
+    def _check_models(self) -> tuple[float, ...]:
+        """Check the models; return their weights."""
+        if not self.models:
+            raise ValueError("models is empty; give a list of (name, model) pairs.")
+        names = [name for name, _ in self.models]
+        self._validate_names(names)
+        for name, model in self.models:
+            if not isinstance(model, BaseHierarchicalClassifier):
+                raise TypeError(
+                    f"The model {name!r} is a {type(model).__name__}; an ensemble is made of "
+                    f"hierarchical classifiers of this library, for example FlatClassifier."
+                )
+            if not hasattr(model, "predict_proba"):
+                raise ValueError(
+                    f"The model {name!r} has no probabilities. Give it "
+                    f"calibration='temperature' or a local classifier with predict_proba."
+                )
+        if self.weights is None:
+            return (1.0,) * len(names)
+        weights = tuple(float(w) for w in self.weights)
+        if len(weights) != len(names) or min(weights) < 0 or sum(weights) == 0:
+            raise ValueError(
+                f"weights must be {len(names)} numbers, one per model, none negative and not all "
+                f"zero; got {self.weights!r}."
+            )
+        return weights
+
+    def _join(self, models: list[Any], weights: tuple[float, ...]) -> LocalModels:
+        parts = tuple(model._models for model in models)
+        first = parts[0]
+        for (name, _), part in zip(self.models, parts, strict=True):
+            if part.hierarchy != first.hierarchy:
+                raise ValueError(
+                    f"The models {self.models[0][0]!r} and {name!r} have different hierarchies. "
+                    f"Give both the same hierarchy=, or none."
+                )
+            if not np.array_equal(part.options.ends, first.options.ends):
+                raise ValueError(
+                    f"The models {self.models[0][0]!r} and {name!r} may end at different nodes. "
+                    f"Give both the same leaf_only."
+                )
+        return LocalModels(
+            "ensemble",
+            first.hierarchy,
+            first.options,
+            {},
+            {},
+            soft=True,
+            members=parts,
+            weights=weights,
+            voting=self.voting,
+        )
+
+    def _params_of_models(
+        self, sample_weight: Any, fit_params: dict[str, Any]
+    ) -> dict[str, dict[str, Any]]:
+        params = dict(fit_params)
+        if sample_weight is not None:
+            params["sample_weight"] = sample_weight
+        if routing_enabled():
+            routed = process_routing(self, "fit", **params)
+            return {name: dict(routed[name].fit) for name, _ in self.models}
+        return {name: params for name, _ in self.models}
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say which metadata the models and ``score`` want.
+
+        Returns
+        -------
+        MetadataRouter
+            Encapsulates the routing.
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        for name, model in self.models:
+            router.add(**{name: model}, method_mapping=mapping)
+        return router
+
+    # fit hands sample weights on to the models and makes no other use of them.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}

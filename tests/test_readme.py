@@ -1,0 +1,44 @@
+"""What the README and the demo show is what happens."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+import sklearn.datasets
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_every_python_block_of_the_readme_runs_and_prints_what_it_says(capsys):
+    """Blocks share one namespace, as they are read: in order.
+
+    A comment that starts a line is output: what the block prints must begin with these lines.
+    """
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    assert len(blocks) > 5
+    namespace = {"__name__": "readme"}
+    for number, block in enumerate(blocks, start=1):
+        exec(compile(block, f"README.md, Python block {number}", "exec"), namespace)
+        printed = capsys.readouterr().out.splitlines()
+        promised = [line[2:] for line in block.splitlines() if line.startswith("# ")]
+        assert printed[: len(promised)] == promised
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_demo_runs_on_a_part_of_its_data(monkeypatch, capsys):
+    images, digits = sklearn.datasets.load_digits(return_X_y=True)
+    monkeypatch.setattr(
+        sklearn.datasets, "load_digits", lambda **_: (images[:200, 16:48], digits[:200])
+    )
+    runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert "f1: 1.0\n" in printed
+    assert "Trained on 140 images, tested on 60" in printed
+    names = ("PerNode", "PerParentNode", "PerLevel")
+    scores = [
+        float(re.search(rf"^{name}( +[\d.]+){{5}}$", printed, flags=re.MULTILINE)[0].split()[4])
+        for name in (*(f"LocalClassifier{kind}" for kind in names), "FlatClassifier")
+    ]
+    assert min(scores) > 0.6
