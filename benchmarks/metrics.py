@@ -12,7 +12,6 @@ peak during one call.
 
 import argparse
 import json
-import platform
 import subprocess
 import sys
 import tempfile
@@ -21,14 +20,13 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
-import scipy
-import sklearn
+from _common import clean_env, environment, table, write_json
 
-import hiclass
-from hiclass.metrics import f1, lca_f1
+from hiclass import Hierarchy
+from hiclass.metrics import f1, lca_f1, lca_precision
 
 PUBLISHED = """
-import json, sys, time
+import importlib.metadata, json, sys, time
 import numpy as np
 from hiclass.metrics import f1
 
@@ -38,7 +36,8 @@ for _ in range(int(sys.argv[2])):
     start = time.perf_counter()
     value = f1(data["y_true"], data["y_pred"])
     times.append(time.perf_counter() - start)
-print(json.dumps({"times": times, "value": float(value)}))
+version = importlib.metadata.version("hiclass")
+print(json.dumps({"version": version, "times": times, "value": float(value)}))
 """
 
 # lca-metrics 0.1.0 uses names that newer NumPy and networkx have dropped.
@@ -63,6 +62,16 @@ print(json.dumps([
     for t, p in case["pairs"]
 ]))
 """
+
+
+def ask(python, script, *arguments):
+    """Run a script with another interpreter, which must not see this source tree."""
+    command = [python, "-W", "ignore", "-c", script, *map(str, arguments)]
+    with tempfile.TemporaryDirectory() as elsewhere:
+        done = subprocess.run(
+            command, check=True, stdout=subprocess.PIPE, env=clean_env(), cwd=elsewhere
+        )
+    return json.loads(done.stdout)
 
 
 def timed(call, repeats):
@@ -107,14 +116,14 @@ def bench_published(python, repeats, n_rows=50_000):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "labels.npz"
         np.savez(file, y_true=y_true, y_pred=y_pred)
-        command = [python, "-I", "-W", "ignore", "-c", PUBLISHED, str(file), str(repeats)]
-        theirs = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        theirs = ask(python, PUBLISHED, file, repeats)
     ours = timed(lambda: f1(y_true, y_pred), repeats)
     return {
         "rows": n_rows,
         "levels": 3,
         "ours": {**ours, "value": f1(y_true, y_pred)},
         "published": {
+            "version": theirs["version"],
             "first_s": theirs["times"][0],
             "best_s": min(theirs["times"]),
             "value": theirs["value"],
@@ -133,14 +142,10 @@ def bench_lca(python, n_pairs=200):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "case.json"
         file.write_text(json.dumps({"edges": edges, "pairs": pairs}))
-        command = [python, "-I", "-W", "ignore", "-c", LCA, str(file)]
-        theirs = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    hierarchy = hiclass.Hierarchy.from_edges([(parent or None, child) for parent, child in edges])
+        theirs = ask(python, LCA, file)
+    hierarchy = Hierarchy.from_edges([(parent or None, child) for parent, child in edges])
     ours = [
-        [
-            metric([t], [p], hierarchy=hierarchy)
-            for metric in (hiclass.metrics.lca_precision, lca_f1)
-        ]
+        [metric([t], [p], hierarchy=hierarchy) for metric in (lca_precision, lca_f1)]
         for t, p in pairs
     ]
     return {"pairs": n_pairs, "largest_difference": float(np.abs(np.subtract(ours, theirs)).max())}
@@ -172,21 +177,42 @@ def bench_memory():
     return results
 
 
+def summary(result):
+    rows = [
+        (f"f1, 1 row = 4 {kind}, {r['rows']:,} rows", f"{r['best_s']:.2f} s", f"< {r['goal_s']} s")
+        for kind, r in result["speed"].items()
+    ]
+    if "published" in result:
+        r = result["published"]
+        times = f"{r['published']['best_s']:.2f} s / {r['ours']['best_s'] * 1000:.0f} ms"
+        name = f"f1, {r['rows']:,} rows x {r['levels']}: hiclass {r['published']['version']} / ours"
+        rows.append((name, f"{times} = {r['ratio']:.0f}x", f">= {r['goal_ratio']}x"))
+    if "lca" in result:
+        r = result["lca"]
+        name = f"LCA of {r['pairs']} pairs: difference from lca-metrics"
+        rows.append((name, f"{r['largest_difference']:.1e}", "0"))
+    rows += [
+        (
+            f"memory of f1, {r['rows']:,} rows, {r['classes']:,} classes",
+            f"{r['peak_mb']['micro']} MB",
+            f"rows x classes would be {r['rows_x_classes_mb']:,} MB",
+        )
+        for r in result["memory"]
+    ]
+    return table(("what", "measured", "goal"), rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--published", metavar="PYTHON", help="has hiclass 5.0.8")
     parser.add_argument("--lca", metavar="PYTHON", help="has lca-metrics and networkx")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="where to write JSON")
+    parser.add_argument("--output", metavar="FILE", help="where to write JSON")
     args = parser.parse_args()
 
     result = {
-        "versions": {
-            "hiclass": hiclass.__version__,
-            "python": platform.python_version(),
-            **{module.__name__: module.__version__ for module in (np, scipy, sklearn)},
-        },
+        **environment(),
         "speed": bench_speed(args.rows, args.repeats),
         "memory": bench_memory(),
     }
@@ -198,10 +224,8 @@ def main():
         result["lca"] = bench_lca(args.lca)
     else:
         print("left out: lca-metrics (no --lca)", file=sys.stderr)
-    text = json.dumps(result, indent=2)
-    print(text)
-    if args.output:
-        args.output.write_text(text + "\n")
+    print(summary(result))
+    write_json(result, args.output)
 
 
 if __name__ == "__main__":

@@ -243,9 +243,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             be. Classes of one level that have the same label are summed.
         """
         X = self._check_rows(X)
-        chunks = [
-            self._by_label(chunk) for chunk in self._chunks(X, self.hierarchy_.n_nodes)
-        ]
+        chunks = [self._by_label(chunk) for chunk in self._chunks(X, self.hierarchy_.n_nodes)]
         levels = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
         return levels[0] if self._format.ndim == 1 else levels
 

@@ -2,7 +2,7 @@
 
 The whole tree is fitted on a few folds. Every row is then asked about along its *true* path, by the
 classifiers that have not seen it; one temperature for the tree minimises the log loss of the true
-paths. The same folds tell which F-score the ``expected_f1`` decoding reaches, which it needs to know.
+paths. The same folds tell which F-score the ``expected_f1`` decoding reaches, which it must know.
 """
 
 from __future__ import annotations
@@ -117,10 +117,11 @@ def _path_questions(
     path = np.column_stack([np.zeros(len(nodes), dtype=np.intp), hierarchy.ancestor_table[nodes]])
     known = np.arange(len(nodes))  # rows whose path the fold knows so far
     for level in range(hierarchy.depth):
-        groups: list[Group] = []
-        for node in np.unique(path[known, level]).tolist():
-            if options.indptr[node + 1] > options.indptr[node]:
-                groups.append((node, known[path[known, level] == node]))
+        groups: list[Group] = [
+            (node, known[path[known, level] == node])
+            for node in np.unique(path[known, level]).tolist()
+            if options.indptr[node + 1] > options.indptr[node]
+        ]
         if not groups:
             return
         going_on = []
@@ -205,7 +206,7 @@ def _f_of(
     for hierarchy, levels, rows in parts:
         chosen = best_values(hierarchy, levels, len(rows), f)
         a, b = hierarchy.ancestor_table[chosen], hierarchy.ancestor_table[nodes[rows]]
-        common += weights[rows] @ ((a == b) & (a >= 0)).sum(axis=1)
-        predicted += weights[rows] @ hierarchy.levels[chosen]
-        true += weights[rows] @ hierarchy.levels[nodes[rows]]
+        common += float(weights[rows] @ ((a == b) & (a >= 0)).sum(axis=1))
+        predicted += float(weights[rows] @ hierarchy.levels[chosen])
+        true += float(weights[rows] @ hierarchy.levels[nodes[rows]])
     return float(2 * common / (predicted + true)) if predicted + true else 1.0

@@ -13,7 +13,6 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
@@ -138,9 +137,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         options = find_options(index, leaf_only=self.leaf_only)
         problems: Iterable[LocalProblem] = self._local_problems(index, options)
         if rows is not None:
-            problems = (
-                replace(p, rows=rows if p.rows is None else rows[p.rows]) for p in problems
-            )
+            problems = (replace(p, rows=rows if p.rows is None else rows[p.rows]) for p in problems)
         classifiers, gates = fit_problems(
             problems,
             X,
@@ -184,12 +181,14 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         )
         if self.calibration is not None:
             raise ValueError(
-                f"calibration={self.calibration!r} needs predict_proba or decision_function; {name} "
-                f"has neither. {remedy}"
+                f"calibration={self.calibration!r} needs predict_proba or decision_function; "
+                f"{name} has neither. {remedy}"
             )
         wish = self._needs_probabilities()
         if wish:
-            raise ValueError(f"{wish} needs probabilities, but {name} has no predict_proba. {remedy}")
+            raise ValueError(
+                f"{wish} needs probabilities, but {name} has no predict_proba. {remedy}"
+            )
         if self._strategy in ("node", "level") and not scored:
             raise ValueError(
                 f"{type(self).__name__} needs predict_proba or decision_function; {name} has "
@@ -219,9 +218,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
     def _is_factory(self) -> bool:
         """Whether ``local_classifier`` is a callable that makes classifiers."""
         child = self.local_classifier
-        return (
-            callable(child) and not hasattr(child, "fit") and not isinstance(child, type)
-        )
+        return callable(child) and not hasattr(child, "fit") and not isinstance(child, type)
 
     def _child(self) -> Any:
         # An unfitted forest has a length of 0, so "or" would replace it.

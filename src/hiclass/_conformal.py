@@ -64,7 +64,7 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
     >>> model.set_params(min_confidence=threshold).score(X, y) > 0
     True
     """
-    if not isinstance(precision, Real) or not 0 < precision <= 1:
+    if not 0 < precision <= 1:
         raise ValueError(f"precision must be a number above 0 and at most 1; got {precision!r}.")
     check_is_fitted(model)
     decision = _uncut(model, X)
@@ -367,4 +367,6 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         return above
 
     def _name(self, node: int) -> Any:
-        return self.hierarchy_.path(node) if self._format.ndim == 2 else self.hierarchy_.labels[node]
+        return (
+            self.hierarchy_.path(node) if self._format.ndim == 2 else self.hierarchy_.labels[node]
+        )

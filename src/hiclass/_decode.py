@@ -1,4 +1,4 @@
-"""From probabilities to decisions: which path, and where does it end?
+"""From probabilities to decisions: which path is taken, and where it ends.
 
 Models that answer node by node are searched, and only the local classifiers that can matter are
 asked. Models that know all endings at once are decoded from an array of node probabilities. Both
@@ -147,9 +147,7 @@ def best_paths(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArra
     return nodes, proba
 
 
-def _search(
-    models: LocalModels, X: Any, k: int
-) -> tuple[IntArray, FloatArray, list[Candidates]]:
+def _search(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArray, list[Candidates]]:
     """Find the k most probable endings of every row, exactly.
 
     Probabilities fall along a path, so a node below the k-th best ending found so far cannot lead
@@ -223,7 +221,8 @@ def _open(models: LocalModels, X: Any, at: Candidates) -> tuple[Candidates, Cand
         return Candidates.join([]), Candidates.join([])
     n_options = np.diff(models.options.indptr)
     reached = at.proba[n_options[at.nodes] > 0]
-    on, ended = [], []
+    on: list[Candidates] = []
+    ended: list[Candidates] = []
     start = 0
     for (node, rows), answer in zip(groups, ask(models, X, groups), strict=True):
         options = models.options.of(node)
@@ -337,9 +336,7 @@ def best_values(hierarchy: Hierarchy, levels: list[Candidates], n: int, f: float
 # -- a decision of the user's own, and what all share ------------------------------------------
 
 
-def custom(
-    models: LocalModels, X: Any, decide: Callable[[FloatArray, Hierarchy], Any]
-) -> Decision:
+def custom(models: LocalModels, X: Any, decide: Callable[[FloatArray, Hierarchy], Any]) -> Decision:
     """Let a function of the user choose nodes from node probabilities."""
     proba = node_proba(models, X)
     nodes = np.asarray(decide(proba, models.hierarchy))

@@ -10,9 +10,9 @@ from sklearn.utils import Bunch
 
 from hiclass._base import BaseHierarchicalClassifier
 from hiclass._calibration import fit_out_of_fold
+from hiclass._fit import is_per_row
 from hiclass._labels import IntArray
 from hiclass._predict import LocalModels
-from hiclass._fit import is_per_row
 from hiclass._targets import encode
 from hiclass._validation import (
     UNUSED,
@@ -135,7 +135,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         -------
         dict
         """
-        return self._get_params("models", deep=deep)  # type: ignore[no-any-return]
+        return self._get_params("models", deep=deep)
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters; those of a model as ``name__parameter``.

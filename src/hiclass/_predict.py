@@ -10,8 +10,8 @@ is gathered depends on the strategy (``_GATHER``). ``_link`` turns evidence into
 - classifiers with neither answer with certainty (a one-hot row), which is enough to walk down the
   tree and for nothing else.
 
-A flat model, an ensemble and a restricted model know the probabilities of all endings at once; those
-are summed up the tree.
+A flat model, an ensemble and a restricted model know the probabilities of all endings at once;
+those are summed up the tree.
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ def problems_per_node(
                 children.tolist(), sets(index, parent, children), strict=True
             ):
                 if positive.all() or not positive.any():
-                    missing = "negative" if positive.all() else "positive"
+                    missing = "negative" if positive.any() else "positive"
                     raise ValueError(
                         f"The class {hierarchy.describe(node)} has no {missing} training rows "
                         f"under binary_policy={policy!r}. Use binary_policy='siblings', which "

@@ -33,7 +33,7 @@ from sklearn.utils.metadata_routing import (
     _routing_enabled as routing_enabled,  # noqa: F401
 )
 from sklearn.utils.metaestimators import _BaseComposition as BaseComposition  # noqa: F401
-from sklearn.utils.validation import _check_sample_weight as check_sample_weight  # noqa: F401
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as n_rows_of
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: F401
 
@@ -69,17 +69,19 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
 
 def _numbers_or_as_is(X: Any) -> Any:
     """Nested lists of numbers as an array; documents and mixed rows as they are."""
-    first = next(iter(X), 0.0)
-    if isinstance(first, str | bytes | dict) or not np.isscalar(first) and (
-        np.asarray(first, dtype=object).size
-        and not all(isinstance(v, int | float | np.number) for v in np.ravel(first))
-    ):
+    if not _is_numeric(next(iter(X), 0.0)):
         return X
     try:
         array = np.asarray(X)
     except ValueError:  # rows of different lengths
         return X
     return array if array.dtype.kind in "biufc" else X
+
+
+def _is_numeric(row: Any) -> bool:
+    """Whether a row of a nested list holds numbers only."""
+    values = np.ravel(np.asarray(row, dtype=object)) if not isinstance(row, dict) else [row]
+    return all(isinstance(value, int | float | np.number) for value in values)
 
 
 def take_rows(X: Any, rows: IntArray | None) -> Any:

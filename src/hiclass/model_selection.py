@@ -46,8 +46,8 @@ class HierarchicalKFold(BaseCrossValidator):
     >>> y = [["A", "x"], ["A", "x"], ["A", None], ["B", "y"], ["B", "z"], ["B", "z"]]
     >>> for train, test in HierarchicalKFold(n_splits=2).split(y, y):
     ...     print(train, test)
-    [0 3 4] [1 2 5]
-    [1 2 5] [0 3 4]
+    [0 3 5] [1 2 4]
+    [1 2 4] [0 3 5]
     """
 
     def __init__(
