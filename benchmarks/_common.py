@@ -41,16 +41,23 @@ def _processor() -> str:
     return next(names, platform.machine())
 
 
-def interleaved(functions: dict[str, Callable[[], Any]], repeat: int) -> dict[str, list[float]]:
-    """Seconds of ``repeat`` runs of each function, taken in turns so that noise hits all alike."""
-    seconds: dict[str, list[float]] = {name: [] for name in functions}
+def interleaved(
+    functions: dict[str, Callable[[], Any]], repeat: int
+) -> dict[str, dict[str, list[float]]]:
+    """Time ``repeat`` runs of each function, in turns so that noise hits all alike.
+
+    Returns seconds by clock ("wall", and "cpu": processor time of this process) and function.
+    """
+    clocks = {"wall": time.perf_counter, "cpu": time.process_time}
+    seconds = {clock: {name: [] for name in functions} for clock in clocks}
     for turn in range(repeat):
         names = list(functions)
         for name in names if turn % 2 == 0 else reversed(names):
             gc.collect()
-            start = time.perf_counter()
+            start = {clock: now() for clock, now in clocks.items()}
             functions[name]()
-            seconds[name].append(time.perf_counter() - start)
+            for clock, now in clocks.items():
+                seconds[clock][name].append(now() - start[clock])
     return seconds
 
 

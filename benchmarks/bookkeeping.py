@@ -21,6 +21,7 @@ import os
 import pstats
 import sys
 import time
+from itertools import product
 from pathlib import Path
 from unittest import mock
 
@@ -36,7 +37,8 @@ STRATEGIES = {
     "level": ("per level", "LocalClassifierPerLevel"),
     "flat": ("flat", "FlatClassifier"),
 }
-LIMIT, LIMIT_PER_NODE_FIT, LIMIT_BYTES, LIMIT_SCALE_BYTES = 1.25, 1.1, 1e9, 8e9
+STEPS = ("fit", "predict")
+LIMIT, LIMIT_PER_NODE_FIT = 1.25, 1.1
 
 ROWS, FEATURES, BRANCHING = 50_000, 8, (10, 10, 10)
 SCALE_ROWS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -180,13 +182,17 @@ def compare(repeat, published, time_limit):
     return result
 
 
-def summary(seconds):
-    best = {name: min(values) for name, values in seconds.items()}
-    return {
-        "seconds": {name: [round(v, 4) for v in values] for name, values in seconds.items()},
-        "best": {name: round(value, 4) for name, value in best.items()},
-        "ratio": round(best["ours"] / best["bare"], 3),
-    }
+def summary(times):
+    """Best of all runs and their ratio, by clock."""
+    result = {}
+    for clock, seconds in times.items():
+        best = {name: min(values) for name, values in seconds.items()}
+        result[clock] = {
+            "seconds": {name: [round(v, 4) for v in values] for name, values in seconds.items()},
+            "best": {name: round(value, 4) for name, value in best.items()},
+            "ratio": round(best["ours"] / best["bare"], 3),
+        }
+    return result
 
 
 # -- workers: one fresh process per measurement ------------------------------------------------
@@ -252,7 +258,7 @@ def scale():
                 "rows": slope([r for r in runs if r["leaves"] == ROWS_SLOPE_LEAVES], "rows", step),
                 "leaves": slope([r for r in runs if r["rows"] == largest[0]], "leaves", step),
             }
-            for step in ("fit", "predict")
+            for step in STEPS
         }
         print(f"{STRATEGIES[strategy][0]}, profile", file=sys.stderr)
         profile = run_worker(spec | {"free": True, "profile": True})
@@ -270,33 +276,29 @@ def slope(runs, key, step):
 
 
 def show_comparison(result):
+    strategies = result["strategies"]
     rows = []
-    for strategy, entry in result["strategies"].items():
-        row = [STRATEGIES[strategy][0]]
-        for step in ("fit", "predict"):
-            limit = LIMIT_PER_NODE_FIT if (strategy, step) == ("node", "fit") else LIMIT
-            best, ratio = entry[step]["best"], entry[step]["ratio"]
-            row += [f"{best['ours']:.3f}", f"{best['bare']:.3f}", verdict(ratio, limit, "{:.2f}")]
-        row.append(verdict(entry["alone"]["peak_bytes"] / 1e6, LIMIT_BYTES / 1e6, "{:.0f}"))
-        rows.append(row)
-    header = ["strategy", "fit, s", "bare", "ratio", "predict, s", "bare", "ratio", "peak, MB"]
+    for (strategy, entry), step in product(strategies.items(), STEPS):
+        limit = LIMIT_PER_NODE_FIT if (strategy, step) == ("node", "fit") else LIMIT
+        best = entry[step]["wall"]["best"]
+        rows.append([STRATEGIES[strategy][0], step, f"{best['ours']:.3f}", f"{best['bare']:.3f}"])
+        rows[-1] += [verdict(entry[step][clock]["ratio"], limit) for clock in ("wall", "cpu")]
+        rows[-1].append(f"{limit:.2f}")
+    header = ["strategy", "step", "hiclass, s", "bare loop, s", "ratio", "CPU time", "limit"]
     text = table(header, rows)
-    if "published" not in next(iter(result["strategies"].values())):
-        return text
+    others = [key for key in ("alone", "published") if key in strategies["node"]]
     rows = []
-    for strategy, entry in result["strategies"].items():
-        row = [STRATEGIES[strategy][0]]
-        for run in (entry["alone"], entry["published"]):
-            row += [seconds(run, step) for step in ("fit", "predict")]
-            row.append(f"{run['peak_bytes'] / 1e6:,.0f}")
-        rows.append(row)
-    header = ["strategy", "fit, s", "predict, s", "peak, MB"]
-    header += [f"5.0.8: {name}" for name in header[1:]]
+    for strategy, entry in strategies.items():
+        rows.append([STRATEGIES[strategy][0]])
+        for run in (entry[key] for key in others):
+            rows[-1] += [*(seconds(run, step) for step in STEPS), f"{run['peak_bytes'] / 1e6:,.0f}"]
+    header = ["fit, s", "predict, s", "peak, MB"]
+    header = ["strategy", *header, *(f"5.0.8: {name}" for name in header * (len(others) - 1))]
     return f"{text}\n\n{table(header, rows)}"
 
 
-def verdict(value, limit, form):
-    return form.format(value) + ("" if value <= limit else f" (limit {form.format(limit)})")
+def verdict(value, limit):
+    return f"{value:.2f}" + (" (over)" if value > limit else "")
 
 
 def seconds(run, step):
@@ -306,21 +308,20 @@ def seconds(run, step):
 
 
 def show_scale(result):
-    parts = []
     rows, slopes = [], []
     for strategy, entry in result["strategies"].items():
         name = STRATEGIES[strategy][0]
         for run in entry["runs"]:
-            rows.append([name, f"{run['rows']:,}", f"{run['leaves']:,}"])
-            rows[-1] += [f"{run[k]:,}" if k in run else "" for k in ("n_problems", "problem_rows")]
-            rows[-1] += [seconds(run, "fit"), seconds(run, "predict")]
-            rows[-1].append(verdict(run["peak_bytes"] / 1e6, LIMIT_SCALE_BYTES / 1e6, "{:.0f}"))
+            keys = ("rows", "leaves", "n_problems", "problem_rows")
+            rows.append([name, *(f"{run[k]:,}" if k in run else "" for k in keys)])
+            rows[-1] += [seconds(run, step) for step in STEPS]
+            rows[-1].append(f"{run['peak_bytes'] / 1e6:,.0f}")
         for step, by in entry["slopes"].items():
             slopes.append([name, step, f"{by['rows']:.2f}", f"{by['leaves']:.2f}"])
     header = ["strategy", "rows", "leaves", "problems", "rows in problems"]
-    parts.append(table([*header, "fit, s", "predict, s", "peak, MB"], rows))
-    parts.append(table(["strategy", "step", "slope in rows", "slope in leaves"], slopes))
-    return "\n\n".join(parts)
+    header += ["fit, s", "predict, s", "peak, MB"]
+    text = table(header, rows)
+    return f"{text}\n\n{table(['strategy', 'step', 'slope in rows', 'slope in leaves'], slopes)}"
 
 
 def show_environment(result):

@@ -226,26 +226,27 @@ def assert_matches_the_table(index, rows, policy, leaf_only):
     assert all(str(w.message).startswith(SAME_WITHOUT_INNER_ROWS) for w in caught)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
 @SETTINGS
 @given(training=training_rows(), leaf_only=st.booleans())
-def test_per_node_matches_the_table_on_ragged_paths(policy, training, leaf_only):
-    assert_matches_the_table(*training, policy, leaf_only)
+def test_every_policy_matches_the_table_on_ragged_paths(training, leaf_only):
+    for policy in POLICIES:
+        assert_matches_the_table(*training, policy, leaf_only)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
 @SETTINGS
 @given(training=training_rows(ragged=False), leaf_only=st.booleans())
-def test_per_node_matches_the_table_on_complete_paths(policy, training, leaf_only):
-    assert_matches_the_table(*training, policy, leaf_only)
+def test_every_policy_matches_the_table_on_complete_paths(training, leaf_only):
+    for policy in POLICIES:
+        assert_matches_the_table(*training, policy, leaf_only)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
 @SETTINGS
 @given(y=paths(max_rows=10, depth=(2, 4)), leaf_only=st.booleans())
-def test_per_node_matches_the_table_where_every_node_has_rows_of_its_own(policy, y, leaf_only):
+def test_every_policy_matches_the_table_where_every_node_has_rows_of_its_own(y, leaf_only):
     every = sorted({tuple(path[: j + 1]) for path in y for j in range(len(path))})
-    assert_matches_the_table(*index_and_rows(list(map(list, every))), policy, leaf_only)
+    training = index_and_rows(list(map(list, every)))
+    for policy in POLICIES:
+        assert_matches_the_table(*training, policy, leaf_only)
 
 
 @pytest.mark.parametrize(

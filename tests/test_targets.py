@@ -24,6 +24,7 @@ from hiclass._targets import (
     distinct_labels,
     encode,
     encode_pair,
+    known_nodes,
     nodes_of,
 )
 
@@ -334,6 +335,23 @@ def test_nodes_of_puts_empty_paths_at_the_root():
     assert nodes_of(read_labels([["", ""], ["Animal", "Cat"]]), hierarchy).tolist() == [0, 2]
     assert nodes_of(read_labels([[], []]), hierarchy).tolist() == [0, 0]
     assert nodes_of(read_labels([None, "Cat"]), hierarchy).tolist() == [0, 2]
+
+
+def test_known_nodes_are_the_deepest_ones_that_the_hierarchy_has():
+    hierarchy = Hierarchy.from_paths([["a", "x", "p"], ["b", "x"], ["b", "y"]])
+    y = [["a", "x", "p"], ["a", "x", "new"], ["a", "new", "p"], ["new", "x"], ["b"]]
+    found = [hierarchy.path(v) for v in known_nodes(y, hierarchy)]
+    assert found == [("a", "x", "p"), ("a", "x"), ("a",), (), ("b",)]
+    # A label alone is known if it stands for one class.
+    found = [hierarchy.path(v) for v in known_nodes(["y", "new", "x", "b"], hierarchy)]
+    assert found == [("b", "y"), (), (), ("b",)]
+
+
+@SETTINGS
+@given(paths(labels="any"))
+def test_known_nodes_are_the_nodes_where_everything_is_known(y):
+    target = encode(y)
+    assert np.array_equal(known_nodes(y, target.hierarchy), target.nodes)
 
 
 # -- pairs -------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ LAYERS = [  # from top to bottom
     {"_base", "_calibration"},
     {"_decode"},
     {"_fit", "_predict", "metrics", "model_selection"},
+    {"_checkpoint", "_progress", "_ray"},
     {"_problems"},
     {"_targets"},
     {"hierarchy"},

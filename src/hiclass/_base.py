@@ -7,13 +7,15 @@ Subclasses fit; here is what a fitted model does: X in, labels out. A fitted mod
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
 
 from hiclass import metrics
 from hiclass._decode import (
@@ -70,6 +72,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     decoding: Any
     min_confidence: float
     leaf_only: bool = False
+    n_jobs: int | None = None
     expected_f1_: float
     hierarchy_: Hierarchy
     _models: LocalModels
@@ -120,18 +123,22 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return check_X(self, X, self._input_tags(), reset=False)
 
-    def _chunks(self, X: Any, width: int | None = None) -> Iterator[Any]:
-        for rows in chunks_of_rows(X, width or self._models.width):
-            yield slice_rows(X, rows)
+    def _map(self, function: Any, X: Any, width: int | None = None) -> list[Any]:
+        """Call a function on chunks of rows, in ``n_jobs`` threads."""
+        n_jobs = effective_n_jobs(self.n_jobs)
+        parts = list(chunks_of_rows(X, width or self._models.width, n_jobs))
+        if n_jobs == 1 or len(parts) == 1:
+            return [function(slice_rows(X, rows)) for rows in parts]
+        # Threads: models may be large, and most classifiers release the GIL when they predict.
+        parallel = Parallel(n_jobs=n_jobs, require="sharedmem")
+        return list(parallel(delayed(function)(slice_rows(X, rows)) for rows in parts))
 
     def _decide(self, X: Any) -> Decision:
         """Decide on a path for every row, in chunks."""
         X = self._check_rows(X)
         self._check_decision_parameters()
         decide = self._decoder()
-        done = [
-            cut(decide(chunk), self.hierarchy_, self.min_confidence) for chunk in self._chunks(X)
-        ]
+        done = self._map(lambda chunk: cut(decide(chunk), self.hierarchy_, self.min_confidence), X)
         return Decision(
             np.concatenate([d.nodes for d in done]), np.concatenate([d.confidence for d in done])
         )
@@ -224,7 +231,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         """
         X = self._check_rows(X)
         width = self.hierarchy_.n_nodes
-        return np.concatenate([node_proba(self._models, chunk) for chunk in self._chunks(X, width)])
+        return np.concatenate(self._map(lambda chunk: node_proba(self._models, chunk), X, width))
 
     @available_if(_has_proba)
     def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
@@ -243,7 +250,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             be. Classes of one level that have the same label are summed.
         """
         X = self._check_rows(X)
-        chunks = [self._by_label(chunk) for chunk in self._chunks(X, self.hierarchy_.n_nodes)]
+        chunks = self._map(self._by_label, X, self.hierarchy_.n_nodes)
         levels = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
         return levels[0] if self._format.ndim == 1 else levels
 
@@ -303,7 +310,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be an integer of at least 1; got {k!r}.")
         X = self._check_rows(X)
-        chunks = [best_paths(self._models, chunk, int(k)) for chunk in self._chunks(X)]
+        chunks = self._map(lambda chunk: best_paths(self._models, chunk, int(k)), X)
         nodes, proba = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
         may_end = self._ends_early() or k > len(self._models.options.ends)
         return decode(nodes, self.hierarchy_, self._format, may_end=may_end), proba

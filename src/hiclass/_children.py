@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from numbers import Integral
+from os import PathLike
 from typing import Any, ClassVar
 
 from sklearn.linear_model import LogisticRegression
@@ -18,10 +19,16 @@ from sklearn.utils import check_random_state
 
 from hiclass._base import BaseHierarchicalClassifier
 from hiclass._calibration import fit_out_of_fold
-from hiclass._fit import fit_problems
+from hiclass._fit import FitSettings, fit_problems
 from hiclass._labels import IntArray, plain
 from hiclass._predict import LocalModels
-from hiclass._problems import LocalProblem, Options, RowIndex, find_options
+from hiclass._problems import (
+    LocalProblem,
+    Options,
+    RowIndex,
+    count_problems,
+    find_options,
+)
 from hiclass._targets import Target, encode
 from hiclass._validation import (
     UNUSED,
@@ -55,6 +62,8 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         "calibration": [StrOptions({"temperature"}), None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
+        "checkpoint_dir": [str, PathLike, None],
+        "verbose": ["verbose"],
     }
     # fit hands sample weights on to the local classifiers and makes no other use of them.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
@@ -63,6 +72,8 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
     hierarchy: Any
     calibration: str | None
     n_jobs: int | None
+    checkpoint_dir: Any
+    verbose: int
     random_state: Any
 
     # -- what a subclass says ------------------------------------------------------------------
@@ -140,11 +151,17 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             problems = (replace(p, rows=rows if p.rows is None else rows[p.rows]) for p in problems)
         classifiers, gates = fit_problems(
             problems,
+            count_problems(self._strategy, options, target.hierarchy),
             X,
             self._child_factory(target.hierarchy),
             lambda problem: self._owner_name(problem, target.hierarchy),
             params,
-            self.n_jobs,
+            FitSettings(
+                self.n_jobs,
+                None if self.checkpoint_dir is None else str(self.checkpoint_dir),
+                self.verbose,
+                "Fitting" if rows is None else "Fitting a fold",
+            ),
         )
         soft = all(hasattr(c, "predict_proba") for c in (*classifiers.values(), *gates.values()))
         return LocalModels(self._strategy, target.hierarchy, options, classifiers, gates, soft)

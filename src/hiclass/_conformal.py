@@ -66,11 +66,19 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
     """
     if not 0 < precision <= 1:
         raise ValueError(f"precision must be a number above 0 and at most 1; got {precision!r}.")
+    known = isinstance(model, BaseHierarchicalClassifier)
+    if not known or "min_confidence" not in model.get_params(deep=False):
+        raise TypeError(
+            f"model must be a hierarchical classifier with min_confidence; got "
+            f"{type(model).__name__}."
+        )
     check_is_fitted(model)
     decision = _uncut(model, X)
     table = model.hierarchy_.ancestor_table
     right = table[decision.nodes] == table[_true_nodes(model, y, len(decision.nodes))]
     given = ~np.isnan(decision.confidence)
+    if not given.any():
+        raise ValueError("The model predicts nothing but empty paths: there is no label to judge.")
     confidence, right = decision.confidence[given], right[given]
     order = np.argsort(-confidence, kind="stable")
     confidence, right = confidence[order], right[order]
@@ -289,11 +297,18 @@ class ConformalClassifier(BaseHierarchicalClassifier):
 
     def _endings(self, X: Any) -> FloatArray:
         width = self.hierarchy_.n_nodes
-        chunks = [ending_proba(self._models, chunk) for chunk in self._chunks(X, width)]
-        return np.concatenate(chunks)
+        return np.concatenate(self._map(lambda chunk: ending_proba(self._models, chunk), X, width))
 
     def _may_end(self) -> bool:
         return True
+
+    @property
+    def restricted_to(self) -> Any:  # type: ignore[override]
+        """Not offered: the threshold guarantees nothing about the rows of some classes only."""
+        raise AttributeError(
+            "ConformalClassifier has no restricted_to: its guarantee is for all classes together. "
+            "Restrict the model first, and calibrate it on rows of these classes."
+        )
 
     def _decide(self, X: Any) -> Decision:
         check_is_fitted(self)

@@ -158,24 +158,24 @@ def _search(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArray, 
     n = n_rows_of(X)
     found = _Endings(n, k)
     seen: list[Candidates] = []
-    waiting: list[list[Candidates]] = [[] for _ in range(models.hierarchy.depth + 1)]
+    depth = models.hierarchy.depth
+    waiting: list[list[Candidates]] = [[] for _ in range(depth + 1)]
     beam = Candidates(np.arange(n), np.zeros(n, dtype=np.intp), np.ones(n))
-    for level in range(models.hierarchy.depth):
+    for level in range(depth):
         below, endings = _open(models, X, beam)
         seen += [beam, endings]
         found.add(endings)
         ahead = _best_per_row(below, k)
         waiting[level + 1].append(below.where(~ahead))
         beam = below.where(ahead)
-    for level in range(1, models.hierarchy.depth + 1):
+    for level in range(1, depth):
         here = Candidates.join(waiting[level])
         here = here.where(found.may_beat(here))
         below, endings = _open(models, X, here)
         seen += [here, endings]
         found.add(endings)
-        if level < models.hierarchy.depth:
-            waiting[level + 1].append(below)
-    return found.nodes, found.proba, seen
+        waiting[level + 1].append(below)
+    return found.nodes, np.maximum(found.proba, 0), seen
 
 
 class _Endings:
@@ -183,7 +183,8 @@ class _Endings:
 
     def __init__(self, n: int, k: int) -> None:
         self.nodes = np.zeros((n, k), dtype=np.intp)
-        self.proba = np.zeros((n, k))
+        # A place that holds no ending yet is worse than an ending of probability 0.
+        self.proba = np.full((n, k), -1.0)
 
     def may_beat(self, new: Candidates) -> Any:
         """Whether something at or below a node may be better than the k-th best ending."""
@@ -204,9 +205,7 @@ class _Endings:
                 ),
             ]
         )
-        # Places that hold no ending yet have node 0 and probability 0: they must come last.
-        empty = both.nodes == 0
-        order = np.lexsort([both.nodes, -both.proba, empty, both.rows])
+        order = np.lexsort([both.nodes, -both.proba, both.rows])
         first = np.searchsorted(both.rows[order], touched)
         take = order[first[:, None] + np.arange(k)]
         self.nodes[touched], self.proba[touched] = both.nodes[take], both.proba[take]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +29,7 @@ from hiclass._validation import (
     routing_enabled,
     take_rows,
 )
+from hiclass.hierarchy import Hierarchy
 
 
 class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
@@ -215,12 +217,15 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         n_rows = n_rows_of(X)
         models = []
         for name, model in self.models:
-            model = clone(model).set_params(hierarchy=joint.hierarchy)
+            model = _with_hierarchy(clone(model), joint.hierarchy)
             sliced = {
                 k: take_rows(v, rows) if is_per_row(v, n_rows) else v
                 for k, v in params[name].items()
             }
-            models.append(model.fit(X_fold, y_fold, **sliced))
+            with warnings.catch_warnings():
+                # Said once, by the fit on all rows.
+                warnings.filterwarnings("ignore", message="No training row ends at an inner node")
+                models.append(model.fit(X_fold, y_fold, **sliced))
         return self._join(models, weights)
 
     def _check_models(self) -> tuple[float, ...]:
@@ -303,3 +308,9 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
 
     # fit hands sample weights on to the models and makes no other use of them.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+
+
+def _with_hierarchy(model: Any, hierarchy: Hierarchy) -> Any:
+    """Give a model, and the models that it is made of, a hierarchy."""
+    names = [k for k in model.get_params() if k == "hierarchy" or k.endswith("__hierarchy")]
+    return model.set_params(**dict.fromkeys(names, hierarchy))

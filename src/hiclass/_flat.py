@@ -39,8 +39,16 @@ class FlatClassifier(BaseLocalClassifier):
         With ``"temperature"``, scores of the classifier become probabilities through a softmax with
         a temperature that is learned from three out-of-fold fits. Works for classifiers that have
         only ``decision_function``.
+    n_jobs : int, default=None
+        Number of chunks of rows that are predicted in parallel, with joblib's meaning. There is one
+        classifier to fit.
+    checkpoint_dir : str or path, default=None
+        A directory in which the finished classifier is kept and looked for, by a hash of its data
+        and parameters. Its files are pickles: it must be trusted.
     random_state : int, RandomState instance or None, default=None
         Seeds the classifier if it has a ``random_state``.
+    verbose : int, default=0
+        With 1, a progress bar on stderr.
 
     Attributes
     ----------
@@ -76,7 +84,6 @@ class FlatClassifier(BaseLocalClassifier):
     """
 
     _strategy = "flat"
-    n_jobs = None  # there is only one problem
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseLocalClassifier._parameter_constraints,
         "decoding": [StrOptions({"best_path", "expected_f1"}), callable],
@@ -91,7 +98,10 @@ class FlatClassifier(BaseLocalClassifier):
         min_confidence: float = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
+        n_jobs: int | None = None,
+        checkpoint_dir: Any = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.local_classifier = local_classifier
         self.hierarchy = hierarchy
@@ -99,7 +109,10 @@ class FlatClassifier(BaseLocalClassifier):
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
         self.calibration = calibration
+        self.n_jobs = n_jobs
+        self.checkpoint_dir = checkpoint_dir
         self.random_state = random_state
+        self.verbose = verbose
 
     def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
         return problems_flat(index, options)

@@ -1,12 +1,12 @@
 """Labels as users write them -> one column of integer codes per level.
 
 This is where strings enter. Whatever holds the labels (lists, ragged lists, NumPy, pandas, polars,
-Arrow), the result is a :class:`LabelColumns`: per level the sorted distinct labels and, per row, the
-rank of its label among them, or -1 where the label is missing. Nothing here knows about trees.
+Arrow), the result is a :class:`LabelColumns`: per level the sorted distinct labels and, per row,
+the rank of its label among them, or -1 where the label is missing. Nothing here knows about trees.
 
 Strings are encoded with a dict in one pass and are never converted to fixed-width unicode; integers
-are encoded by a table or a sort. A dict would merge ``1``, ``True`` and ``1.0``, so types are looked
-at first, and a level that mixes them is refused.
+are encoded by a table or a sort. A dict would merge ``1``, ``True`` and ``1.0``, so types are
+looked at first, and a level that mixes them is refused.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ def read_labels(y: Any, name: str = "y") -> LabelColumns:
         same_kind = len({d.kind for d in dtypes}) == 1
         dtype = np.result_type(*dtypes) if same_kind else np.dtype(object)
     spelled = [
-        (first[0], level, first[1]) for level, (*_, first) in enumerate(encoded) if first is not None
+        (first[0], level, first[1])
+        for level, (*_, first) in enumerate(encoded)
+        if first is not None
     ]
     # The first in reading order; rows differ or levels do, so spellings are never compared.
     missing = (

@@ -57,9 +57,16 @@ class LocalClassifierPerNode(BaseLocalClassifier):
         softmax with one temperature for the whole tree, learned from three out-of-fold fits. Works
         for classifiers that have only ``decision_function``.
     n_jobs : int, default=None
-        Number of local classifiers that are fitted in parallel, with joblib's meaning.
+        Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
+        parallel, with joblib's meaning; joblib's active backend decides where.
+    checkpoint_dir : str or path, default=None
+        A directory in which finished local classifiers are kept and looked for, by a hash of their
+        data and parameters: a killed fit continues, and after a change only what changed is fitted
+        again. Its files are pickles, so it must be trusted; you delete it.
     random_state : int, RandomState instance or None, default=None
         Seeds every local classifier that has a ``random_state``, each one differently.
+    verbose : int, default=0
+        With 1, a progress bar on stderr.
 
     Attributes
     ----------
@@ -118,7 +125,9 @@ class LocalClassifierPerNode(BaseLocalClassifier):
         leaf_only: bool = False,
         calibration: str | None = None,
         n_jobs: int | None = None,
+        checkpoint_dir: Any = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.local_classifier = local_classifier
         self.hierarchy = hierarchy
@@ -128,7 +137,9 @@ class LocalClassifierPerNode(BaseLocalClassifier):
         self.leaf_only = leaf_only
         self.calibration = calibration
         self.n_jobs = n_jobs
+        self.checkpoint_dir = checkpoint_dir
         self.random_state = random_state
+        self.verbose = verbose
 
     def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
         return problems_per_node(index, options, self.binary_policy)
@@ -173,9 +184,16 @@ class LocalClassifierPerParentNode(BaseLocalClassifier):
         softmax with one temperature for the whole tree, learned from three out-of-fold fits. Works
         for classifiers that have only ``decision_function``.
     n_jobs : int, default=None
-        Number of local classifiers that are fitted in parallel, with joblib's meaning.
+        Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
+        parallel, with joblib's meaning; joblib's active backend decides where.
+    checkpoint_dir : str or path, default=None
+        A directory in which finished local classifiers are kept and looked for, by a hash of their
+        data and parameters: a killed fit continues, and after a change only what changed is fitted
+        again. Its files are pickles, so it must be trusted; you delete it.
     random_state : int, RandomState instance or None, default=None
         Seeds every local classifier that has a ``random_state``, each one differently.
+    verbose : int, default=0
+        With 1, a progress bar on stderr.
 
     Attributes
     ----------
@@ -228,7 +246,9 @@ class LocalClassifierPerParentNode(BaseLocalClassifier):
         leaf_only: bool = False,
         calibration: str | None = None,
         n_jobs: int | None = None,
+        checkpoint_dir: Any = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.local_classifier = local_classifier
         self.hierarchy = hierarchy
@@ -237,7 +257,9 @@ class LocalClassifierPerParentNode(BaseLocalClassifier):
         self.leaf_only = leaf_only
         self.calibration = calibration
         self.n_jobs = n_jobs
+        self.checkpoint_dir = checkpoint_dir
         self.random_state = random_state
+        self.verbose = verbose
 
     def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
         return problems_per_parent(index, options)
@@ -273,9 +295,16 @@ class LocalClassifierPerLevel(BaseLocalClassifier):
         softmax with one temperature for the whole tree, learned from three out-of-fold fits. Works
         for classifiers that have only ``decision_function``.
     n_jobs : int, default=None
-        Number of local classifiers that are fitted in parallel, with joblib's meaning.
+        Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
+        parallel, with joblib's meaning; joblib's active backend decides where.
+    checkpoint_dir : str or path, default=None
+        A directory in which finished local classifiers are kept and looked for, by a hash of their
+        data and parameters: a killed fit continues, and after a change only what changed is fitted
+        again. Its files are pickles, so it must be trusted; you delete it.
     random_state : int, RandomState instance or None, default=None
         Seeds every local classifier that has a ``random_state``, each one differently.
+    verbose : int, default=0
+        With 1, a progress bar on stderr.
 
     Attributes
     ----------
@@ -328,7 +357,9 @@ class LocalClassifierPerLevel(BaseLocalClassifier):
         leaf_only: bool = False,
         calibration: str | None = None,
         n_jobs: int | None = None,
+        checkpoint_dir: Any = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.local_classifier = local_classifier
         self.hierarchy = hierarchy
@@ -337,7 +368,9 @@ class LocalClassifierPerLevel(BaseLocalClassifier):
         self.leaf_only = leaf_only
         self.calibration = calibration
         self.n_jobs = n_jobs
+        self.checkpoint_dir = checkpoint_dir
         self.random_state = random_state
+        self.verbose = verbose
 
     def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
         return problems_per_level(index, options)

@@ -205,7 +205,7 @@ def _choice(
     if models.soft:
         return _proba(estimator, X, k)
     if scored:
-        return _decision(estimator, X, k)
+        return _scores(estimator, X, k)
     codes = np.asarray(estimator.predict(X)).reshape(-1).astype(np.intp)
     return _one_hot(codes, np.empty((len(codes), k)))
 
@@ -385,8 +385,6 @@ def restrict(models: LocalModels, allowed: AnyArray) -> LocalModels:
         models,
         strategy="restricted",
         options=options,
-        classifiers={},
-        gates={},
         members=(_prune(models, options, reached),),
     )
 

@@ -1,12 +1,13 @@
 """Which local problems are there? Pure functions from encoded labels to rows and targets.
 
 A strategy (per node, per parent node, per level, flat) is a generator of :class:`LocalProblem`. The
-six policies of the per-node strategy are rows of a table. Nothing here sees X, labels or estimators.
+six policies of the per-node strategy are rows of a table. Nothing here sees X, labels or
+estimators.
 
 Two facts keep the bookkeeping small. Nodes are numbered in preorder, so one stable sort of the rows
 by their node makes the rows of every subtree a contiguous run. And the ways to go on from a node,
-its *options*, are its children with training rows plus, where rows end at the node, the node itself:
-"stop here" is one option more, written as the number of the node.
+its *options*, are its children with training rows plus, where rows end at the node, the node
+itself: "stop here" is one option more, written as the number of the node.
 """
 
 from __future__ import annotations
@@ -142,19 +143,38 @@ def find_options(index: RowIndex, *, leaf_only: bool) -> Options:
     )
 
 
+def count_problems(strategy: str, options: Options, hierarchy: Hierarchy) -> int:
+    """How many problems a strategy has."""
+    n_options = np.diff(options.indptr)
+    if strategy == "parent":
+        return int((n_options > 1).sum())
+    if strategy == "node":
+        n_children = n_options - options.can_stop
+        gates = options.can_stop & (n_children > 0)
+        return int(n_children[n_children > 1].sum() + gates.sum())
+    if strategy == "level":
+        per_level = np.bincount(hierarchy.levels, weights=n_options)
+        return int((per_level > 1).sum())
+    return int(len(options.ends) > 1)
+
+
+def _largest_first(index: RowIndex, nodes: IntArray) -> list[int]:
+    """Nodes by their number of rows: a large problem that starts last would keep others waiting."""
+    order = np.argsort(-index.n_below[nodes], kind="stable")
+    return nodes[order].tolist()
+
+
 # -- strategies --------------------------------------------------------------------------------
 
 
 def problems_per_parent(index: RowIndex, options: Options) -> Iterator[LocalProblem]:
     """One multi-class problem per node from which there are several ways to go on."""
-    for node in np.flatnonzero(np.diff(options.indptr) > 1).tolist():
+    for node in _largest_first(index, np.flatnonzero(np.diff(options.indptr) > 1)):
         rows, target = _rows_of_options(index, options, node)
         yield LocalProblem(node, _all_as_none(rows, index), target, options.of(node))
 
 
-def _rows_of_options(
-    index: RowIndex, options: Options, node: int
-) -> tuple[IntArray, IntArray]:
+def _rows_of_options(index: RowIndex, options: Options, node: int) -> tuple[IntArray, IntArray]:
     """Rows that go on from a node and the position of the option that each one takes."""
     children = options.children_of(node)
     rows = index.below(node, strictly=not options.can_stop[node])
@@ -198,9 +218,7 @@ def problems_flat(index: RowIndex, options: Options) -> Iterator[LocalProblem]:
     yield LocalProblem(0, _all_as_none(rows, index), target, options.ends)
 
 
-def problems_per_node(
-    index: RowIndex, options: Options, policy: str
-) -> Iterator[LocalProblem]:
+def problems_per_node(index: RowIndex, options: Options, policy: str) -> Iterator[LocalProblem]:
     """One binary problem per node with siblings, and a gate where paths may stop.
 
     Raises
@@ -214,7 +232,7 @@ def problems_per_node(
     if not literal:
         policy = _simplify(policy)
     sets = _POLICY_SETS[policy]
-    for parent in np.flatnonzero(inner).tolist():
+    for parent in _largest_first(index, np.flatnonzero(inner)):
         children = options.children_of(parent)
         if len(children) > 1:
             for node, (rows, positive) in zip(
@@ -277,9 +295,7 @@ def _exclusive_siblings(
         yield _all_as_none(rows, index), index.nodes[rows] == node
 
 
-def _less_inclusive(
-    index: RowIndex, parent: int, children: IntArray
-) -> Iterator[RowsAndPositive]:
+def _less_inclusive(index: RowIndex, parent: int, children: IntArray) -> Iterator[RowsAndPositive]:
     for node in children.tolist():
         yield None, _mask(index, index.below(node))
 
@@ -289,9 +305,7 @@ def _exclusive(index: RowIndex, parent: int, children: IntArray) -> Iterator[Row
         yield None, _mask(index, index.own(node))
 
 
-def _less_exclusive(
-    index: RowIndex, parent: int, children: IntArray
-) -> Iterator[RowsAndPositive]:
+def _less_exclusive(index: RowIndex, parent: int, children: IntArray) -> Iterator[RowsAndPositive]:
     for node in children.tolist():
         rows = np.flatnonzero(~_mask(index, index.below(node, strictly=True)))
         yield _all_as_none(rows, index), index.nodes[rows] == node

@@ -224,7 +224,7 @@ def decode(
     dtype = label_dtype(format, may_end)
     lookup = np.empty(hierarchy.n_nodes, dtype=dtype)
     lookup[1:] = hierarchy.labels[1:]
-    if may_end or dtype == object:
+    if may_end or dtype.kind == "O":
         lookup[0] = format.missing
     if format.ndim == 1:
         return lookup[nodes]

@@ -40,6 +40,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: F40
 from hiclass._labels import AnyArray, IntArray
 
 _CHUNK_BYTES = 1 << 27
+#: Fewer rows than this are not worth a thread of their own.
+_FEWEST_ROWS = 256
 
 
 # -- X -----------------------------------------------------------------------------------------
@@ -104,11 +106,12 @@ def protect(X: Any) -> Any:
     return X
 
 
-def chunks_of_rows(X: Any, width: int) -> Iterator[slice]:
+def chunks_of_rows(X: Any, width: int, n_jobs: int = 1) -> Iterator[slice]:
     """Split the rows so that a few arrays of ``width`` numbers per row stay small."""
     n_rows = n_rows_of(X)
     per_row = 8 * 4 * width + _bytes_per_row(X, n_rows)
-    size = max(_CHUNK_BYTES // per_row, 64)
+    size = min(_CHUNK_BYTES // (n_jobs * per_row), -(-n_rows // n_jobs))
+    size = max(size, min(64, n_rows) if n_jobs == 1 else _FEWEST_ROWS)
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import difflib
 import html
+import itertools
 import json
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
@@ -649,9 +650,7 @@ class Hierarchy:
         parent = np.repeat(np.arange(self.n_nodes), np.diff(self.child_indptr)).tolist()
         child = self.child_indices.tolist()
         labels = self.labels
-        return {
-            (p, type(labels[c]), labels[c]): c for p, c in zip(parent, child, strict=True)
-        }
+        return {(p, type(labels[c]), labels[c]): c for p, c in zip(parent, child, strict=True)}
 
     @cached_property
     def _label_index(self) -> dict[Any, list[int]]:
@@ -710,9 +709,7 @@ class Hierarchy:
         """
         name = self._names()
         return [
-            (name[p], name[c])
-            for c in range(1, self.n_nodes)
-            for p in self.parents(c).tolist()
+            (name[p], name[c]) for c in range(1, self.n_nodes) for p in self.parents(c).tolist()
         ]
 
     def to_networkx(self) -> Any:
@@ -874,7 +871,10 @@ class Hierarchy:
                 x, y = self.levels[[p, c]], height[[p, c]]
                 middle = x.mean()
                 ax.plot(
-                    [x[0], middle, middle, x[1]], [y[0], y[0], y[1], y[1]], color="0.75", lw=0.8,
+                    [x[0], middle, middle, x[1]],
+                    [y[0], y[0], y[1], y[1]],
+                    color="0.75",
+                    lw=0.8,
                     zorder=1,
                 )
         ax.scatter(self.levels, height, s=14, color="C0", zorder=2)
@@ -882,8 +882,12 @@ class Hierarchy:
             # Leaves are named to the right of their dot, inner nodes above it.
             offset, va = ((5, 0), "center") if self.is_leaf[v] else ((0, 4), "bottom")
             ax.annotate(
-                str(self.labels[v]), (self.levels[v], height[v]), xytext=offset,
-                textcoords="offset points", ha="left" if self.is_leaf[v] else "center", va=va,
+                str(self.labels[v]),
+                (self.levels[v], height[v]),
+                xytext=offset,
+                textcoords="offset points",
+                ha="left" if self.is_leaf[v] else "center",
+                va=va,
                 fontsize=8,
             )
         ax.margins(x=0.15)
@@ -941,7 +945,7 @@ def _unique_keys(key: IntArray, space: int) -> tuple[IntArray, IntArray]:
 
 def _preorder(parent: IntArray, starts: list[int]) -> IntArray:
     """Preorder numbers of nodes that are numbered level by level, siblings together."""
-    spans = list(zip(starts[1:-1], starts[2:], strict=True))
+    spans = list(itertools.pairwise(starts[1:]))
     size = np.ones(len(parent), dtype=np.intp)
     for a, b in reversed(spans):
         np.add.at(size, parent[a:b], size[a:b])

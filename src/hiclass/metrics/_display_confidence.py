@@ -42,6 +42,14 @@ class ReliabilityDisplay:
         The figure of ``ax_``.
     lines_ : list of matplotlib Line2D
         One for every level.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import ReliabilityDisplay
+    >>> y_true, y_pred = [["Cat"], ["Dog"], ["Dog"]], [["Cat"], ["Dog"], ["Cat"]]
+    >>> display = ReliabilityDisplay.from_predictions(y_true, y_pred, [0.9, 0.6, 0.6])
+    >>> display.accuracy
+    [array([0.5, 1. ])]
     """
 
     def __init__(
@@ -189,6 +197,14 @@ class RiskCoverageDisplay:
         The figure of ``ax_``.
     line_ : matplotlib Line2D
         The line.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import RiskCoverageDisplay
+    >>> y_true, y_pred = [["Cat"], ["Dog"], ["Dog"]], [["Cat"], ["Dog"], ["Cat"]]
+    >>> display = RiskCoverageDisplay.from_predictions(y_true, y_pred, [0.9, 0.7, 0.6])
+    >>> display.curve.risk.round(2)
+    array([0.  , 0.  , 0.33])
     """
 
     def __init__(self, curve: RiskCoverage, name: str | None = None) -> None:

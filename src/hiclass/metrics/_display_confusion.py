@@ -44,6 +44,16 @@ class ConfusionByLevelDisplay:
         One for every level.
     figure_ : matplotlib Figure
         Their figure.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import ConfusionByLevelDisplay
+    >>> y_true = [["Animal", "Cat"], ["Animal", "Dog"], ["Plant", "Oak"]]
+    >>> y_pred = [["Animal", "Cat"], ["Animal", "Cat"], ["Plant", "Oak"]]
+    >>> display = ConfusionByLevelDisplay.from_predictions(y_true, y_pred)
+    >>> display.matrices[0]
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     def __init__(

@@ -44,7 +44,9 @@ class HierarchyDisplay:
     >>> from hiclass.metrics import HierarchyDisplay
     >>> y_true = [["Animal", "Cat"], ["Animal", "Dog"], ["Plant", "Oak"]]
     >>> y_pred = [["Animal", "Cat"], ["Animal", "Cat"], ["Plant", "Oak"]]
-    >>> display = HierarchyDisplay.from_predictions(y_true, y_pred)  # doctest: +SKIP
+    >>> display = HierarchyDisplay.from_predictions(y_true, y_pred)
+    >>> display.scores.round(2)
+    array([ nan, 1.  , 0.67, 0.  , 1.  , 1.  ])
     """
 
     def __init__(
@@ -154,9 +156,12 @@ class HierarchyDisplay:
         if layout == "auto":
             layout = "tree" if tree.is_leaf.sum() <= _MAX_LEAVES else "icicle"
         if ax is None:
-            height = max(0.3 * tree.is_leaf.sum() + 0.6, 2.0) if layout == "tree" else 8.0
-            width = (2.1 if layout == "tree" else 1.6) * tree.depth + 1.6
-            _, ax = plt.subplots(figsize=(width, height), layout="constrained")
+            n, depth = int(tree.is_leaf.sum()), tree.depth
+            size_of = {
+                "tree": (2.1 * depth + 1.6, max(0.3 * n + 0.6, 2.0)),
+                "icicle": (1.6 * depth + 1.6, min(7 + 0.002 * n, 12.0)),
+            }
+            _, ax = plt.subplots(figsize=size_of[layout], layout="constrained")
         color = mpl.cm.ScalarMappable(mpl.colors.Normalize(0, 1), cmap)
         fill = color.to_rgba(np.nan_to_num(self.scores))
         fill[np.isnan(self.scores)] = (0.85, 0.85, 0.85, 1.0)
