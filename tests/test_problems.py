@@ -13,6 +13,7 @@ from hiclass import Hierarchy
 from hiclass._problems import (
     POLICIES,
     RowIndex,
+    count_problems,
     find_options,
     problems_flat,
     problems_per_level,
@@ -190,35 +191,34 @@ def test_the_gates_of_the_paper_are_the_rows_that_end_against_those_that_go_on()
 
 
 def expected_per_node(rows, policy, leaf_only):
-    """All problems per node, or the first class that has no positives or no negatives."""
-    expected = {}
+    """All problems per node, and what every class lacks that has no positives or no negatives."""
+    expected, lacks = {}, {}
     for v in rows.inner():
         kids = rows.children(v)
-        if len(kids) > 1:
-            for c in kids:
-                positive, negative = literal_sets(rows, policy, c)
-                if not positive or not negative:
-                    return c, "positive" if not positive else "negative"
-                expected[c, False] = {-1: negative, c: positive}
+        for c in kids if len(kids) > 1 else ():
+            positive, negative = literal_sets(rows, policy, c)
+            expected[c, False] = {-1: negative, c: positive}
+            if not positive or not negative:
+                lacks[c] = "negative" if positive else "positive"
         if rows.stops(v, leaf_only) and kids:
             expected[v, True] = {-1: rows.sub(v) - rows.own(v), v: rows.own(v)}
-    return expected
+    return expected, lacks
 
 
 def assert_matches_the_table(index, rows, policy, leaf_only):
-    expected = expected_per_node(rows, policy, leaf_only)
+    expected, lacks = expected_per_node(rows, policy, leaf_only)
     problems = problems_per_node(index, find_options(index, leaf_only=leaf_only), policy)
     literal = any(rows.own(v) for v in rows.inner())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if isinstance(expected, tuple):
-            node, lacks = expected
-            message = (
-                f"The class {index.hierarchy.describe(node)} has no {lacks} training rows under "
-                f"binary_policy={policy!r}. Use binary_policy='siblings', which always has both."
-            )
-            with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        if lacks:
+            with pytest.raises(ValueError, match="Use binary_policy='siblings'") as error:
                 list(problems)
+            assert str(error.value) in {
+                f"The class {index.hierarchy.describe(node)} has no {lack} training rows under "
+                f"binary_policy={policy!r}. Use binary_policy='siblings', which always has both."
+                for node, lack in lacks.items()
+            }
         else:
             assert found(problems, rows) == expected
     warned = not literal and policy in ("exclusive", "less_exclusive", "exclusive_siblings")
@@ -354,6 +354,32 @@ def test_options_are_the_children_with_rows_and_stopping_where_rows_stop(trainin
         assert options.of(v).tolist() == list(rows.options(v, leaf_only))
         assert options.children_of(v).tolist() == rows.children(v)
         assert options.can_stop[v] == rows.stops(v, leaf_only)
+
+
+@SETTINGS
+@given(training_rows())
+def test_problems_are_counted_before_they_are_made(training):
+    index, _ = training
+    for leaf_only in (False, True):
+        options = find_options(index, leaf_only=leaf_only)
+        for strategy, problems in {
+            "node": problems_per_node(index, options, "siblings"),
+            "parent": problems_per_parent(index, options),
+            "level": problems_per_level(index, options),
+            "flat": problems_flat(index, options),
+        }.items():
+            counted = count_problems(strategy, options, index.hierarchy)
+            assert type(counted) is int
+            assert counted == len(list(problems))
+
+
+@SETTINGS
+@given(training_rows())
+def test_large_problems_come_first(training):
+    index, rows = training
+    options = find_options(index, leaf_only=False)
+    sizes = [len(rows.sub(p.owner)) for p in problems_per_parent(index, options)]
+    assert sizes == sorted(sizes, reverse=True)
 
 
 @SETTINGS
@@ -524,7 +550,7 @@ def test_rows_that_are_all_rows_are_written_as_none(policy):
 
 
 def test_a_large_and_deep_tree_gives_as_many_problems_as_it_should():
-    depth = 300
+    depth = 100
     y = [[*["n"] * k, leaf] for k in range(depth) for leaf in "ab"]
     index, _ = index_and_rows(y)
     options = find_options(index, leaf_only=False)

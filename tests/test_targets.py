@@ -12,9 +12,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.dummy import DummyClassifier
 from strategies import ODD_STRINGS, SETTINGS, UNLIMITED_KINDS, pad, paths
 
-from hiclass import Hierarchy
+from hiclass import Hierarchy, LocalClassifierPerParentNode
 from hiclass._labels import object_array, read_labels
 from hiclass._targets import (
     LabelFormat,
@@ -486,6 +487,15 @@ def test_siblings_that_look_alike_are_kept_with_one_warning(y, pairs):
         target = encode(y)
     assert len(caught) == 1
     assert len(set(target.nodes.tolist())) == len(y)
+
+
+def test_fit_warns_of_look_alikes_once_and_at_the_line_that_calls_it():
+    model = LocalClassifierPerParentNode(DummyClassifier())
+    with pytest.warns(UserWarning, match="'Cat' and 'cat'") as caught:
+        model.fit(np.zeros((4, 1)), ["cat", "Cat", "dog", "cat"])
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert model.classes_.tolist() == ["Cat", "cat", "dog"]
 
 
 def test_many_look_alikes_are_one_warning_with_three_examples():

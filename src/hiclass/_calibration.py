@@ -139,7 +139,7 @@ def _path_questions(
 def _one_question(
     models: LocalModels, node: int, evidence: FloatArray, taken: IntArray, weights: AnyArray
 ) -> Iterator[Block]:
-    if evidence.shape[1] == 1:  # there was nothing to decide
+    if evidence.shape[1] == 1 or not len(taken):  # there was nothing to decide
         return
     if is_gated(models, node):
         # A sigmoid is a softmax over (0, score).

@@ -288,11 +288,13 @@ def _split_sequence(y: Any, name: str) -> tuple[list[Any], int]:
     if isinstance(y, np.ndarray) and y.dtype != object:
         return [y], 1
     rows = y.tolist() if isinstance(y, np.ndarray) else y
-    nested = [isinstance(row, list | tuple | np.ndarray) for row in rows]
-    if not any(nested):
+    types = set(map(type, rows))
+    nested = {t for t in types if issubclass(t, list | tuple | np.ndarray)}
+    if not nested:
         return [rows], 1
-    if not all(nested):
-        row = nested.index(not nested[0])
+    if nested != types:
+        is_path = [type(row) in nested for row in rows]
+        row = is_path.index(not is_path[0])
         raise ValueError(
             f"{name} mixes single labels and paths: row 0 is {rows[0]!r}, row {row} is "
             f"{rows[row]!r}. Write every row as a path, for example [{'label'!r}]."

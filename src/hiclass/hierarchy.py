@@ -612,7 +612,7 @@ class Hierarchy:
                 label = plain(label)
                 step = self._child_index.get((node, type(label), label))
                 if step is None:
-                    raise ValueError(self._unknown(label, key[:depth], self.children(node)))
+                    raise ValueError(self._unknown(label, tuple(key[:depth]), self.children(node)))
                 node = step
             return node
         nodes = self._label_index.get((type(plain(key)), plain(key)), ())

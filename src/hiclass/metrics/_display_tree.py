@@ -239,12 +239,15 @@ def _plot_icicle(display: HierarchyDisplay, ax: Any, fill: FloatArray) -> None:
     # Thin rectangles get thin lines, which would else wash out their colours.
     line = np.clip(0.12 * height[nodes] - 0.1, 0, 0.6)
     ax.add_collection(PolyCollection(list(corners), facecolors=fill[nodes], ec="white", lw=line))
-    # One size of letters for a level, which fits half of its classes where that can be read.
-    fonts = [np.clip(np.median(height[v]) - 1, _MIN_FONT, _FONT + 1) for v in tree.nodes_by_level]
+    # One size of letters for a level, which nearly all of its classes have room for.
+    fonts = [
+        np.clip(np.quantile(height[level], 0.1) - 0.5, _MIN_FONT, _FONT + 1)
+        for level in tree.nodes_by_level
+    ]
     for i, v in enumerate(nodes.tolist()):
         font = fonts[tree.levels[v]]
         room = int((column - 6) / (0.6 * font))
-        if height[v] < font + 0.5 or room < 3:
+        if height[v] < font or room < 3:
             continue
         name = str(tree.labels[v])
         dark = fill[v][:3] @ (0.299, 0.587, 0.114) < 0.5

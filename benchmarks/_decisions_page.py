@@ -1,0 +1,131 @@
+"""The tables of decisions.py, from its results."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _common import table, write_section
+from _decisions_data import SOURCES
+
+DECODINGS = ("top_down", "best_path", "expected_f1")
+STRATEGY_NAMES = ("per node", "per parent", "per level")
+
+
+def result_file(name: str) -> Path:
+    """Where the results of a set are."""
+    return Path(__file__).parent / "results" / f"decisions-{name}.json"
+
+
+def number(value: Any, digits: int = 4) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def interval(value: list[float]) -> str:
+    """A difference in points with its interval; bold where the interval leaves zero out."""
+    middle, low, high = (f"{100 * v:+.1f}" for v in value)
+    text = f"{middle} [{low}, {high}]"
+    return f"**{text}**" if value[1] > 0 or value[2] < 0 else text
+
+
+HEADER = ("model", "calibration", "decoding", "hF", "hP", "hR", "exact", "log loss", "fit s")
+HEADER += ("predict s",)
+
+
+def set_table(result: dict[str, Any]) -> str:
+    """The table of one set, in a fixed order, with a dash for what does not exist."""
+    rows = {row["name"]: row for row in result["rows"]}
+    names = ["most frequent path", "flat, none, best_path"]
+    names += [f"flat, temperature, {d}" for d in DECODINGS[1:]]
+    for s in STRATEGY_NAMES:
+        names += [f"{s}, {c}, {d}" for c in ("none", "temperature") for d in DECODINGS]
+    for s in ("flat x per parent", "sqrt(flat x per parent)"):
+        names += [f"{s}, temperature, {d}" for d in DECODINGS[1:]]
+    best = max(row["hF"] for row in rows.values())
+    lines = []
+    for name in names:
+        head = (*name.split(", "), "", "")[:3]
+        row = rows.get(name)
+        if row is None:
+            lines.append((*head, *"-------"))
+            continue
+        first = number(row["hF"])
+        scores = [f"**{first}**" if row["hF"] == best else first]
+        scores += [number(row[k]) for k in ("hP", "hR", "exact")] + [number(row["log_loss"], 3)]
+        lines.append((*head, *scores, number(row["fit_s"], 1), number(row["predict_s"], 2)))
+    for name, row in result.get("published", {}).items():
+        head = (f"published 5.0.8, {name}", "none", "top_down")
+        if "failed" in row:
+            lines.append((*head, row["failed"], *"------"))
+        else:
+            scores = [number(row[k]) for k in ("hF", "hP", "hR", "exact")]
+            lines.append(
+                (*head, *scores, "-", number(row["fit_s"], 1), number(row["predict_s"], 2))
+            )
+    clock = "processor" if result.get("clock") == "cpu" else "wall-clock"
+    text = (
+        f"### {result['set']}\n\nChild `{result['child']}`, {result['n_train']:,} training rows, "
+        f"{result['n_test']:,} test rows, {result['n_features']:,} features; "
+        f"{result['n_unseen']} test rows end where no training row does. "
+        f"Seconds are {clock} time.\n\n"
+    )
+    return text + table(HEADER, lines)
+
+
+def recipe_tables(results: list[dict[str, Any]]) -> str:
+    """Recipes by cross-validation, and what the chosen one and the fixed one gain."""
+    done = [r for r in results if "chosen" in r]
+    names = list(done[0]["recipes"])
+    lines = []
+    for name in names:
+        cv = [r["recipes"][name]["cv"] for r in done]
+        lines.append((name, *map(number, cv), number(float(np.mean(cv)))))
+    text = "hF by cross-validation on training rows:\n\n"
+    text += table(("recipe, calibrated", *(r["set"] for r in done), "mean"), lines)
+    fixed = max(names, key=lambda n: np.mean([r["recipes"][n]["cv"] for r in done]))
+    for title, pick in (
+        ("The recipe that cross-validation chose for each set", lambda r: r["chosen"]),
+        (f"One recipe for all sets, the best on average: {fixed}", lambda r: fixed),
+    ):
+        lines = []
+        for r in done:
+            recipe = r["recipes"][pick(r)]
+            gains = (interval(recipe["minus flat"]), interval(recipe["minus greedy"]))
+            lines.append((r["set"], pick(r), number(recipe["hF"]), *gains))
+        text += f"\n\n{title}, on test rows:\n\n"
+        text += table(("set", "recipe", "hF", "minus flat", "minus per-parent greedy"), lines)
+    text += "\n\nThe best path with a temperature minus greedy descent without:\n\n"
+    lines = [
+        (r["set"], *(interval(v) for v in r["best_path minus top_down"].values())) for r in done
+    ]
+    return text + table(("set", *STRATEGY_NAMES), lines)
+
+
+def conformal_table(rows: list[dict[str, Any]]) -> str:
+    lines = []
+    for row in rows:
+        cover = number(row["coverage"], 3)
+        if row["error"] is not None:
+            cover += f" ± {row['error']:.3f}"
+        size = number(row["size"], 1) if row["kind"] == "set" else "-"
+        depth = number(row["depth"], 2)
+        head = (row["data"], str(row["repetitions"]), f"{1 - row['alpha']:.2f}", row["kind"])
+        lines.append((*head, cover, depth, size))
+    header = ("data", "repetitions", "asked for", "kind", "coverage", "mean depth", "classes named")
+    return table(header, lines)
+
+
+def write_page(page: str) -> None:
+    """Put all tables into the page."""
+    files = [result_file(name) for name in SOURCES if result_file(name).exists()]
+    results = [json.loads(file.read_text()) for file in files]
+    write_section(page, "tables", "\n\n".join(map(set_table, results)))
+    write_section(page, "recipes", recipe_tables(results))
+    for r in results:
+        if "cost" in r:
+            seconds = {k: f"{v:.2f} s" for k, v in r["cost"]["seconds"].items()}
+            lines = [(*seconds.values(), f"{r['cost']['ratio']:.2f}")]
+            write_section(page, "cost", table((*seconds, "best_path / top_down"), lines))
+    if result_file("conformal").exists():
+        found = json.loads(result_file("conformal").read_text())
+        write_section(page, "conformal", conformal_table(found["rows"]))
