@@ -37,7 +37,7 @@ def set_table(result: dict[str, Any]) -> str:
     rows = {row["name"]: row for row in result["rows"]}
     names = ["most frequent path", "flat, none, best_path"]
     names += [f"flat, temperature, {d}" for d in DECODINGS[1:]]
-    for s in STRATEGY_NAMES:
+    for s in [s for s in STRATEGY_NAMES if any(name.startswith(s) for name in rows)]:
         names += [f"{s}, {c}, {d}" for c in ("none", "temperature") for d in DECODINGS]
     for s in ("flat x per parent", "sqrt(flat x per parent)"):
         names += [f"{s}, temperature, {d}" for d in DECODINGS[1:]]
@@ -95,9 +95,10 @@ def recipe_tables(results: list[dict[str, Any]]) -> str:
         text += f"\n\n{title}, on test rows:\n\n"
         text += table(("set", "recipe", "hF", "minus flat", "minus per-parent greedy"), lines)
     text += "\n\nThe best path with a temperature minus greedy descent without:\n\n"
-    lines = [
-        (r["set"], *(interval(v) for v in r["best_path minus top_down"].values())) for r in done
-    ]
+    lines = []
+    for r in done:
+        gains = [r["best_path minus top_down"].get(s) for s in STRATEGY_NAMES]
+        lines.append((r["set"], *("-" if g is None else interval(g) for g in gains)))
     return text + table(("set", *STRATEGY_NAMES), lines)
 
 
@@ -128,4 +129,6 @@ def write_page(page: str) -> None:
             write_section(page, "cost", table((*seconds, "best_path / top_down"), lines))
     if result_file("conformal").exists():
         found = json.loads(result_file("conformal").read_text())
-        write_section(page, "conformal", conformal_table(found["rows"]))
+        write_section(
+            page, "conformal", conformal_table([row for rows in found.values() for row in rows])
+        )

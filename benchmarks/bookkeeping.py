@@ -17,7 +17,6 @@ import argparse
 import cProfile
 import io
 import json
-import os
 import pstats
 import sys
 import time
@@ -26,7 +25,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from _common import environment, interleaved, run_child, table, write_json, write_section
+from _common import clean_env, environment, interleaved, run_child, table, write_json, write_section
 from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 
@@ -200,10 +199,8 @@ def summary(times):
 
 def run_worker(spec, python=None, time_limit=3600):
     """Fit and predict in a process of its own; seconds and peak memory."""
-    env = dict(os.environ)
-    if python:  # another environment: nothing of ours may be found there
-        env.pop("PYTHONPATH", None)
     command = [python or sys.executable, __file__, "--worker", json.dumps(spec)]
+    env = clean_env() if python else None  # in another environment nothing of ours may be found
     child = run_child(command, time_limit=time_limit, env=env)
     result = {k: v for line in child["lines"] for k, v in json.loads(line).items()}
     result["peak_bytes"] = child["peak_bytes"]

@@ -104,20 +104,31 @@ def test_is_a_classifier(estimator_class):
     assert tags.target_tags.multi_output
 
 
-@pytest.mark.parametrize(
-    ("child", "expected"),
-    [
-        (None, {"sparse": True, "allow_nan": False, "positive_only": False}),
-        (GaussianNB(), {"sparse": False, "allow_nan": False, "positive_only": False}),
-        (MultinomialNB(), {"sparse": True, "allow_nan": False, "positive_only": True}),
-        (HistGradientBoostingClassifier(), {"sparse": False, "allow_nan": True}),
-        (make_pipeline(StandardScaler(), GaussianNB()), {"sparse": False}),
-    ],
-    ids=["default", "GaussianNB", "MultinomialNB", "HistGradientBoosting", "pipeline"],
-)
-def test_tags_of_the_input_are_those_of_the_child(estimator_class, child, expected):
-    tags = get_tags(estimator_class(child)).input_tags
-    assert {name: getattr(tags, name) for name in expected} == expected
+TAGGED = {
+    "LogisticRegression": LogisticRegression(),
+    "GaussianNB": GaussianNB(),
+    "MultinomialNB": MultinomialNB(),
+    "HistGradientBoosting": HistGradientBoostingClassifier(),
+    "pipeline": make_pipeline(StandardScaler(), GaussianNB()),
+}
+
+
+@pytest.mark.parametrize("child", TAGGED)
+def test_tags_of_the_input_are_those_of_the_child(estimator_class, child):
+    names = ("sparse", "allow_nan", "positive_only", "string", "categorical")
+    found, expected = (
+        {name: getattr(get_tags(model).input_tags, name) for name in names}
+        for model in (estimator_class(TAGGED[child]), TAGGED[child])
+    )
+    assert found == expected
+    # These are the same in every version of scikit-learn.
+    assert found["allow_nan"] == (child == "HistGradientBoosting")
+    assert found["positive_only"] == (child == "MultinomialNB")
+
+
+def test_tags_without_a_child_are_those_of_the_default(estimator_class):
+    default = get_tags(estimator_class(LogisticRegression()))
+    assert get_tags(estimator_class()) == default
 
 
 def test_a_child_with_a_poor_score_makes_a_poor_score(estimator_class):

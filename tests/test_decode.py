@@ -189,7 +189,15 @@ def test_a_number_of_paths_that_is_none_is_refused(k):
 
 def test_best_path_does_not_ask_the_classifiers_of_improbable_branches():
     # 1 A, 2 x, 3 y, 4 B, 5 u, 6 u/s, 7 u/t, 8 v, 9 C, 10 w, 11 z
-    y = [["A", "x"], ["A", "y"], ["B", "u", "s"], ["B", "u", "t"], ["B", "v"], ["C", "w"], ["C", "z"]]
+    y = [
+        ["A", "x"],
+        ["A", "y"],
+        ["B", "u", "s"],
+        ["B", "u", "t"],
+        ["B", "v"],
+        ["C", "w"],
+        ["C", "z"],
+    ]
     tables = {
         0: Proba([0.01, 0.98, 0.01]),
         1: Proba([0.5, 0.5]),

@@ -330,6 +330,15 @@ def test_a_decision_function_of_another_shape_is_refused_with_a_remedy():
         node_proba(models, X2)
 
 
+def test_probabilities_of_another_shape_or_that_are_not_numbers_are_refused():
+    models = models_of("flat", TREE, {0: Proba([0.5, 0.5])})
+    with pytest.raises(ValueError, match=r"shape \(2, 2\) for 2 rows and 6 classes"):
+        node_proba(models, X2)
+    models = models_of("flat", TREE, {0: Proba([np.nan] * 6)})
+    with pytest.raises(ValueError, match="a probability that is not a number"):
+        node_proba(models, X2)
+
+
 # -- labels ------------------------------------------------------------------------------------
 
 

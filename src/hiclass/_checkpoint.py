@@ -5,6 +5,9 @@ parameters, its class and parameters, and the versions of hiclass and scikit-lea
 ever reused for other data or other parameters. Files are written under another name first and then
 renamed, and they carry a checksum: a file is whole, or it is not used.
 
+Checkpoints are a help, never a reason to fail: what goes wrong with them is a remark, which the
+engine brings home from the workers and turns into a warning.
+
 The models are pickled. Reading a pickle can run code, so the directory must be trusted.
 """
 
@@ -15,7 +18,7 @@ import json
 import os
 import pickle
 import tempfile
-import warnings
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,70 +27,94 @@ import joblib
 
 _MAGIC = b"hiclass checkpoint 1\n"
 _SUFFIX = ".hiclass"
+#: What pickle raises for an object that it cannot store, such as a lambda.
+_NOT_PICKLED = (pickle.PicklingError, AttributeError, TypeError)
 
 
-def checkpoint_key(estimator: Any, X: Any, target: Any, params: dict[str, Any]) -> str:
-    """Hash of all that a fitted estimator depends on."""
+def checkpoint_key(
+    estimator: Any, X: Any, target: Any, params: dict[str, Any], remarks: list[str]
+) -> str | None:
+    """Hash of all that a fitted estimator depends on; None if something in it has no hash."""
     seen = (type(estimator).__module__, type(estimator).__qualname__, estimator, X, target, params)
-    return str(joblib.hash((_versions(), seen), hash_name="sha1", coerce_mmap=True))
+    try:
+        return str(joblib.hash((_versions(), seen), hash_name="sha1", coerce_mmap=True))
+    except _NOT_PICKLED as error:
+        remarks.append(_no_pickle(estimator, error))
+        return None
 
 
-def load_checkpoint(directory: str, key: str) -> Any:
+def load_checkpoint(directory: str, key: str | None, remarks: list[str]) -> Any:
     """Return the estimator that was stored under a key, or None."""
+    if key is None:
+        return None
     path = Path(directory, key + _SUFFIX)
     try:
-        content = path.read_bytes()
-    except FileNotFoundError:
+        payload = _verified(path.read_bytes(), key)
+        return pickle.loads(payload)
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    payload = _verified(content, key)
-    if payload is None:
-        warnings.warn(
-            f"The checkpoint {path.name} is damaged or not one of ours; its classifier is fitted "
-            f"again.",
-            UserWarning,
-            stacklevel=2,
+    except Exception as error:  # unpickling may raise anything
+        remarks.append(
+            f"The checkpoint {path.name} cannot be used ({_say(error)}); its classifier is fitted "
+            f"again."
         )
         return None
-    return pickle.loads(payload)
 
 
-def save_checkpoint(directory: str, key: str, estimator: Any) -> None:
-    """Store a fitted estimator; if that fails, warn and leave nothing behind."""
-    payload = pickle.dumps(estimator, protocol=pickle.HIGHEST_PROTOCOL)
-    header = {"key": key, "sha256": hashlib.sha256(payload).hexdigest(), **_versions()}
-    content = _MAGIC + json.dumps(header).encode() + b"\n" + payload
-    path = Path(directory, key + _SUFFIX)
+def save_checkpoint(directory: str, key: str | None, estimator: Any, remarks: list[str]) -> None:
+    """Store a fitted estimator; if that fails, say so and leave nothing behind."""
+    if key is None:
+        return
     temporary = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        payload = pickle.dumps(estimator, protocol=pickle.HIGHEST_PROTOCOL)
+        os.makedirs(directory, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=directory, prefix=".", suffix=".part")
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            file.write(_MAGIC + json.dumps(_header(key, payload)).encode() + b"\n")
+            file.write(payload)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        os.replace(temporary, Path(directory, key + _SUFFIX))
+        temporary = None
+    except _NOT_PICKLED as error:
+        remarks.append(_no_pickle(estimator, error))
     except OSError as error:
+        remarks.append(
+            f"Checkpoints cannot be written to {directory} ({error.strerror or error}); the fit "
+            f"goes on without them."
+        )
+    finally:
+        # Also after Ctrl-C. Only a killed process leaves a file behind, which is never read.
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
-        warnings.warn(
-            f"A checkpoint could not be written ({error}); the fit goes on without it.",
-            UserWarning,
-            stacklevel=2,
-        )
 
 
-def _verified(content: bytes, key: str) -> bytes | None:
+def _verified(content: bytes, key: str) -> bytes:
     """The payload of a file if it is whole and ours, before anything in it is believed."""
     if not content.startswith(_MAGIC):
-        return None
+        raise ValueError("not a checkpoint of hiclass")
     line, _, payload = content[len(_MAGIC) :].partition(b"\n")
-    try:
-        header = json.loads(line)
-    except ValueError:
-        return None
-    expected = {"key": key, "sha256": hashlib.sha256(payload).hexdigest(), **_versions()}
-    return payload if header == expected else None
+    if line != json.dumps(_header(key, payload)).encode():
+        raise ValueError("damaged, or written for something else")
+    return payload
 
 
+def _header(key: str, payload: bytes) -> dict[str, str]:
+    return {"key": key, "sha256": hashlib.sha256(payload).hexdigest(), **_versions()}
+
+
+@cache
 def _versions() -> dict[str, str]:
     return {"hiclass": version("hiclass"), "scikit-learn": version("scikit-learn")}
+
+
+def _no_pickle(estimator: Any, error: Exception) -> str:
+    return (
+        f"{type(estimator).__name__} cannot be pickled ({_say(error)}), so there is no checkpoint "
+        f"of it."
+    )
+
+
+def _say(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error).partition("\n")[0]

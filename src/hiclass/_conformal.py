@@ -303,7 +303,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         return True
 
     @property
-    def restricted_to(self) -> Any:  # type: ignore[override]
+    def restricted_to(self) -> Any:
         """Not offered: the threshold guarantees nothing about the rows of some classes only."""
         raise AttributeError(
             "ConformalClassifier has no restricted_to: its guarantee is for all classes together. "

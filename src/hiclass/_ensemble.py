@@ -248,7 +248,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         if self.weights is None:
             return (1.0,) * len(names)
         weights = tuple(float(w) for w in self.weights)
-        if len(weights) != len(names) or min(weights) < 0 or sum(weights) == 0:
+        usable = all(0 <= w < float("inf") for w in weights)
+        if len(weights) != len(names) or not usable or sum(weights) == 0:
             raise ValueError(
                 f"weights must be {len(names)} numbers, one per model, none negative and not all "
                 f"zero; got {self.weights!r}."

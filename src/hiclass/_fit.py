@@ -2,14 +2,16 @@
 
 The worker, ``fit_batch``, is a plain function on arrays. Who calls it is the engine's business:
 this process, joblib's active backend (loky, threads, Dask), or Ray natively. X is shared, never
-sent per task: a task brings row numbers and slices its own rows. Problems come largest first, and
-small ones travel in batches.
+sent per task: a task brings row numbers and slices its own rows. What cannot be shared (frames,
+lists) travels as the rows of a task. Problems come largest first, and small ones travel in batches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -29,11 +31,12 @@ from hiclass._problems import LocalProblem
 from hiclass._progress import Progress
 from hiclass._validation import n_rows_of, take_rows
 
-Fitted = tuple[int, bool, Any]  # owner, whether it is a gate, the fitted estimator
 Name = str | Callable[[], str]  # a name that is worked out only where it is needed
 
-#: Below this many rows sending the work to another process costs more than doing it.
+#: With fewer rows than this a fit is often over before other processes could help: it starts here,
+#: and only what is left after a while is handed to them.
 _FEW_ROWS = 1000
+_A_WHILE = 0.5
 _MOST_TASKS = 256
 #: Classifiers that release the GIL while they fit: threads then beat processes.
 _RELEASES_GIL = frozenset(
@@ -86,6 +89,16 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Fitted:
+    """One fitted child, and what there is to say about its checkpoint."""
+
+    owner: int
+    gate: bool
+    estimator: Any
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Shared:
     """What all tasks of a fit have in common, apart from X."""
 
@@ -130,55 +143,87 @@ def fit_problems(
     n_rows = n_rows_of(X)
     per_row = frozenset(k for k, v in fit_params.items() if is_per_row(v, n_rows))
     shared = Shared(fit_params, per_row, settings.checkpoint_dir)
-    tasks = (
-        Task(p.owner, p.gate, make_child(p), p.rows, p.target, partial(describe, p))
-        for p in problems
-    )
     fitted: tuple[dict[int, Any], dict[int, Any]] = ({}, {})
+    said: set[str] = set()
     with Progress(n_problems, settings.title, enabled=settings.verbose > 0) as progress:
-        for (owner, gate, estimator), name in _run(tasks, X, shared, settings.n_jobs):
-            fitted[gate][owner] = estimator
-            progress.step(name)
+
+        def tasks() -> Iterator[Task]:
+            for p in problems:
+                name = partial(describe, p)
+                progress.begin((p.owner, p.gate), name, len(p.target))
+                yield Task(p.owner, p.gate, make_child(p), p.rows, p.target, name)
+
+        # Closed at once when something goes wrong here: the engine then stops its workers.
+        with closing(_run(tasks(), n_problems, X, shared, settings.n_jobs)) as run:
+            for done in run:
+                fitted[done.gate][done.owner] = done.estimator
+                progress.finish((done.owner, done.gate))
+                for remark in done.remarks:
+                    if remark not in said:
+                        said.add(remark)
+                        warnings.warn(remark, UserWarning, stacklevel=2)
     return dict(sorted(fitted[0].items())), dict(sorted(fitted[1].items()))
 
 
 def _run(
-    tasks: Iterator[Task], X: Any, shared: Shared, n_jobs: int | None
-) -> Iterator[tuple[Fitted, Name]]:
+    tasks: Iterator[Task], n_problems: int, X: Any, shared: Shared, n_jobs: int | None
+) -> Generator[Fitted, None, None]:
     """Hand the tasks to the engine that joblib's settings ask for."""
-    backend, _ = get_active_backend()
+    backend, configured = get_active_backend()
     if type(backend).__module__.startswith("ray."):
-        from hiclass._ray import run_on_ray
+        from hiclass._ray import connect, run_on_ray
 
-        yield from run_on_ray(fit_batch, _batches(tasks, X, effective_n_jobs(n_jobs)), X, shared)
+        at_once = connect(configured if n_jobs is None else n_jobs)
+        shares = _can_be_shared(X)
+        batches = _batches(tasks, n_problems, X, at_once, bring_rows=not shares)
+        yield from run_on_ray(fit_batch, batches, X if shares else None, shared, at_once)
         return
     jobs = effective_n_jobs(n_jobs)
     if jobs == 1 or n_rows_of(X) < _FEW_ROWS:
+        start = time.monotonic()
         with _one_blas_thread():
             for task in tasks:
-                yield _fit_one(task, X, shared), task.name
-        return
+                yield _fit_one(task, X, shared)
+                if jobs > 1 and time.monotonic() - start > _A_WHILE:
+                    break
+            else:
+                return
     first = next(tasks, None)
-    if first is None:
-        return
-    tasks = chain([first], tasks)
-    threads = type(first.estimator).__name__ in _RELEASES_GIL
+    if first is not None:
+        yield from _run_on_joblib(chain([first], tasks), first, n_problems, X, shared, n_jobs)
+
+
+def _run_on_joblib(
+    tasks: Iterator[Task], first: Task, n_problems: int, X: Any, shared: Shared, n_jobs: int | None
+) -> Iterator[Fitted]:
+    """Hand the tasks to joblib's active backend; threads unless the user chose one, if they pay."""
+    prefer = "threads" if type(first.estimator).__name__ in _RELEASES_GIL else None
+    backend, _ = get_active_backend(prefer=prefer)
+    streams = getattr(backend, "supports_return_generator", False)
+    one_memory = getattr(backend, "supports_sharedmem", False)
+    shares = one_memory or _can_be_shared(X)
+    batches = _batches(tasks, n_problems, X, effective_n_jobs(n_jobs), bring_rows=not shares)
     parallel = Parallel(
         n_jobs=n_jobs,
-        prefer="threads" if threads else None,
+        prefer=prefer,
         batch_size=1,
-        return_as="generator_unordered",
+        return_as="generator_unordered" if streams else "list",
     )
-    one_memory = getattr(parallel._backend, "supports_sharedmem", False)
-    shares = one_memory or _can_be_shared(X)
-    batches = _batches(tasks, X, jobs, bring_rows=not shares)
-    limit = threadpool_limits(1) if one_memory else nullcontext()
+    results: Any = ()
     try:
-        with limit:
-            for done in parallel(
+        with threadpool_limits(1) if one_memory else nullcontext():
+            results = parallel(
                 delayed(fit_batch)(batch, X if shares else None, shared) for batch in batches
-            ):
+            )
+            for done in results:
                 yield from done
+    except GeneratorExit:
+        with warnings.catch_warnings():
+            # Tasks that were still running have been cancelled, as is meant here.
+            warnings.simplefilter("ignore", UserWarning)
+            if streams:
+                results.close()
+        raise
     except TerminatedWorkerError as error:
         error.add_note(
             "A worker process was killed while fitting, most often because memory ran out. Use "
@@ -193,22 +238,24 @@ def _one_blas_thread() -> AbstractContextManager[Any]:
 
 
 def _can_be_shared(X: Any) -> bool:
-    """Whether joblib hands X to other processes as a memory map."""
-    return isinstance(X, np.ndarray) or sp.issparse(X)
+    """Whether other processes can see X without a copy: as a memory map or in Ray's store."""
+    return sp.issparse(X) or (isinstance(X, np.ndarray) and not X.dtype.hasobject)
 
 
 def _batches(
-    tasks: Iterator[Task], X: Any, n_jobs: int, *, bring_rows: bool = False
+    tasks: Iterator[Task], n_problems: int, X: Any, n_jobs: int, *, bring_rows: bool
 ) -> Iterator[list[Task]]:
     """Group small tasks, so that sending them costs little beside fitting them."""
     enough = max(n_rows_of(X) // (4 * n_jobs), 1)
+    # No batch may be so large that others wait for it in the end.
+    most = min(max(n_problems // (8 * n_jobs), 1), _MOST_TASKS)
     batch: list[Task] = []
     size = 0
     for task in tasks:
         brought = take_rows(X, task.rows) if bring_rows else None
         batch.append(replace(task, name=_text(task.name), X=brought))
         size += len(task.target)
-        if size >= enough or len(batch) >= _MOST_TASKS:
+        if size >= enough or len(batch) >= most:
             yield batch
             batch, size = [], 0
     if batch:
@@ -219,9 +266,9 @@ def _text(name: Name) -> str:
     return name if isinstance(name, str) else name()
 
 
-def fit_batch(batch: list[Task], X: Any, shared: Shared) -> list[tuple[Fitted, Name]]:
+def fit_batch(batch: list[Task], X: Any, shared: Shared) -> list[Fitted]:
     """Fit some tasks, wherever this runs."""
-    return [(_fit_one(task, X, shared), task.name) for task in batch]
+    return [_fit_one(task, X, shared) for task in batch]
 
 
 def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
@@ -230,24 +277,27 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
         k: take_rows(v, rows) if k in shared.per_row else v for k, v in shared.fit_params.items()
     }
     X_here = take_rows(X, rows) if task.X is None else task.X
+    remarks: list[str] = []
     try:
         if shared.checkpoint_dir is None:
             estimator.fit(X_here, task.target, **params)
         else:
-            estimator = _fit_or_load(task, X_here, params, shared.checkpoint_dir)
+            estimator = _fit_or_load(task, X_here, params, shared.checkpoint_dir, remarks)
     except Exception as error:
         error.add_note(f"while fitting the classifier of {_text(task.name)}")
         raise
-    return task.owner, task.gate, estimator
+    return Fitted(task.owner, task.gate, estimator, tuple(remarks))
 
 
-def _fit_or_load(task: Task, X: Any, params: dict[str, Any], directory: str) -> Any:
-    key = checkpoint_key(task.estimator, X, task.target, params)
-    estimator = load_checkpoint(directory, key)
+def _fit_or_load(
+    task: Task, X: Any, params: dict[str, Any], directory: str, remarks: list[str]
+) -> Any:
+    key = checkpoint_key(task.estimator, X, task.target, params, remarks)
+    estimator = load_checkpoint(directory, key, remarks)
     if estimator is None:
         estimator = task.estimator
         estimator.fit(X, task.target, **params)
-        save_checkpoint(directory, key, estimator)
+        save_checkpoint(directory, key, estimator, remarks)
     return estimator
 
 

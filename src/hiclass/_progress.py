@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
-from typing import Any
+from collections.abc import Callable, Hashable
 
-_BAR = 24
+_BAR = 20
+#: Seconds between two updates: in a terminal or a notebook, and in a pipe or a file.
+_PAUSE_IN_PLACE, _PAUSE_BY_LINE = 0.1, 10.0
 
 
 class Progress:
@@ -25,47 +28,68 @@ class Progress:
     def __init__(self, total: int, title: str, *, enabled: bool) -> None:
         self._total = total
         self._title = title
-        self._enabled = enabled and total > 0
-        self._done = 0
+        self._enabled = enabled and total > 0 and sys.stderr is not None
+        self._in_place = self._enabled and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+        self._pause = _PAUSE_IN_PLACE if self._in_place else _PAUSE_BY_LINE
+        # What has begun and is not finished, oldest first: a name and a size each.
+        self._open: dict[Hashable, tuple[Callable[[], str], int]] = {}
+        self._done = self._size_done = self._last_size = self._width = 0
         self._start = self._shown = time.monotonic()
-        self._in_place = sys.stderr.isatty() or "ipykernel" in sys.modules
-        self._width = 0
 
     def __enter__(self) -> Progress:
         return self
 
-    def step(self, name: Any) -> None:
-        """Count one step; ``name``, or what it returns, says what was done."""
+    def begin(self, key: Hashable, name: Callable[[], str], size: int) -> None:
+        """Note that a step has begun; engines may call this from a thread of theirs."""
+        if self._enabled:
+            self._open[key] = name, size
+            if len(self._open) == 1:
+                self._write_now_and_then()
+
+    def finish(self, key: Hashable) -> None:
+        """Count one step."""
         self._done += 1
-        now = time.monotonic()
-        pause = 0.1 if self._in_place else 10.0
-        if self._enabled and (now - self._shown >= pause):
-            self._shown = now
-            self._write(name if isinstance(name, str) else name())
+        if self._enabled:
+            _, self._last_size = self._open.pop(key)
+            self._size_done += self._last_size
+            if self._open:  # else the next one begins at once, and has a name to show
+                self._write_now_and_then()
 
     def __exit__(self, *exc: object) -> None:
-        if not self._enabled:
-            return
-        self._write("done" if exc[0] is None else "stopped")
-        if self._in_place:
-            sys.stderr.write("\n")
-            sys.stderr.flush()
+        if self._enabled:
+            self._write(exc[0] is not None, last=True)
 
-    def _write(self, name: str) -> None:
+    def _write_now_and_then(self) -> None:
+        now = time.monotonic()
+        if now - self._shown >= self._pause or (self._in_place and not self._width):
+            self._shown = now
+            self._write()
+
+    def _write(self, failed: bool = False, last: bool = False) -> None:
         spent = time.monotonic() - self._start
-        left = spent / max(self._done, 1) * (self._total - self._done)
         filled = _BAR * self._done // self._total
-        when = f"{_clock(left)} left" if self._done < self._total else _clock(spent)
-        line = (
-            f"{self._title} [{'#' * filled}{'.' * (_BAR - filled)}] {self._done}/{self._total} "
-            f"{when}  {name[:40]}"
-        )
+        line = f"{self._title} [{'#' * filled}{'.' * (_BAR - filled)}] {self._done}/{self._total}"
+        if last:
+            line += f", {'stopped after' if failed else 'done in'} {_clock(spent)}"
+        else:
+            if self._size_done:
+                # Steps come largest first: what is left is no larger than the last one.
+                left = spent / self._size_done * self._last_size * (self._total - self._done)
+                line += f", {_clock(left)} left"
+            names = [name for name, _ in list(self._open.values())[:1]]
+            line += "".join(f": {_one_line(name())}" for name in names)
         if self._in_place:
-            sys.stderr.write("\r" + line.ljust(self._width))
+            line = line[: shutil.get_terminal_size().columns - 1]
+            sys.stderr.write("\r" + line.ljust(self._width) + ("\n" if last else ""))
             self._width = len(line)
         else:
             sys.stderr.write(line + "\n")
         sys.stderr.flush()
+
+
+def _one_line(name: str) -> str:
+    """A name without line breaks and other characters that would upset a terminal."""
+    return "".join(c if c.isprintable() else " " for c in name)
 
 
 def _clock(seconds: float) -> str:

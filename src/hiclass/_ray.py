@@ -10,13 +10,29 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 
+def connect(n_jobs: int | None) -> int:
+    """Return how many tasks may be under way at a time; start Ray only if it is not running.
+
+    ``None`` and negative numbers ask for the whole cluster, as it is now: then two tasks per
+    processor, so that none waits for the next one.
+    """
+    import ray
+
+    if n_jobs is not None and n_jobs > 0:
+        return n_jobs
+    if not ray.is_initialized():
+        ray.init()  # RAY_ADDRESS, or a cluster of this machine
+    return 2 * max(int(ray.cluster_resources().get("CPU", 1)), 1)
+
+
 def run_on_ray(
     worker: Callable[[list[Any], Any, Any], list[Any]],
     batches: Iterator[list[Any]],
     X: Any,
     shared: Any,
+    at_once: int,
 ) -> Iterator[Any]:
-    """Call a worker on batches as Ray tasks, a few more in flight than there are processors.
+    """Call a worker on batches as Ray tasks, so many at a time.
 
     Ray itself retries a task whose worker died. An error in a task cancels the others.
     """
@@ -25,20 +41,21 @@ def run_on_ray(
 
     remote = ray.remote(worker)
     X_ref, shared_ref = ray.put(X), ray.put(shared)
-    most = 2 * max(int(ray.cluster_resources().get("CPU", 1)), 1)
     running: list[Any] = []
     try:
         for batch in batches:
             running.append(remote.remote(batch, X_ref, shared_ref))
-            if len(running) >= most:
+            if len(running) >= at_once:
                 done, running = ray.wait(running, num_returns=1)
                 yield from ray.get(done[0])
         while running:
             done, running = ray.wait(running, num_returns=1)
             yield from ray.get(done[0])
     except RayTaskError as error:
-        # The error of the classifier itself, with its notes, not Ray's wrapper.
-        raise (error.cause if isinstance(error.cause, Exception) else error) from None
+        # The error of the classifier itself, with its notes; Ray's wrapper has its traceback.
+        if isinstance(error.cause, Exception):
+            raise error.cause from error
+        raise
     finally:
         for reference in running:
             ray.cancel(reference, force=True)
