@@ -120,7 +120,7 @@ def engine(backend):
     if backend == "dask":
         from distributed import Client, LocalCluster
 
-        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
         with cluster, Client(cluster), joblib.parallel_config(backend="dask"):
             yield
         return

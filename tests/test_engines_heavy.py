@@ -55,7 +55,7 @@ def dask_cluster(processes):
             n_workers=1 + processes,
             threads_per_worker=2 - processes,
             processes=processes,
-            dashboard_address=None,
+            dashboard_address=":0",
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -51,7 +51,7 @@ def in_terminal(fail_at, columns):
 
 
 def test_a_terminal_sees_one_line_that_is_redrawn():
-    said = in_terminal(fail_at=0, columns=60)
+    said = in_terminal(fail_at=0, columns=80)
     assert said.endswith("\r\n")
     assert said.count("\n") == 1
     drawn = said.strip("\r\n").split("\r")
@@ -59,7 +59,7 @@ def test_a_terminal_sees_one_line_that_is_redrawn():
     assert drawn[0].startswith("Fitting [....................] 0/16: p0")
     assert re.fullmatch(r"Fitting \[#{20}\] 16/16, done in \d:\d\d *", drawn[-1])
     assert any(re.search(r" 1[0-5]/16, 0:\d\d left: p\d > leaf \d\d *$", line) for line in drawn)
-    assert max(map(len, drawn)) < 60
+    assert max(map(len, drawn)) < 80
 
 
 def test_a_terminal_that_is_narrow_is_not_wrapped():

@@ -28,7 +28,7 @@ LAYERS = [  # from top to bottom
     {"_problems"},
     {"_targets"},
     {"hierarchy"},
-    {"_validation"},
+    {"_graph", "_validation", "_views"},
     {"_labels"},
 ]
 DEPTH = {module: depth for depth, layer in enumerate(LAYERS) for module in layer}

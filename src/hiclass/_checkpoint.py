@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+import numpy as np
+import scipy.sparse as sp
 
 _MAGIC = b"hiclass checkpoint 1\n"
 _SUFFIX = ".hiclass"
@@ -35,8 +37,12 @@ def checkpoint_key(
     estimator: Any, X: Any, target: Any, params: dict[str, Any], remarks: list[str]
 ) -> str | None:
     """Hash of all that a fitted estimator depends on; None if something in it has no hash."""
-    seen = (type(estimator).__module__, type(estimator).__qualname__, estimator, X, target, params)
     try:
+        if not isinstance(X, np.ndarray) and not sp.issparse(X):
+            # A frame has another layout in memory after it has been sent to a worker.
+            X = pickle.loads(pickle.dumps(X, protocol=pickle.HIGHEST_PROTOCOL))
+        kind = type(estimator)
+        seen = (kind.__module__, kind.__qualname__, estimator, X, target, params)
         return str(joblib.hash((_versions(), seen), hash_name="sha1", coerce_mmap=True))
     except _NOT_PICKLED as error:
         remarks.append(_no_pickle(estimator, error))

@@ -12,8 +12,6 @@ builders from edges, dicts and graphs identify a node by its label, which may ha
 from __future__ import annotations
 
 import difflib
-import html
-import itertools
 import json
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
@@ -21,19 +19,18 @@ from typing import Any
 
 import numpy as np
 
+from hiclass._graph import gather, number_nodes, order_nodes, preorder, unique_keys
 from hiclass._labels import (
     AnyArray,
     IntArray,
     LabelColumns,
     check_paths,
-    is_missing,
     object_array,
     plain,
     read_labels,
 )
+from hiclass._views import draw_tree, tree_html, tree_text
 
-_STR_LINES = 200
-_HTML_NODES = 2000
 _JSON_TYPES = (str, int, float, bool)
 
 
@@ -193,14 +190,14 @@ class Hierarchy:
             if not len(rows):
                 continue
             key = (node[rows] - starts[-2]) * len(values) + codes[rows]
-            distinct, rank = _unique_keys(key, (starts[-1] - starts[-2]) * len(values))
+            distinct, rank = unique_keys(key, (starts[-1] - starts[-2]) * len(values))
             node[rows] = starts[-1] + rank
             parent.append(starts[-2] + distinct // len(values))
             # tolist: labels are plain Python objects from here on.
             label.append(object_array(values.tolist())[distinct % len(values)])
             starts.append(starts[-1] + len(distinct))
         parents, labels = np.concatenate(parent), np.concatenate(label)
-        number = _preorder(parents, starts)
+        number = preorder(parents, starts)
         order = np.argsort(number)
         return cls._of_tree(labels[order], number[parents[order]], "path"), number[node]
 
@@ -337,54 +334,12 @@ class Hierarchy:
     @classmethod
     def _from_graph(cls, names: Iterable[Any], edges: list[tuple[Any, Any]]) -> Hierarchy:
         """Build a hierarchy from labelled nodes and edges; the label None is the root."""
-        number: dict[Any, int] = {(type(None), None): 0}
-        labels: list[Any] = [None]
-        below: list[list[int]] = [[]]
-        has_parent = [True]
-
-        def add(name: Any) -> int:
-            name = plain(name)
-            if not isinstance(name, Hashable):
-                raise TypeError(
-                    f"{name!r} is a {type(name).__name__}, which cannot be the label of a class."
-                )
-            if name is not None and is_missing(name):
-                raise ValueError(f"{name!r} cannot be the label of a class: it spells 'missing'.")
-            key = (type(name), name)  # 1, True and 1.0 are three labels
-            if key not in number:
-                number[key] = len(labels)
-                labels.append(name)
-                below.append([])
-                has_parent.append(False)
-            return number[key]
-
-        for name in names:
-            add(name)
-        for parent, child in edges:
-            p, c = add(parent), add(child)
-            if c == 0:
-                raise ValueError(f"The edge ({parent!r}, None) has no child.")
-            below[p].append(c)
-            has_parent[c] = True
-        below[0] += [v for v in range(len(labels)) if not has_parent[v]]
-        if len(labels) == 1:
-            raise ValueError("The hierarchy has no classes.")
-        return cls._ordered(labels, below, "label")
+        return cls._ordered(*number_nodes(names, edges), "label")
 
     @classmethod
     def _ordered(cls, labels: list[Any], below: list[list[int]], identity: str) -> Hierarchy:
         """Number the nodes anew, from the children of each; the first one is the root."""
-        for p, kids in enumerate(below):
-            if len(set(kids)) < len(kids):
-                twice = next(v for v in kids if kids.count(v) > 1)
-                raise ValueError(f"The edge ({labels[p]!r}, {labels[twice]!r}) is given twice.")
-            kids.sort(key=_sort_key(labels, kids))
-        order = _topological_order(labels, below)
-        rank = {v: i for i, v in enumerate(order)}
-        parents: list[list[int]] = [[] for _ in order]
-        for p in order:  # ascending, so that parents are listed in ascending order
-            for c in below[p]:
-                parents[rank[c]].append(rank[p])
+        order, parents = order_nodes(labels, below)
         return cls(object_array([labels[v] for v in order]), parents, identity)
 
     def _without_root(self, root: Any) -> Hierarchy:
@@ -796,52 +751,10 @@ class Hierarchy:
         )
 
     def __str__(self) -> str:
-        lines: list[str] = []
-        seen: set[int] = set()
-        stack = [(int(v), "", v == self.children(0)[-1]) for v in self.children(0)[::-1]]
-        while stack and len(lines) < _STR_LINES:
-            v, indent, last = stack.pop()
-            again = v in seen and not self.is_leaf[v]
-            lines.append(
-                f"{indent}{'└── ' if last else '├── '}{self.labels[v]}"
-                f"{' (see above)' if again else ''}"
-            )
-            if again:
-                continue
-            seen.add(v)
-            kids = self.children(v).tolist()
-            below = indent + ("    " if last else "│   ")
-            stack.extend((c, below, c == kids[-1]) for c in reversed(kids))
-        if stack:
-            lines.append(f"... {self.n_nodes - 1 - len(seen)} more classes")
-        return "\n".join(lines)
+        return tree_text(self)
 
     def _repr_html_(self) -> str:
-        parts = [f"<div><strong>{html.escape(repr(self))}</strong>"]
-        seen: set[int] = set()
-        stack: list[int | str] = self.children(0)[::-1].tolist()
-        while stack:
-            v = stack.pop()
-            if isinstance(v, str):
-                parts.append(v)
-                continue
-            if len(seen) >= _HTML_NODES:
-                parts.append("<div>&hellip;</div>")
-                parts.extend(s for s in reversed(stack) if isinstance(s, str))
-                break
-            name = html.escape(str(self.labels[v]))
-            kids = self.children(v)
-            if len(kids) and v not in seen:
-                parts.append(
-                    f"<details style='margin-left:1em'><summary>{name} "
-                    f"<small>({len(kids)})</small></summary>"
-                )
-                stack.append("</details>")
-                stack.extend(kids[::-1].tolist())
-            else:
-                parts.append(f"<div style='margin-left:2em'>{name}</div>")
-            seen.add(v)
-        return "".join([*parts, "</div>"])
+        return tree_html(self)
 
     def draw(self, ax: Any = None) -> Any:
         """Draw the hierarchy from left to right (needs the extra ``plot``).
@@ -859,50 +772,7 @@ class Hierarchy:
         --------
         hiclass.metrics.HierarchyDisplay : The tree coloured by a score.
         """
-        import matplotlib.pyplot as plt
-
-        height = self._heights_on_page()
-        n_rows = height.max() + 1
-        if ax is None:
-            size = (2.4 * self.depth + 1.5, min(max(0.28 * n_rows, 1.5), 80))
-            _, ax = plt.subplots(figsize=size, layout="constrained")
-        for c in range(1, self.n_nodes):
-            for p in self.parents(c).tolist():
-                x, y = self.levels[[p, c]], height[[p, c]]
-                middle = x.mean()
-                ax.plot(
-                    [x[0], middle, middle, x[1]],
-                    [y[0], y[0], y[1], y[1]],
-                    color="0.75",
-                    lw=0.8,
-                    zorder=1,
-                )
-        ax.scatter(self.levels, height, s=14, color="C0", zorder=2)
-        for v in range(1, self.n_nodes):
-            # Leaves are named to the right of their dot, inner nodes above it.
-            offset, va = ((5, 0), "center") if self.is_leaf[v] else ((0, 4), "bottom")
-            ax.annotate(
-                str(self.labels[v]),
-                (self.levels[v], height[v]),
-                xytext=offset,
-                textcoords="offset points",
-                ha="left" if self.is_leaf[v] else "center",
-                va=va,
-                fontsize=8,
-            )
-        ax.margins(x=0.15)
-        ax.invert_yaxis()
-        ax.set_axis_off()
-        return ax
-
-    def _heights_on_page(self) -> AnyArray:
-        """A row for every leaf; an inner node in the middle of its children."""
-        height = np.zeros(self.n_nodes)
-        height[self.is_leaf] = np.arange(self.is_leaf.sum())
-        for v in range(self.n_nodes - 1, -1, -1):
-            if not self.is_leaf[v]:
-                height[v] = height[self.children(v)].mean()
-        return height
+        return draw_tree(self, ax)
 
 
 _STATE = (
@@ -917,13 +787,6 @@ _STATE = (
 )
 
 
-def gather(indptr: IntArray, indices: IntArray, rows: IntArray) -> IntArray:
-    """Concatenate the entries of some rows of a CSR structure, without a loop."""
-    counts = indptr[rows + 1] - indptr[rows]
-    shift = np.repeat(indptr[rows] - np.cumsum(counts) + counts, counts)
-    return indices[shift + np.arange(len(shift))]
-
-
 def _frozen(array: AnyArray) -> AnyArray:
     array.flags.writeable = False
     return array
@@ -931,63 +794,3 @@ def _frozen(array: AnyArray) -> AnyArray:
 
 def _count(n: int, one: str, many: str) -> str:
     return f"{n} {one if n == 1 else many}"
-
-
-def _unique_keys(key: IntArray, space: int) -> tuple[IntArray, IntArray]:
-    """Distinct keys ascending and the rank of each key, by a table if the space is small."""
-    if space > max(4 * len(key), 1 << 20):
-        distinct, rank = np.unique(key, return_inverse=True)
-        return distinct, rank
-    seen = np.zeros(space, dtype=bool)
-    seen[key] = True
-    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[key]
-
-
-def _preorder(parent: IntArray, starts: list[int]) -> IntArray:
-    """Preorder numbers of nodes that are numbered level by level, siblings together."""
-    spans = list(itertools.pairwise(starts[1:]))
-    size = np.ones(len(parent), dtype=np.intp)
-    for a, b in reversed(spans):
-        np.add.at(size, parent[a:b], size[a:b])
-    number = np.zeros(len(parent), dtype=np.intp)
-    for a, b in spans:
-        before = np.cumsum(size[a:b]) - size[a:b]
-        first = np.searchsorted(parent[a:b], parent[a:b], side="left")
-        number[a:b] = number[parent[a:b]] + 1 + before - before[first]
-    return number
-
-
-def _sort_key(labels: list[Any], kids: list[int]) -> Any:
-    """Sort siblings by label; labels of several types by type first."""
-    if len({type(labels[v]) for v in kids}) > 1:
-        return lambda v: (type(labels[v]).__name__, str(labels[v]))
-    try:
-        sorted(labels[v] for v in kids)
-    except TypeError:
-        return lambda v: str(labels[v])
-    return lambda v: labels[v]
-
-
-def _topological_order(labels: list[Any], below: list[list[int]]) -> list[int]:
-    """Parents before children; in a tree the preorder. Reverse postorder, without recursion."""
-    state = [0] * len(labels)  # 1: on the current way down, 2: done
-    order: list[int] = []
-    for start in range(len(labels)):
-        stack = [(start, len(below[start]))] if not state[start] else []
-        state[start] = state[start] or 1
-        while stack:
-            v, left = stack.pop()
-            if not left:
-                state[v] = 2
-                order.append(v)
-                continue
-            stack.append((v, left - 1))
-            c = below[v][left - 1]  # the last child first, because the order is reversed
-            if state[c] == 1:
-                cycle = [u for u, _ in stack]
-                names = [*(repr(labels[u]) for u in cycle[cycle.index(c) :]), repr(labels[c])]
-                raise ValueError(f"The hierarchy has a cycle: {' -> '.join(names)}.")
-            if not state[c]:
-                state[c] = 1
-                stack.append((c, len(below[c])))
-    return order[::-1]
