@@ -392,6 +392,19 @@ def test_fitting_again_forgets_the_first_fit(estimator_class, animals):
     assert set(model.predict(X[:, :2])) <= {"a", "b"}
 
 
+def test_fitting_again_on_rows_without_columns_forgets_the_columns(estimator_class, animals):
+    X, y = animals
+    model = estimator_class(DummyClassifier(), calibration="temperature")
+    model.fit(pandas.DataFrame(X, columns=list("abcdef")), y)
+    first = {name for name in vars(model) if name.endswith("_")}
+    assert {"n_features_in_", "feature_names_in_", "temperature_"} <= first
+    model.set_params(calibration=None).fit(["some", "documents"], ["a", "b"])
+    second = {name for name in vars(model) if name.endswith("_")}
+    assert first - second == {"n_features_in_", "feature_names_in_", "temperature_"} | (
+        first & {"expected_f1_"}
+    )
+
+
 # -- sample weights ----------------------------------------------------------------------------
 
 

@@ -42,7 +42,9 @@ def ray_cluster():
     from ray.util.joblib import register_ray
 
     register_ray()
-    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=100 * 2**20)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(HERE))  # for the workers: they import engine_helpers
+        ray.init(num_cpus=2, include_dashboard=False, object_store_memory=100 * 2**20)
     yield ray
     ray.shutdown()
 

@@ -190,11 +190,12 @@ def _reached_f(
             parts.append((models.hierarchy, explore(models, chunk, _FLOOR), here))
     f = 1.0
     for _ in range(20):
-        new = _f_of(parts, nodes, weights, f)
-        if abs(new - f) < 1e-4:
+        before, f = f, _f_of(parts, nodes, weights, f)
+        if abs(f - before) < 1e-4:
             break
-        f = new
-    return max(new, 2 * _FLOOR)
+    else:  # it goes round in a small circle
+        f = (before + f) / 2
+    return max(f, 2 * _FLOOR)
 
 
 def _f_of(

@@ -14,9 +14,9 @@ from sklearn.utils import check_random_state
 
 from hiclass._base import BaseHierarchicalClassifier
 from hiclass._decode import Decision, cut
-from hiclass._labels import AnyArray, IntArray
+from hiclass._labels import AnyArray, IntArray, read_labels
 from hiclass._predict import FloatArray, ending_proba, endings_to_nodes
-from hiclass._targets import encode, known_nodes
+from hiclass._targets import known_nodes
 from hiclass._validation import (
     Interval,
     StrOptions,
@@ -138,6 +138,8 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     ----------
     model_ : estimator
         The fitted model.
+    kind_ : {"path", "set"}
+        What is predicted: the kind that the threshold was chosen for.
     threshold_ : float
         The quantile of the scores of the calibration rows.
     hierarchy_ : Hierarchy
@@ -238,18 +240,24 @@ class ConformalClassifier(BaseHierarchicalClassifier):
                 "classifier with predict_proba."
             )
         X = check_X(self, X, self._input_tags(), reset=True)
-        if len(encode(y).nodes) != n_rows_of(X):
+        n_labels = read_labels(y).n_rows
+        if n_labels != n_rows_of(X):
             raise ValueError(
-                f"X has {n_rows_of(X)} rows but y has {len(y)} (inconsistent numbers of samples)."
+                f"X has {n_rows_of(X)} rows but y has {n_labels} (inconsistent numbers of samples)."
             )
         if isinstance(self.model, FrozenEstimator):
             check_is_fitted(model)
+            if fit_params:
+                raise ValueError(
+                    f"A frozen model is not fitted, so it has no use for {sorted(fit_params)}."
+                )
             X_cal, y_cal = X, y
         else:
             train, held_out = self._split(n_rows_of(X))
             model = clone(model).fit(take_rows(X, train), take_rows(y, train), **fit_params)
             X_cal, y_cal = take_rows(X, held_out), take_rows(y, held_out)
         self.model_ = model
+        self.kind_ = self.kind
         self._remember(model._models, model._format, None)
         self.threshold_ = self._quantile(self._scores(X_cal, y_cal))
 
@@ -265,7 +273,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
 
     def _scores(self, X: Any, y: Any) -> FloatArray:
         """How wrong the model is about each row of calibration."""
-        if self.kind == "set":
+        if self.kind_ == "set":
             endings = self._endings(self._check_rows(X))
             nodes = _true_nodes(self, y, len(endings))
             ends = self._models.options.ends
@@ -312,7 +320,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
 
     def _decide(self, X: Any) -> Decision:
         check_is_fitted(self)
-        if self.kind == "path":
+        if self.kind_ == "path":
             # Strictly above the threshold.
             above = np.nextafter(self.threshold_, np.inf)
             return cut(self.model_._decide(X), self.hierarchy_, float(above))
@@ -358,7 +366,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             of the predicted path, or nothing if the path is empty.
         """
         check_is_fitted(self)
-        if self.kind == "path":
+        if self.kind_ == "path":
             return [[self._name(v)] if v else [] for v in self._decide(X).nodes.tolist()]
         chosen = self._chosen(self._endings(self._check_rows(X)))
         models = self._models

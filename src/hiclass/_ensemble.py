@@ -114,6 +114,11 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         self.decoding = decoding
         self.min_confidence = min_confidence
 
+    @property
+    def leaf_only(self) -> bool:  # type: ignore[override]
+        """Whether every path must end at a leaf: as all models say, see ``_join``."""
+        return all(getattr(model, "leaf_only", False) for _, model in self.models)
+
     def _input_tags(self) -> Any:
         """What all models take."""
         members = [m for _, m in self.models if isinstance(m, BaseHierarchicalClassifier)]

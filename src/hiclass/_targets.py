@@ -138,38 +138,18 @@ def encode_pair(
 
 def nodes_of(columns: LabelColumns, hierarchy: Hierarchy, name: str = "y") -> IntArray:
     """Find the node of every row in a given hierarchy; an empty path is the root."""
+    node, unknown = _walk(columns, hierarchy)
+    if unknown is None:
+        return node
+    row, level, parent, label = unknown
     if columns.ndim == 1:
-        return _nodes_of_labels(columns, hierarchy, name)
-    node = np.zeros(columns.n_rows, dtype=np.intp)
-    for level, (codes, values) in enumerate(zip(columns.codes, columns.values, strict=True)):
-        rows = np.flatnonzero(codes >= 0)
-        key = node[rows] * max(len(values), 1) + codes[rows]
-        distinct, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-        found = np.empty(len(distinct), dtype=np.intp)
-        for i, k in enumerate(distinct.tolist()):
-            parent, code = divmod(k, len(values))
-            label = plain(values[code])
-            child = hierarchy._child_index.get((parent, type(label), label))
-            if child is None:
-                above = (hierarchy.describe(parent),) if parent else ()
-                reason = hierarchy._unknown(label, above, hierarchy.children(parent))
-                raise ValueError(f"Row {rows[first[i]]} of {name}, level {level + 1}: {reason}")
-            found[i] = child
-        node[rows] = found[inverse]
-    return node
-
-
-def _nodes_of_labels(columns: LabelColumns, hierarchy: Hierarchy, name: str) -> IntArray:
-    """Find nodes by label alone."""
-    codes, values = columns.codes[0], columns.values[0]
-    found = np.zeros(len(values) + 1, dtype=np.intp)  # the last entry is what -1 points to
-    for code, value in enumerate(values):
         try:
-            found[code] = hierarchy.find(plain(value))
+            hierarchy.find(label)
         except ValueError as error:
-            row = int(np.argmax(codes == code))
             raise ValueError(f"Row {row} of {name}: {error}") from None
-    return found[codes]
+    above = (hierarchy.describe(parent),) if parent else ()
+    reason = hierarchy._unknown(label, above, hierarchy.children(parent))
+    raise ValueError(f"Row {row} of {name}, level {level + 1}: {reason}")
 
 
 def known_nodes(y: Any, hierarchy: Hierarchy) -> IntArray:
@@ -179,24 +159,42 @@ def known_nodes(y: Any, hierarchy: Hierarchy) -> IntArray:
     """
     columns = read_labels(y)
     check_paths(columns)
+    return _walk(columns, hierarchy)[0]
+
+
+def _walk(
+    columns: LabelColumns, hierarchy: Hierarchy
+) -> tuple[IntArray, tuple[int, int, int, Any] | None]:
+    """Follow every path as far as it is known.
+
+    Also returns row, level, parent and label of the first one that is not.
+    """
     node = np.zeros(columns.n_rows, dtype=np.intp)
-    if columns.ndim == 1:
-        find = hierarchy._label_index
-        first = columns.values[0]
-        found = [find.get((type(plain(v)), plain(v)), [0]) for v in first]
-        lookup = np.array([f[0] if len(f) == 1 else 0 for f in found], dtype=np.intp)
-        return lookup[columns.codes[0]]
     alive = np.ones(columns.n_rows, dtype=bool)
-    for codes, values in zip(columns.codes, columns.values, strict=True):
-        alive &= codes >= 0
-        for row in np.flatnonzero(alive).tolist():
-            label = plain(values[codes[row]])
-            child = hierarchy._child_index.get((int(node[row]), type(label), label))
-            if child is None:
-                alive[row] = False
-            else:
-                node[row] = child
-    return node
+    unknown = None
+    for level, (codes, values) in enumerate(zip(columns.codes, columns.values, strict=True)):
+        rows = np.flatnonzero(alive & (codes >= 0))
+        key = node[rows] * max(len(values), 1) + codes[rows]
+        distinct, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+        found = np.empty(len(distinct), dtype=np.intp)
+        for i, k in enumerate(distinct.tolist()):
+            parent, code = divmod(k, len(values))
+            label = plain(values[code])
+            found[i] = _step(hierarchy, parent, label, columns.ndim)
+            if found[i] < 0 and unknown is None:
+                unknown = int(rows[first[i]]), level, parent, label
+        step = found[inverse]
+        alive[rows[step < 0]] = False
+        node[rows[step >= 0]] = step[step >= 0]
+    return node, unknown
+
+
+def _step(hierarchy: Hierarchy, parent: int, label: Any, ndim: int) -> int:
+    """The child of a node with a label, or, for single labels, the one node with it; else -1."""
+    if ndim == 2:
+        return hierarchy._child_index.get((parent, type(label), label), -1)
+    nodes = hierarchy._label_index.get((type(label), label), [])
+    return nodes[0] if len(nodes) == 1 else -1
 
 
 def decode(
