@@ -96,7 +96,7 @@ def recipe_tables(results: list[dict[str, Any]]) -> str:
         text += table(("set", "recipe", "hF", "minus flat", "minus per-parent greedy"), lines)
     text += "\n\nThe best path with a temperature minus greedy descent without:\n\n"
     lines = []
-    for r in done:
+    for r in [r for r in results if "best_path minus top_down" in r]:
         gains = [r["best_path minus top_down"].get(s) for s in STRATEGY_NAMES]
         lines.append((r["set"], *("-" if g is None else interval(g) for g in gains)))
     return text + table(("set", *STRATEGY_NAMES), lines)

@@ -92,7 +92,7 @@ def load(name, options):
     if name == "naics":
         return naics(options.data, options.rows_naics)
     if name == "wide":
-        return synthetic(options.rows_wide, n_features=400)
+        return synthetic(options.rows_wide, n_features=800)
     return synthetic(options.rows)
 
 
@@ -128,7 +128,7 @@ def engine(backend):
         import ray
         from ray.util.joblib import register_ray
 
-        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+        ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
         register_ray()
     with joblib.parallel_config(backend=backend):
         yield
@@ -297,7 +297,7 @@ def main():
     options = parser.parse_args()
     quick = options.quick
     options.rows, options.rows_naics = (10_000, 6_000) if quick else (50_000, None)
-    options.rows_wide, options.rows_text = (30_000, 20_000) if quick else (60_000, 20_000)
+    options.rows_wide, options.rows_text = (50_000, 20_000) if quick else (60_000, 20_000)
     options.repeat = 3 if quick else 5
     if options.one:
         return one_fit(*options.one, options)

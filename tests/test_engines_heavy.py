@@ -1,11 +1,14 @@
 """Real clusters: Ray and Dask, in this process and started on their own. ``make test-all``."""
 
+import gc
 import os
 import subprocess
 import sys
 import time
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import joblib
 import numpy as np
@@ -44,9 +47,20 @@ def ray_cluster():
     register_ray()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(HERE))  # for the workers: they import engine_helpers
-        ray.init(num_cpus=2, include_dashboard=False, object_store_memory=100 * 2**20)
+        # "local": not one that happens to run on this machine.
+        ray.init(
+            address="local",
+            num_cpus=2,
+            include_dashboard=False,
+            object_store_memory=100 * 2**20,
+        )
     yield ray
     ray.shutdown()
+    del ray
+    with warnings.catch_warnings():
+        # Ray does not wait for the processes that it ends; said here, not at the end of all tests.
+        warnings.simplefilter("ignore")
+        gc.collect()
 
 
 @contextmanager
@@ -253,22 +267,19 @@ def run_script(log, backend, before, after, **env):
 
 def test_ray_starts_by_itself_where_it_is_not_running(tmp_path):
     pytest.importorskip("ray")
-    run_script(str(tmp_path / "log"), "ray", ON_RAY, "assert ray.is_initialized()")
+    after = "assert ray.is_initialized()"
+    run_script(str(tmp_path / "log"), "ray", ON_RAY, after, RAY_ADDRESS="local")
 
 
 class Service:
     """A process of its own, with its children, that ends with the block."""
 
-    def __init__(self, *command):
-        env = os.environ | {"PYTHONPATH": str(HERE), "PYTHONWARNINGS": "ignore"}
-        self.process = psutil.Popen(
-            command,
-            cwd=HERE,
-            env=env,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+    def __init__(self, *command, said=os.devnull, **env):
+        env = os.environ | {"PYTHONPATH": str(HERE), "PYTHONWARNINGS": "ignore"} | env
+        with open(said, "w") as file:
+            self.process = psutil.Popen(
+                command, cwd=HERE, env=env, stdout=file, stderr=file, start_new_session=True
+            )
 
     def __enter__(self):
         return self.process
@@ -294,8 +305,14 @@ def test_a_ray_cluster_that_somebody_else_started(tmp_path):
     address = f"127.0.0.1:{port}"
     connect = ON_RAY + f"ray.init(address='{address}', log_to_driver=False)"
     same = "assert ray.is_initialized(); assert len(ray.nodes()) == 1"
-    with Service(*command) as service:
-        wait_for(lambda: can_connect(port), service)
+    said = tmp_path / "said"
+    # In a folder of its own, or a later ray.init() would look for this cluster. Sockets need a
+    # short path.
+    with (
+        TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder,
+        Service(*command, said=said, RAY_TMPDIR=folder, PYTHONUNBUFFERED="1") as service,
+    ):
+        wait_for(lambda: "Ray runtime started" in said.read_text(), service)
         run_script(log, "ray", connect, same)
         # It is still there, and found by its usual variable, too.
         run_script(log, "ray", ON_RAY, same, RAY_ADDRESS=address)
@@ -307,13 +324,6 @@ def free_port():
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         return server.getsockname()[1]
-
-
-def can_connect(port):
-    import socket
-
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 def wait_for(condition, *services):

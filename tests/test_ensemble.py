@@ -112,7 +112,10 @@ def test_a_fitted_ensemble_puts_its_models_together(voting):
         ends = sorted({ensemble.hierarchy_.find(tuple(path)) for path in FOREST})
         below = [proba[:, ensemble.hierarchy_.children(v)].sum(axis=1) for v in ends]
         parts.append(proba[:, ends] - np.column_stack(below))
-    expected = parts[0] ** 2 * parts[1] if voting == "product" else 2 * parts[0] + parts[1]
+    if voting == "product":  # weights are scaled to a sum of one
+        expected = parts[0] ** (2 / 3) * parts[1] ** (1 / 3)
+    else:
+        expected = 2 * parts[0] + parts[1]
     expected /= expected.sum(axis=1, keepdims=True)
     nodes, proba = ensemble.predict_node_proba(X), ensemble.predict_paths(X, len(ends))[1]
     np.testing.assert_allclose(proba, -np.sort(-expected, axis=1), rtol=1e-9, atol=1e-12)

@@ -147,8 +147,13 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         """A function that decides for a chunk of rows."""
         models, decoding = self._models, self.decoding
         certain_is_enough = decoding == ("best_path" if models.is_direct else "top_down")
-        if self.min_confidence > 0 or not certain_is_enough:
-            _has_proba(self)
+        if not models.has_proba and (self.min_confidence > 0 or not certain_is_enough):
+            cut_short = f"min_confidence={self.min_confidence}"
+            raise ValueError(
+                f"{cut_short if self.min_confidence > 0 else f'decoding={decoding!r}'} needs "
+                f"probabilities, which the local classifiers of this model do not have. Fit again "
+                f"with calibration='temperature' or another local classifier."
+            )
         if callable(decoding):
             return lambda X: custom(models, X, decoding)
         if decoding == "expected_f1":

@@ -87,6 +87,10 @@ def top_down(models: LocalModels, X: Any) -> Decision:
         )
         for (node, rows), answer in zip(groups, answers, strict=True):
             best = answer.argmax(axis=1)
+            if models.options.can_stop[node]:
+                # "Stop here" comes last but has the lowest number: it wins a tie.
+                last = answer.shape[1] - 1
+                best = np.where(answer[:, last] >= answer.max(axis=1), last, best)
             chosen = models.options.of(node)[best]
             goes_on = chosen != node
             taken = answer[np.arange(len(rows)), best]

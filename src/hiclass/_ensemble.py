@@ -46,7 +46,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     voting : {"product", "mean"}, default="product"
         How probabilities are combined.
     weights : list of float, default=None
-        One weight per model: an exponent for the product, a factor for the mean. 1 by default.
+        One weight per model, equal by default, scaled to a sum of one: exponents for the product,
+        which makes it a geometric mean, factors for the mean.
     decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
         How a path is chosen: the most probable path; the best child at every step; or the node with
         the best expected hierarchical F-score, which may end a path early. A callable takes node
@@ -251,7 +252,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                     f"calibration='temperature' or a local classifier with predict_proba."
                 )
         if self.weights is None:
-            return (1.0,) * len(names)
+            return (1 / len(names),) * len(names)
         weights = tuple(float(w) for w in self.weights)
         usable = all(0 <= w < float("inf") for w in weights)
         if len(weights) != len(names) or not usable or sum(weights) == 0:
@@ -259,7 +260,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 f"weights must be {len(names)} numbers, one per model, none negative and not all "
                 f"zero; got {self.weights!r}."
             )
-        return weights
+        return tuple(w / sum(weights) for w in weights)
 
     def _join(self, models: list[Any], weights: tuple[float, ...]) -> LocalModels:
         parts = tuple(model._models for model in models)

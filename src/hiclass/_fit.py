@@ -11,17 +11,19 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
 
+import joblib
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
+from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
@@ -38,19 +40,10 @@ Name = str | Callable[[], str]  # a name that is worked out only where it is nee
 _FEW_ROWS = 1000
 _A_WHILE = 0.5
 _MOST_TASKS = 256
-#: Classifiers that release the GIL while they fit: threads then beat processes.
-_RELEASES_GIL = frozenset(
-    {
-        "LinearSVC",
-        "SGDClassifier",
-        "Perceptron",
-        "PassiveAggressiveClassifier",
-        "RandomForestClassifier",
-        "ExtraTreesClassifier",
-        "DecisionTreeClassifier",
-        "ExtraTreeClassifier",
-    }
-)
+#: Classifiers for which threads beat processes: they release the GIL and start nothing themselves.
+#: Forests and multi-class SGD call scikit-learn's Parallel, which sets warning filters in every
+#: task; in threads these calls disturb each other, so they are left to those who ask for threads.
+_RELEASES_GIL = frozenset({"LinearSVC"})
 
 
 @dataclass(frozen=True)
@@ -203,7 +196,12 @@ def _run_on_joblib(
     one_memory = getattr(backend, "supports_sharedmem", False)
     shares = one_memory or _can_be_shared(X)
     batches = _batches(tasks, n_problems, X, effective_n_jobs(n_jobs), bring_rows=not shares)
-    parallel = Parallel(
+    if one_memory:
+        # Warning filters belong to the process: nothing to hand on, and no thread may set them.
+        kind, work = joblib.Parallel, joblib.delayed(partial(_fit_batch_in_thread, get_config()))
+    else:
+        kind, work = Parallel, delayed(fit_batch)
+    parallel = kind(
         n_jobs=n_jobs,
         prefer=prefer,
         batch_size=1,
@@ -211,10 +209,8 @@ def _run_on_joblib(
     )
     results: Any = ()
     try:
-        with threadpool_limits(1) if one_memory else nullcontext():
-            results = parallel(
-                delayed(fit_batch)(batch, X if shares else None, shared) for batch in batches
-            )
+        with _threads() if one_memory else nullcontext():
+            results = parallel(work(batch, X if shares else None, shared) for batch in batches)
             for done in results:
                 yield from done
     except GeneratorExit:
@@ -230,6 +226,21 @@ def _run_on_joblib(
             "fewer jobs; with checkpoint_dir, the next fit continues where this one stopped."
         )
         raise
+
+
+@contextmanager
+def _threads() -> Iterator[None]:
+    """Put back what threads may have changed for the whole process."""
+    with warnings.catch_warnings(), threadpool_limits(1):
+        yield
+
+
+def _fit_batch_in_thread(
+    config: dict[str, Any], batch: list[Task], X: Any, shared: Shared
+) -> list[Fitted]:
+    """Fit some tasks with scikit-learn's settings of the caller, which belong to its thread."""
+    with config_context(**config):
+        return fit_batch(batch, X, shared)
 
 
 def _one_blas_thread() -> AbstractContextManager[Any]:

@@ -34,7 +34,7 @@ FloatArray = npt.NDArray[np.float64]
 Group = tuple[int, IntArray]  # a node and the rows, ascending, that have come to it
 
 #: Probabilities are kept this far from 0 and 1 before their logarithm is taken.
-_TINY = 1e-6
+_TINY = 1e-3
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _per_node(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArr
         if estimators or gate is not None:
             X_here = _rows(X, rows)
             for j, estimator in enumerate(estimators):
-                found[:, j] = _positive(models, estimator, X_here)
+                found[:, j] = _positive(models, estimator, protect(X_here))
             if gate is not None:
                 found[:, -1] = _positive(models, gate, X_here)
         evidence.append(found)

@@ -106,8 +106,10 @@ def encode(y: Any, hierarchy: Any = None) -> Target:
 def _can_hold(dtype: np.dtype[Any], labels: AnyArray) -> bool:
     """Whether an array of a type gives these labels back as they are."""
     try:
-        back = labels.astype(dtype).tolist()
-    except (OverflowError, TypeError, ValueError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)  # NumPy 1: an integer that wraps
+            back = labels.astype(dtype).tolist()
+    except (DeprecationWarning, OverflowError, TypeError, ValueError):
         return False
     return all(type(a) is type(b) and a == b for a, b in zip(back, labels.tolist(), strict=True))
 

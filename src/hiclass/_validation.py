@@ -7,6 +7,7 @@ are checked once; frames, text, documents and anything else are only sliced.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -54,7 +55,9 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
         return validate_data(
             estimator, X, reset=reset, accept_sparse="csr", ensure_all_finite=finite
         )
-    if isinstance(X, list | tuple):
+    if isinstance(X, str | bytes):
+        raise TypeError("X is a single text; give a list of documents, one per row.")
+    if isinstance(X, list | tuple) and len(X):
         X = _numbers_or_as_is(X)
     elif not hasattr(X, "__len__") and hasattr(X, "__array__"):
         X = np.asarray(X)
@@ -96,13 +99,16 @@ def take_rows(X: Any, rows: IntArray | None) -> Any:
 
 
 def protect(X: Any) -> Any:
-    """The same data without the right to write into it, and without a copy."""
+    """The same data, so that writing into it fails or harms nobody; without a copy."""
     if isinstance(X, np.ndarray):
         X = X.view()
         X.flags.writeable = False
     elif sp.issparse(X):
         X = type(X)((X.data.view(), X.indices, X.indptr), shape=X.shape, copy=False)
         X.data.flags.writeable = False
+    elif hasattr(X, "iloc"):
+        # From pandas 3 on, a shallow copy is copied when it is written to.
+        X = X.copy(deep=int(sys.modules["pandas"].__version__.partition(".")[0]) < 3)
     return X
 
 
