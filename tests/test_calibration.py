@@ -386,11 +386,13 @@ def test_expected_f1_is_the_score_that_is_reached_out_of_fold(kind, calibration,
     for _ in range(20):
         found = decide_slowly(hierarchy, proba, f)
         new = metrics.f1(FOREST, found, hierarchy=hierarchy, sample_weight=weight)
-        if abs(new - f) < 1e-4:
+        before, f = f, new
+        if abs(f - before) < 1e-4:
             break
-        f = new
-    assert 0.2 < new < 0.95
-    assert model.expected_f1_ == pytest.approx(new, rel=1e-9)
+    else:  # two values may follow each other for ever: their mean
+        f = (before + f) / 2
+    assert 0.2 < f < 0.95
+    assert model.expected_f1_ == pytest.approx(f, rel=1e-9)
 
 
 def parts_of(y, seed=0):
@@ -410,7 +412,7 @@ def test_the_search_for_the_score_ends_even_if_it_never_settles(monkeypatch):
     monkeypatch.setattr("hiclass._calibration._f_of", swing)
     found = _reached_f(*parts_of(FOREST), np.ones(len(FOREST)))
     assert asked == [1.0, *[0.4, 0.6] * 10][:20]
-    assert found == 0.6
+    assert found == pytest.approx(0.5)
 
 
 def test_the_score_has_a_floor_below_which_nodes_are_not_looked_at(monkeypatch):

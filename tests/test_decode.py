@@ -493,7 +493,7 @@ def test_decisions_that_need_probabilities_say_so_before_and_after_fit(model_cla
     with pytest.raises(ValueError, match=rf"{name}=.* needs probabilities, but LinearSVC"):
         model_class(LinearSVC(), **params).fit(X, FOREST)
     model = model_class(LinearSVC()).fit(X, FOREST).set_params(**params)
-    with pytest.raises(AttributeError, match="Use calibration='temperature'"):
+    with pytest.raises(ValueError, match=rf"{name}=.* needs probabilities, which"):
         model.predict(X)
 
 
@@ -504,5 +504,5 @@ def test_flat_decides_for_the_best_ending_without_probabilities():
     soft = FlatClassifier(Soft()).fit(X, FOREST)
     np.testing.assert_array_equal(model.predict(X), soft.predict(X))
     model.set_params(min_confidence=0.5)
-    with pytest.raises(AttributeError, match="no probabilities"):
+    with pytest.raises(ValueError, match=r"min_confidence=0.5 needs probabilities"):
         model.predict(X)

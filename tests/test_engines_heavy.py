@@ -291,6 +291,7 @@ class Service:
         _, alive = psutil.wait_procs(family, timeout=10)
         for process in alive:
             process.kill()
+        self.process.wait()
 
 
 def test_a_ray_cluster_that_somebody_else_started(tmp_path):
@@ -310,7 +311,7 @@ def test_a_ray_cluster_that_somebody_else_started(tmp_path):
     # short path.
     with (
         TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder,
-        Service(*command, said=said, RAY_TMPDIR=folder, PYTHONUNBUFFERED="1") as service,
+        Service(*command, said=said, RAY_TMPDIR=folder, RAY_AUTH_MODE="disabled") as service,
     ):
         wait_for(lambda: "Ray runtime started" in said.read_text(), service)
         run_script(log, "ray", connect, same)

@@ -232,10 +232,11 @@ def test_a_model_may_be_an_ensemble():
     X = rows_for(FOREST, 0)
     nested = EnsembleClassifier([("pair", pair()), ("node", LocalClassifierPerNode(Soft()))])
     flat = [*pair().models, ("node", LocalClassifierPerNode(Soft()))]
-    expected = EnsembleClassifier(flat).fit(X, FOREST).predict_node_proba(X)
+    weights = [1, 1, 2]  # each model of the pair has half of the pair's half
+    expected = EnsembleClassifier(flat, weights=weights).fit(X, FOREST).predict_node_proba(X)
     np.testing.assert_allclose(nested.fit(X, FOREST).predict_node_proba(X), expected, atol=1e-12)
     nested.set_params(decoding="expected_f1").fit(X, FOREST)
-    expected = EnsembleClassifier(flat, decoding="expected_f1").fit(X, FOREST)
+    expected = EnsembleClassifier(flat, weights=weights, decoding="expected_f1").fit(X, FOREST)
     assert nested.expected_f1_ == pytest.approx(expected.expected_f1_)
 
 

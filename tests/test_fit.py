@@ -419,8 +419,9 @@ def test_an_error_keeps_the_checkpoints(tmp_path, backend):
     with engine(backend), pytest.raises(BrokenError):
         model.fit(X, y)
     finished = logged(log)
-    assert ROOT_ROWS in finished
     kept = len(list(directory.glob("*.hiclass")))
+    if backend is None:
+        assert kept == 4
     model.fit(X, y)
     again = logged(log)
     assert min(PARENT_ROWS) in again

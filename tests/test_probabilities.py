@@ -280,13 +280,14 @@ def test_probabilities_of_zero_and_one_stay_finite_under_a_temperature():
     tables = {0: Proba([1, 0, 0]), 1: Proba([0, 0, 1]), 4: Proba([1, 0])}
     proba = node_proba(models_of("parent", TREE, tables, temperature=0.5), X2)
     assert np.isfinite(proba).all()
-    assert proba[0, 1] == pytest.approx(1, abs=1e-10)
-    assert 0 < proba[0, 4] < 1e-10
+    # Probabilities are kept 1e-3 away from 0, and squared by a temperature of one half.
+    assert proba[0, 1] == pytest.approx(1 / (1 + 2e-6), rel=1e-12)
+    assert proba[0, 4] == pytest.approx(1e-6 / (1 + 2e-6), rel=1e-12)
     binary = {v: Proba([0, 1]) for v in (1, 2, 3, 4, 6)}
     gates = {v: Proba([1, 0]) for v in (1, 4)}
     proba = node_proba(models_of("node", TREE, binary, gates, temperature=1.0), X2)
-    expected = [1, 1 / 3, 1 / 6, 1 / 6, 1 / 3, 1 / 3, 1 / 3]
-    np.testing.assert_allclose(proba[0], expected, rtol=1e-5)
+    expected = [1, 1 / 3, 0.999 / 6, 0.999 / 6, 1 / 3, 0.999 / 3, 1 / 3]
+    np.testing.assert_allclose(proba[0], expected, rtol=1e-12)
 
 
 def test_children_without_probabilities_answer_with_certainty():

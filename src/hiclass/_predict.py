@@ -179,7 +179,7 @@ def _per_node(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArr
             for j, estimator in enumerate(estimators):
                 found[:, j] = _positive(models, estimator, protect(X_here))
             if gate is not None:
-                found[:, -1] = _positive(models, gate, X_here)
+                found[:, -1] = _positive(models, gate, protect(X_here))
         evidence.append(found)
     return evidence
 
@@ -193,7 +193,7 @@ _GATHER: dict[str, Callable[[LocalModels, Any, list[Group]], list[FloatArray]]] 
 
 def _rows(X: Any, rows: IntArray) -> Any:
     """Rows of a chunk, shared by several classifiers; no copy where it is all of them."""
-    return X if len(rows) == n_rows_of(X) else protect(take_rows(X, rows))
+    return protect(X if len(rows) == n_rows_of(X) else take_rows(X, rows))
 
 
 def _choice(
