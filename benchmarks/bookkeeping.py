@@ -198,12 +198,14 @@ def summary(times):
 
 
 def run_worker(spec, python=None, time_limit=3600):
-    """Fit and predict in a process of its own; seconds and peak memory."""
+    """Fit and predict in a process of its own; processor and wall time, and peak memory."""
     command = [python or sys.executable, __file__, "--worker", json.dumps(spec)]
     env = clean_env() if python else None  # in another environment nothing of ours may be found
     child = run_child(command, time_limit=time_limit, env=env)
-    result = {k: v for line in child["lines"] for k, v in json.loads(line).items()}
-    result["peak_bytes"] = child["peak_bytes"]
+    result = {"peak_bytes": child["peak_bytes"]}
+    for line in child["lines"]:
+        if line.startswith("{"):  # a package may print other things
+            result |= json.loads(line)
     return result | {k: child[k] for k in ("stopped", "error") if child.get(k)}
 
 
@@ -216,12 +218,13 @@ def work(spec):
     steps = {"fit": lambda: model.fit(X, y), "predict": lambda: model.predict(X_new)}
     for step, function in steps.items():
         profile = cProfile.Profile()
-        start = time.perf_counter()
+        start, start_cpu = time.perf_counter(), time.process_time()
         if spec.get("profile"):
             profile.runcall(function)
         else:
             function()
-        report(step, round(time.perf_counter() - start, 4))
+        report(f"{step}_wall", round(time.perf_counter() - start, 4))
+        report(step, round(time.process_time() - start_cpu, 4))
         if spec.get("profile"):
             text = io.StringIO()
             pstats.Stats(profile, stream=text).strip_dirs().sort_stats("tottime").print_stats(20)
@@ -289,7 +292,7 @@ def show_comparison(result):
         rows.append([STRATEGIES[strategy][0]])
         for run in (entry[key] for key in others):
             rows[-1] += [*(seconds(run, step) for step in STEPS), f"{run['peak_bytes'] / 1e6:,.0f}"]
-    header = ["fit, s", "predict, s", "peak, MB"]
+    header = ["fit, CPU s", "predict, CPU s", "peak, MB"]
     header = ["strategy", *header, *(f"5.0.8: {name}" for name in header * (len(others) - 1))]
     return f"{text}\n\n{table(header, rows)}"
 
@@ -316,7 +319,7 @@ def show_scale(result):
         for step, by in entry["slopes"].items():
             slopes.append([name, step, f"{by['rows']:.2f}", f"{by['leaves']:.2f}"])
     header = ["strategy", "rows", "leaves", "problems", "rows in problems"]
-    header += ["fit, s", "predict, s", "peak, MB"]
+    header += ["fit, CPU s", "predict, CPU s", "peak, MB"]
     text = table(header, rows)
     return f"{text}\n\n{table(['strategy', 'step', 'slope in rows', 'slope in leaves'], slopes)}"
 

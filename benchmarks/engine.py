@@ -181,16 +181,15 @@ def watched(name, child, backend, argv):
 
 
 def speed(options, argv):
-    """Each child and backend on each set."""
-    found = []
+    """Each child and backend on each set, one result after the other."""
     for name in ("synthetic", "naics") if options.data else ("synthetic",):
         for child in CHILDREN:
             backends = BACKENDS + (CLUSTERS if child == "LogisticRegression" else ())
             for backend in backends:
                 result = watched(name, child, backend, argv)
-                found.append({"set": name, "child": child, "backend": backend, **result})
-                print(json.dumps(found[-1]), flush=True)
-    return found
+                found = {"set": name, "child": child, "backend": backend, **result}
+                print(json.dumps(found), flush=True)
+                yield found
 
 
 def memory(options, argv):
@@ -309,8 +308,12 @@ def main():
         result["versions"][library] = metadata.version(library)
     result["quick"] = quick
     result["bare"], result["small"] = bare(options), small(options)
-    result["memory"], result["speed"] = memory(options, argv), speed(options, argv)
-    return write_json(result, options.output)
+    result["memory"], result["speed"] = memory(options, argv), []
+    for found in speed(options, argv):
+        # What is known is written at once: a run may be stopped.
+        result["speed"].append(found)
+        write_json(result, options.output)
+    return None
 
 
 if __name__ == "__main__":
