@@ -12,7 +12,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
@@ -125,11 +125,12 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def _map(self, function: Any, X: Any, width: int | None = None) -> list[Any]:
         """Call a function on chunks of rows, in ``n_jobs`` threads."""
-        n_jobs = effective_n_jobs(self.n_jobs)
+        # Threads of this machine, also where the active backend is a cluster.
+        n_jobs = min(effective_n_jobs(self.n_jobs), cpu_count())
         parts = list(chunks_of_rows(X, width or self._models.width, n_jobs))
         if n_jobs == 1 or len(parts) == 1:
             return [function(slice_rows(X, rows)) for rows in parts]
-        # Threads: models may be large, and most classifiers release the GIL when they predict.
+        # Not processes: models may be large, and most classifiers release the GIL here.
         parallel = Parallel(n_jobs=n_jobs, require="sharedmem")
         return list(parallel(delayed(function)(slice_rows(X, rows)) for rows in parts))
 
