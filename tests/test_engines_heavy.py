@@ -1,5 +1,6 @@
 """Real clusters: Ray and Dask, in this process and started on their own. ``make test-all``."""
 
+import contextlib
 import gc
 import os
 import subprocess
@@ -286,11 +287,14 @@ class Service:
 
     def __exit__(self, *exc):
         family = [self.process, *self.process.children(recursive=True)]
+        # One may end by itself, or with its parent, in the meantime.
         for process in family:
-            process.terminate()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.terminate()
         _, alive = psutil.wait_procs(family, timeout=10)
         for process in alive:
-            process.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
         self.process.wait()
 
 

@@ -162,7 +162,7 @@ X2 = np.zeros((2, 1))
 def assert_nodes(models, expected):
     """All rows have these node probabilities; endings follow."""
     proba = node_proba(models, X2)
-    np.testing.assert_allclose(proba, [expected, expected], rtol=1e-14)
+    np.testing.assert_allclose(proba, [expected, expected], rtol=1e-13)
     root, a, x, y, b, z, c = expected
     assert root == 1
     endings = [a - x - y, x, y, b - z, z, c]
@@ -259,34 +259,44 @@ def test_temperature_per_level_and_flat():
     assert_nodes(models, [1, p[:3].sum(), p[1], p[2], p[3:5].sum(), p[4], p[5]])
 
 
+def mix(*proba):
+    """One in a hundred is shared out evenly before the logarithm."""
+    return (np.array(proba) + 0.01 / len(proba)) / 1.01
+
+
 def test_temperature_takes_log_p_and_logits_where_there_are_no_scores():
     """With T = 1 the probabilities come back; with T = 2 their square roots, normalised."""
     parent = {0: Proba([0.5, 0.3, 0.2]), 1: Proba([0.2, 0.2, 0.6]), 4: Proba([0.25, 0.75])}
+    (a, b, c), (x, y, _), (z, _) = mix(0.5, 0.3, 0.2), mix(0.2, 0.2, 0.6), mix(0.25, 0.75)
     models = models_of("parent", TREE, parent, temperature=1.0)
-    assert_nodes(models, [1, 0.5, 0.1, 0.1, 0.3, 0.075, 0.2])
+    assert_nodes(models, [1, a, a * x, a * y, b, b * z, c])
     models = models_of("parent", TREE, parent, temperature=2.0)
-    a, b, c = np.sqrt([0.5, 0.3, 0.2]) / np.sqrt([0.5, 0.3, 0.2]).sum()
-    x = np.sqrt(0.2) / (2 * np.sqrt(0.2) + np.sqrt(0.6))
-    z = np.sqrt(0.25) / (np.sqrt(0.25) + np.sqrt(0.75))
-    assert_nodes(models, [1, a, a * x, a * x, b, b * z, c])
+    roots = [np.sqrt(p) for p in (mix(0.5, 0.3, 0.2), mix(0.2, 0.2, 0.6), mix(0.25, 0.75))]
+    (a, b, c), (x, y, _), (z, _) = (p / p.sum() for p in roots)
+    assert_nodes(models, [1, a, a * x, a * y, b, b * z, c])
     binary = {v: Proba([1 - p, p]) for v, p in {1: 0.6, 4: 0.5, 6: 0.2, 2: 0.2, 3: 0.5}.items()}
     gates = {1: Proba([0.6, 0.4]), 4: Proba([0.25, 0.75])}
     models = models_of("node", TREE, binary, gates, temperature=1.0)
-    a, b, c = np.array([1.5, 1.0, 0.25]) / 2.75  # odds
-    assert_nodes(models, [1, a, a * 0.6 * 0.2, a * 0.6 * 0.8, b, b * 0.25, c])
+    odds = {p: np.divide(*mix(p, 1 - p)) for p in (0.6, 0.5, 0.2)}
+    a, b, c = np.array([odds[0.6], odds[0.5], odds[0.2]]) / (odds[0.6] + odds[0.5] + odds[0.2])
+    x = odds[0.2] / (odds[0.2] + odds[0.5])
+    on_a, on_b = mix(0.6, 0.4)[0], mix(0.25, 0.75)[0]
+    assert_nodes(models, [1, a, a * on_a * x, a * on_a * (1 - x), b, b * on_b, c])
 
 
 def test_probabilities_of_zero_and_one_stay_finite_under_a_temperature():
     tables = {0: Proba([1, 0, 0]), 1: Proba([0, 0, 1]), 4: Proba([1, 0])}
     proba = node_proba(models_of("parent", TREE, tables, temperature=0.5), X2)
     assert np.isfinite(proba).all()
-    # Probabilities are kept 1e-3 away from 0, and squared by a temperature of one half.
-    assert proba[0, 1] == pytest.approx(1 / (1 + 2e-6), rel=1e-12)
-    assert proba[0, 4] == pytest.approx(1e-6 / (1 + 2e-6), rel=1e-12)
+    # One in a hundred is shared out evenly; a temperature of one half squares the odds.
+    odds = (0.01 / 3 / (1 + 0.01 / 3)) ** 2
+    assert proba[0, 1] == pytest.approx(1 / (1 + 2 * odds), rel=1e-12)
+    assert proba[0, 4] == pytest.approx(odds / (1 + 2 * odds), rel=1e-12)
     binary = {v: Proba([0, 1]) for v in (1, 2, 3, 4, 6)}
     gates = {v: Proba([1, 0]) for v in (1, 4)}
     proba = node_proba(models_of("node", TREE, binary, gates, temperature=1.0), X2)
-    expected = [1, 1 / 3, 0.999 / 6, 0.999 / 6, 1 / 3, 0.999 / 3, 1 / 3]
+    on = 1.005 / 1.01
+    expected = [1, 1 / 3, on / 6, on / 6, 1 / 3, on / 3, 1 / 3]
     np.testing.assert_allclose(proba[0], expected, rtol=1e-12)
 
 
@@ -355,7 +365,7 @@ def test_columns_sum_homonyms_put_missing_last_and_sum_to_one(kind):
     np.testing.assert_allclose(second.sum(axis=1), 1, rtol=1e-12)
     np.testing.assert_array_equal(first[:, 0], proba[:, node["K",]])
     expected = proba[:, node["K", "o"]] + proba[:, node["L", "o"]]
-    np.testing.assert_allclose(second[:, 0], expected, rtol=1e-14)
+    np.testing.assert_allclose(second[:, 0], expected, rtol=1e-13)
     stop = proba[:, node["K",]] - proba[:, node["K", "o"]] + first[:, 2]
     np.testing.assert_allclose(second[:, 2], stop, atol=1e-14)
     for one, other in zip(model.predict_log_proba(X), (first, second), strict=True):

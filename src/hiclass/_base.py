@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import cpu_count, effective_n_jobs
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.parallel import Parallel, delayed
 
 from hiclass import metrics
 from hiclass._decode import (
@@ -27,6 +28,7 @@ from hiclass._decode import (
     expected_f1,
     top_down,
 )
+from hiclass._fit import in_thread
 from hiclass._labels import AnyArray, object_array
 from hiclass._predict import (
     FloatArray,
@@ -130,9 +132,11 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         parts = list(chunks_of_rows(X, width or self._models.width, n_jobs))
         if n_jobs == 1 or len(parts) == 1:
             return [function(slice_rows(X, rows)) for rows in parts]
-        # Not processes: models may be large, and most classifiers release the GIL here.
+        # Not processes: models may be large, and most classifiers release the GIL here. Not
+        # scikit-learn's Parallel: in threads it would change the warning filters of the process.
+        work = delayed(partial(in_thread, get_config(), function))
         parallel = Parallel(n_jobs=n_jobs, require="sharedmem")
-        return list(parallel(delayed(function)(slice_rows(X, rows)) for rows in parts))
+        return list(parallel(work(slice_rows(X, rows)) for rows in parts))
 
     def _decide(self, X: Any) -> Decision:
         """Decide on a path for every row, in chunks."""
@@ -369,9 +373,9 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             ``hiclass.metrics.f1`` with micro averaging; for labels of one level, the accuracy.
         """
         y_pred = self.predict(X)
-        # Classes that fit never saw are fine, unless the hierarchy was given and is binding.
-        given = getattr(self, "hierarchy", None) is not None
-        hierarchy = self.hierarchy_ if given else None
+        # Single labels need the hierarchy to have ancestors; paths bring their own.
+        needed = self._format.ndim == 1 and self.hierarchy_.depth > 1
+        hierarchy = self.hierarchy_ if needed else None
         return float(metrics.f1(y, y_pred, hierarchy=hierarchy, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:

@@ -16,11 +16,10 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from hiclass._decode import best_values, explore
+from hiclass._decode import best_path, best_values, explore, split
 from hiclass._labels import AnyArray, IntArray
 from hiclass._predict import (
     FloatArray,
-    Group,
     LocalModels,
     evidence_of_endings,
     gather_evidence,
@@ -41,7 +40,13 @@ FitFold = Callable[[IntArray], LocalModels]
 
 
 def fit_out_of_fold(
-    fit_fold: FitFold, X: Any, nodes: IntArray, weights: AnyArray | None, *, calibrate: bool
+    fit_fold: FitFold,
+    X: Any,
+    nodes: IntArray,
+    weights: AnyArray | None,
+    *,
+    calibrate: bool,
+    leaf_only: bool = False,
 ) -> tuple[float | None, float]:
     """Learn the temperature, if asked for, and the F-score, from out-of-fold answers.
 
@@ -57,6 +62,8 @@ def fit_out_of_fold(
         Sample weights.
     calibrate : bool
         Whether to look for a temperature.
+    leaf_only : bool, default=False
+        Whether paths must end at leaves.
 
     Returns
     -------
@@ -83,7 +90,7 @@ def fit_out_of_fold(
                 blocks[block[0].shape[1]].append(block)
         temperature = best_temperature(blocks)
         held_out = [(replace(m, temperature=temperature), rows) for m, rows in held_out]
-    return temperature, _reached_f(held_out, X, nodes, weights)
+    return temperature, _reached_f(held_out, X, nodes, weights, leaf_only)
 
 
 def _questions(
@@ -117,11 +124,7 @@ def _path_questions(
     path = np.column_stack([np.zeros(len(nodes), dtype=np.intp), hierarchy.ancestor_table[nodes]])
     known = np.arange(len(nodes))  # rows whose path the fold knows so far
     for level in range(hierarchy.depth):
-        groups: list[Group] = [
-            (node, known[path[known, level] == node])
-            for node in np.unique(path[known, level]).tolist()
-            if options.indptr[node + 1] > options.indptr[node]
-        ]
+        groups = split(path[known, level], known, options)
         if not groups:
             return
         going_on = []
@@ -179,15 +182,23 @@ def best_temperature(blocks: dict[int, list[Block]]) -> float:
 
 
 def _reached_f(
-    held_out: list[tuple[LocalModels, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
+    held_out: list[tuple[LocalModels, IntArray]],
+    X: Any,
+    nodes: IntArray,
+    weights: AnyArray,
+    leaf_only: bool = False,
 ) -> float:
-    """The F-score that is reached by decoding for it: a fixed point, found by iteration."""
+    """The F-score that is reached by decoding for it: a fixed point, found by iteration.
+
+    Among leaves only, the most probable one is nearly the same, so its F-score serves.
+    """
     parts = []
     for models, rows in held_out:
         X_held = take_rows(X, rows)
         for part in chunks_of_rows(X_held, models.width):
-            chunk, here = slice_rows(X_held, part), rows[part]
-            parts.append((models.hierarchy, explore(models, chunk, _FLOOR), here))
+            chunk = slice_rows(X_held, part)
+            found = best_path(models, chunk).nodes if leaf_only else explore(models, chunk, _FLOOR)
+            parts.append((models.hierarchy, found, rows[part]))
     f = 1.0
     for _ in range(20):
         before, f = f, _f_of(parts, nodes, weights, f)
@@ -199,15 +210,15 @@ def _reached_f(
 
 
 def _f_of(
-    parts: list[tuple[Hierarchy, list[Any], IntArray]],
+    parts: list[tuple[Hierarchy, Any, IntArray]],
     nodes: IntArray,
     weights: AnyArray,
     f: float,
 ) -> float:
-    """The hierarchical F-score of decoding with f."""
+    """The hierarchical F-score of decoding with f what was explored, or of nodes as they are."""
     common = predicted = true = 0.0
-    for hierarchy, levels, rows in parts:
-        chosen = best_values(hierarchy, levels, len(rows), f)
+    for hierarchy, found, rows in parts:
+        chosen = best_values(hierarchy, found, len(rows), f) if isinstance(found, list) else found
         a, b = hierarchy.ancestor_table[chosen], hierarchy.ancestor_table[nodes[rows]]
         common += float(weights[rows] @ ((a == b) & (a >= 0)).sum(axis=1))
         predicted += float(weights[rows] @ hierarchy.levels[chosen])

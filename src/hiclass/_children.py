@@ -14,6 +14,7 @@ from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
@@ -135,6 +136,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
                 target.nodes,
                 params.get("sample_weight"),
                 calibrate=self.calibration is not None,
+                leaf_only=self.leaf_only,
             )
             models = replace(models, temperature=temperature)
         self._remember(models, target.format, f)
@@ -228,7 +230,12 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
                 f"samples). Give one label or path per row."
             )
         if not target.hierarchy.is_tree:
-            target.hierarchy._require_tree(type(self).__name__)
+            parents = np.diff(target.hierarchy.parent_indptr)
+            label = target.hierarchy.labels[int(np.argmax(parents > 1))]
+            raise ValueError(
+                f"The hierarchy is no tree: {label!r} has several parents. {type(self).__name__} "
+                f"classifies into trees; leave out all but one of the parents."
+            )
 
     # -- children ------------------------------------------------------------------------------
 
@@ -268,7 +275,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             child = copy_child(child)
             if seed is not None:
                 # By name, not by position: a new class leaves the other classifiers as they are.
-                name = f"{self._owner_name(problem, hierarchy)!r} {problem.gate}"
+                name = f"{self._owner_key(problem.owner, hierarchy)!r} {problem.gate}"
                 set_random_state(child, zlib.crc32(name.encode(), seed) & 0x7FFFFFFF)
             return child
 

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from hiclass._base import BaseHierarchicalClassifier
 from hiclass._decode import Decision, cut
+from hiclass._fit import is_per_row
 from hiclass._labels import AnyArray, IntArray, read_labels
 from hiclass._predict import FloatArray, ending_proba, endings_to_nodes
 from hiclass._targets import known_nodes
@@ -211,7 +212,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         y : array-like
             Labels in any form that the model takes.
         **fit_params : dict
-            Keyword arguments for the ``fit`` of the model, without one entry per row.
+            Keyword arguments for the ``fit`` of the model; what has one entry per row is split.
 
         Returns
         -------
@@ -253,7 +254,12 @@ class ConformalClassifier(BaseHierarchicalClassifier):
                 )
             X_cal, y_cal = X, y
         else:
-            train, held_out = self._split(n_rows_of(X))
+            n_rows = n_rows_of(X)
+            train, held_out = self._split(n_rows)
+            fit_params = {
+                k: take_rows(v, train) if is_per_row(v, n_rows) else v
+                for k, v in fit_params.items()
+            }
             model = clone(model).fit(take_rows(X, train), take_rows(y, train), **fit_params)
             X_cal, y_cal = take_rows(X, held_out), take_rows(y, held_out)
         self.model_ = model
@@ -296,8 +302,8 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         if rank <= n:
             return float(np.sort(scores)[rank - 1])
         warnings.warn(
-            f"{n} rows of calibration are too few for alpha={self.alpha}: every prediction will be "
-            f"empty. At least {int(np.ceil(1 / self.alpha)) - 1} are needed.",
+            f"{n} rows of calibration are too few for alpha={self.alpha}: every path will be empty "
+            f"and every set full. At least {int(np.ceil(1 / self.alpha)) - 1} are needed.",
             UserWarning,
             stacklevel=4,
         )

@@ -97,7 +97,7 @@ def top_down(models: LocalModels, X: Any) -> Decision:
             reached[rows] = taken if known is not None else reached[rows] * taken
             ends_at[rows] = chosen
             confidence[rows[goes_on], level] = reached[rows[goes_on]]
-            below.extend(_split(chosen[goes_on], rows[goes_on], models.options))
+            below.extend(split(chosen[goes_on], rows[goes_on], models.options))
         groups, level = below, level + 1
     return Decision(ends_at, confidence)
 
@@ -111,7 +111,7 @@ def _joint(models: LocalModels, proba: FloatArray, node: int, rows: IntArray) ->
     return np.column_stack([below, proba[rows, node] - below.sum(axis=1)])
 
 
-def _split(chosen: IntArray, rows: IntArray, options: Options) -> list[Group]:
+def split(chosen: IntArray, rows: IntArray, options: Options) -> list[Group]:
     """Group rows by the node they have come to; leaves are left out."""
     if not len(chosen):
         return []
@@ -219,7 +219,7 @@ def _open(models: LocalModels, X: Any, at: Candidates) -> tuple[Candidates, Cand
     """Go one step down from some nodes of one level: what can go on, and what ends."""
     order = np.lexsort([at.rows, at.nodes])
     at = at.where(order)
-    groups = _split(at.nodes, at.rows, models.options)
+    groups = split(at.nodes, at.rows, models.options)
     if not groups:
         return Candidates.join([]), Candidates.join([])
     n_options = np.diff(models.options.indptr)

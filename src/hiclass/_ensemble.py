@@ -42,7 +42,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     Parameters
     ----------
     models : list of (str, estimator)
-        Names and hierarchical classifiers of this library with probabilities. They are cloned.
+        Names and hierarchical classifiers of this library with probabilities. They are cloned. How
+        they would decide (``decoding``, ``min_confidence``) plays no role here.
     voting : {"product", "mean"}, default="product"
         How probabilities are combined.
     weights : list of float, default=None
@@ -203,6 +204,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 encode(y, joint.hierarchy).nodes,
                 as_weights(sample_weight, X),
                 calibrate=False,
+                leaf_only=self.leaf_only,
             )
         self.models_ = models
         names = [name for name, _ in self.models]
@@ -245,6 +247,11 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 raise TypeError(
                     f"The model {name!r} is a {type(model).__name__}; an ensemble is made of "
                     f"hierarchical classifiers of this library, for example FlatClassifier."
+                )
+            if not hasattr(model, "min_confidence"):
+                raise TypeError(
+                    f"The model {name!r} is a {type(model).__name__}, whose guarantee would be "
+                    f"lost. Put the ensemble into the {type(model).__name__} instead."
                 )
             if not hasattr(model, "predict_proba"):
                 raise ValueError(

@@ -198,7 +198,7 @@ def _run_on_joblib(
     batches = _batches(tasks, n_problems, X, effective_n_jobs(n_jobs), bring_rows=not shares)
     if one_memory:
         # Warning filters belong to the process: nothing to hand on, and no thread may set them.
-        kind, work = joblib.Parallel, joblib.delayed(partial(_fit_batch_in_thread, get_config()))
+        kind, work = joblib.Parallel, joblib.delayed(partial(in_thread, get_config(), fit_batch))
     else:
         kind, work = Parallel, delayed(fit_batch)
     parallel = kind(
@@ -235,12 +235,10 @@ def _threads() -> Iterator[None]:
         yield
 
 
-def _fit_batch_in_thread(
-    config: dict[str, Any], batch: list[Task], X: Any, shared: Shared
-) -> list[Fitted]:
-    """Fit some tasks with scikit-learn's settings of the caller, which belong to its thread."""
+def in_thread(config: dict[str, Any], function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function with scikit-learn's settings of the caller, which belong to its thread."""
     with config_context(**config):
-        return fit_batch(batch, X, shared)
+        return function(*args)
 
 
 def _one_blas_thread() -> AbstractContextManager[Any]:
@@ -314,8 +312,8 @@ def _fit_or_load(
 
 def is_per_row(value: Any, n_rows: int) -> bool:
     """Whether a fit parameter has one entry per row, as scikit-learn decides it."""
-    if isinstance(value, str | bytes | dict) or not (
-        hasattr(value, "__len__") or hasattr(value, "shape")
-    ):
+    if isinstance(value, str | bytes | dict | set) or getattr(value, "shape", None) == ():
+        return False
+    if not (hasattr(value, "__len__") or hasattr(value, "shape")):
         return False
     return bool(n_rows_of(value) == n_rows)

@@ -33,8 +33,9 @@ from hiclass.hierarchy import Hierarchy
 FloatArray = npt.NDArray[np.float64]
 Group = tuple[int, IntArray]  # a node and the rows, ascending, that have come to it
 
-#: Probabilities are kept this far from 0 and 1 before their logarithm is taken.
-_TINY = 1e-3
+#: Probabilities are mixed with this share of a uniform one before their logarithm is taken: it is
+#: never infinite, and their order stays.
+_TINY = 1e-2
 
 
 @dataclass(frozen=True)
@@ -192,8 +193,8 @@ _GATHER: dict[str, Callable[[LocalModels, Any, list[Group]], list[FloatArray]]] 
 
 
 def _rows(X: Any, rows: IntArray) -> Any:
-    """Rows of a chunk, shared by several classifiers; no copy where it is all of them."""
-    return protect(X if len(rows) == n_rows_of(X) else take_rows(X, rows))
+    """Rows of a chunk; no copy, but no right to write, where it is all of them."""
+    return protect(X) if len(rows) == n_rows_of(X) else take_rows(X, rows)
 
 
 def _choice(
@@ -216,14 +217,14 @@ def _positive(models: LocalModels, estimator: Any, X: Any) -> FloatArray:
         return _proba(estimator, X, 2)[:, 1]
     if hasattr(estimator, "decision_function"):
         return np.asarray(estimator.decision_function(X), dtype=np.float64).reshape(-1)
-    return logit(np.clip(_proba(estimator, X, 2)[:, 1], _TINY, 1 - _TINY))
+    return logit((_proba(estimator, X, 2)[:, 1] + _TINY / 2) / (1 + _TINY))
 
 
 def _scores(estimator: Any, X: Any, k: int) -> FloatArray:
     """Scores for a softmax: the decision function where there is one, else log p."""
     if hasattr(estimator, "decision_function"):
         return _decision(estimator, X, k)
-    return np.log(np.maximum(_proba(estimator, X, k), _TINY))
+    return np.log(_proba(estimator, X, k) + _TINY / k)
 
 
 def _proba(estimator: Any, X: Any, k: int) -> FloatArray:

@@ -161,7 +161,13 @@ def copy_child(child: Any) -> Any:
 
 def child_tags(child: Any) -> Any:
     """Tags of a child; None for an object that has none, which is then trusted with any X."""
-    return get_tags(child) if isinstance(child, BaseEstimator) else None
+    if not isinstance(child, BaseEstimator):
+        return None
+    tags = get_tags(child)
+    if any(hasattr(value, "fit") for value in child.get_params().values()):
+        # Pipelines and other composites do not say what their parts take: let them decide.
+        tags.input_tags.allow_nan = True
+    return tags
 
 
 def set_random_state(child: Any, seed: int) -> None:

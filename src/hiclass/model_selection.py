@@ -78,6 +78,11 @@ class HierarchicalKFold(BaseCrossValidator):
         """
         if not isinstance(self.n_splits, int | np.integer) or self.n_splits < 2:
             raise ValueError(f"n_splits must be an integer of at least 2; got {self.n_splits!r}.")
+        if self.random_state is not None and not self.shuffle:
+            raise ValueError(
+                f"random_state={self.random_state!r} has no effect without shuffle=True. Set "
+                f"shuffle=True, or leave random_state out."
+            )
         if y is None:
             raise ValueError("HierarchicalKFold stratifies by y; give the labels.")
         fold = self._folds(X, y)
