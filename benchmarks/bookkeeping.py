@@ -86,8 +86,6 @@ class Free:
         return self
 
     def predict_proba(self, X):
-        if not len(Free.table):
-            Free.table = np.random.default_rng(0).random(2 * self.size)
         n = len(X) * self.n_classes
         return Free.table[self.start : self.start + n].reshape(len(X), self.n_classes)
 
@@ -106,19 +104,21 @@ def make_model(strategy, child, published=False):
 def recorded(method, function, X):
     """The calls of a method of the children: child, rows of X (a slice if they are one run), rest.
 
-    Rows are recognised by their first feature. A call with the same array as the call before it
-    has the same rows, so that the bare loop need not slice twice either.
+    Rows are recognised by their first feature. Calls one after the other with the same array, or
+    views of it, share their rows, so that the bare loop need not slice twice either.
     """
     original = getattr(GaussianNB, method)
     order = np.argsort(X[:, 0])
     keys = X[order, 0]
-    calls, last = [], [None, None]
+    calls, last = [], [None, None, None]
 
     def spy(child, X_child, *rest):
-        if X_child is not last[0]:
+        place = X_child.shape, X_child.ctypes.data
+        if place != last[0]:
             rows = order[np.searchsorted(keys, X_child[:, 0])]
             one_run = rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all()
-            last[:] = X_child, slice(rows[0], rows[-1] + 1) if one_run else rows
+            # The array is kept, so that no other one takes its place in memory.
+            last[:] = place, slice(rows[0], rows[-1] + 1) if one_run else rows, X_child
         calls.append((child, last[1], *rest))
         return original(child, X_child, *rest)
 
@@ -214,6 +214,8 @@ def work(spec):
     X, y = make_data(spec["rows"], spec["branching"])
     X_new, _ = make_data(spec["rows"], spec["branching"], seed=1)
     child = Free() if spec.get("free") else GaussianNB()
+    if spec.get("free"):
+        Free.table = np.random.default_rng(0).random(2 * Free.size)
     model = make_model(spec["strategy"], child, spec.get("published", False))
     steps = {"fit": lambda: model.fit(X, y), "predict": lambda: model.predict(X_new)}
     for step, function in steps.items():
