@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 import zlib
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from numbers import Integral
@@ -79,8 +80,9 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
 
     # -- what a subclass says ------------------------------------------------------------------
 
+    @abstractmethod
     def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
-        raise NotImplementedError
+        """Which local problems there are."""
 
     def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
         return hierarchy.describe(problem.owner)
