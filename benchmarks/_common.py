@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from importlib import metadata
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -42,15 +43,19 @@ def _processor() -> str:
 
 
 def interleaved(
-    functions: dict[str, Callable[[], Any]], repeat: int
+    functions: dict[str, Callable[[], Any]], repeat: int, at_least: float = 0
 ) -> dict[str, dict[str, list[float]]]:
     """Time ``repeat`` runs of each function, in turns so that noise hits all alike.
 
-    Returns seconds by clock ("wall", and "cpu": processor time of this process) and function.
+    Short functions are run more often, until ``at_least`` seconds have passed. Returns seconds by
+    clock ("wall", and "cpu": processor time of this process) and function.
     """
     clocks = {"wall": time.perf_counter, "cpu": time.process_time}
     seconds = {clock: {name: [] for name in functions} for clock in clocks}
-    for turn in range(repeat):
+    begin = time.perf_counter()
+    for turn in count():
+        if turn >= repeat and time.perf_counter() - begin >= at_least:
+            break
         names = list(functions)
         for name in names if turn % 2 == 0 else reversed(names):
             gc.collect()
