@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numbers
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -397,9 +398,6 @@ def _refuse_float(value: float, row: int, place: str) -> None:
 
 def _encode_objects(column: list[Any], place: str) -> Encoded:
     """Rank arbitrary objects of one kind with a dict."""
-    kinds = {kind for kind in map(_kind_of_type, set(map(type, column))) if kind is not None}
-    if len(kinds) > 1:
-        kinds = _check_kinds(column, place)
     seen: dict[Any, int] = defaultdict()
     seen.default_factory = seen.__len__  # type: ignore[attr-defined]
     try:
@@ -410,6 +408,11 @@ def _encode_objects(column: list[Any], place: str) -> Encoded:
             f"{place} has {column[row]!r} in row {row}, a {type(column[row]).__name__}, which "
             f"cannot be a label. Labels are strings, integers or other hashable values."
         ) from None
+    kinds = _kinds(seen)
+    if kinds != {"str"}:  # 1, True and 1.0 are one key of a dict: look at every value
+        kinds = _kinds(column)
+    if len(kinds) > 1:
+        kinds = _check_kinds(column, place)
     labels = [value for value in seen if not is_missing(value)]
     first = None
     if len(labels) < len(seen):
@@ -456,6 +459,10 @@ def _kind_of_type(t: type) -> str | None:
     if t is type(None) or t is type(_ABSENT) or t.__name__ in ("NAType", "NaTType"):
         return None
     return t.__name__
+
+
+def _kinds(values: Iterable[Any]) -> set[str]:
+    return {kind for kind in map(_kind_of_type, set(map(type, values))) if kind is not None}
 
 
 def _check_kinds(column: list[Any], place: str) -> set[str]:

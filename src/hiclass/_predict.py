@@ -214,27 +214,28 @@ def _choice(
 def _positive(models: LocalModels, estimator: Any, X: Any) -> FloatArray:
     """Evidence of a binary classifier for its class 1."""
     if models.temperature is None and models.soft:
-        return _proba(estimator, X, 2)[:, 1]
+        return normalised(_proba(estimator, X, 2))[:, 1]
     if hasattr(estimator, "decision_function"):
         return np.asarray(estimator.decision_function(X), dtype=np.float64).reshape(-1)
-    return logit((_proba(estimator, X, 2)[:, 1] + _TINY / 2) / (1 + _TINY))
+    return logit((normalised(_proba(estimator, X, 2))[:, 1] + _TINY / 2) / (1 + _TINY))
 
 
 def _scores(estimator: Any, X: Any, k: int) -> FloatArray:
     """Scores for a softmax: the decision function where there is one, else log p."""
     if hasattr(estimator, "decision_function"):
         return _decision(estimator, X, k)
-    return np.log(_proba(estimator, X, k) + _TINY / k)
+    return np.log(normalised(_proba(estimator, X, k)) + _TINY / k)
 
 
 def _proba(estimator: Any, X: Any, k: int) -> FloatArray:
+    """What ``predict_proba`` says; rows need not sum to one."""
     proba = np.asarray(estimator.predict_proba(X), dtype=np.float64)
     if proba.shape != (n_rows_of(X), k):
         raise ValueError(
             f"{type(estimator).__name__}.predict_proba returned an array of shape {proba.shape} "
             f"for {n_rows_of(X)} rows and {k} classes."
         )
-    return normalised(proba)
+    return proba
 
 
 def _decision(estimator: Any, X: Any, k: int) -> FloatArray:
