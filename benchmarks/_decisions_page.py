@@ -39,8 +39,7 @@ def set_table(result: dict[str, Any]) -> str:
     names += [f"flat, temperature, {d}" for d in DECODINGS[1:]]
     for s in [s for s in STRATEGY_NAMES if any(name.startswith(s) for name in rows)]:
         names += [f"{s}, {c}, {d}" for c in ("none", "temperature") for d in DECODINGS]
-    for s in ("flat x per parent", "sqrt(flat x per parent)"):
-        names += [f"{s}, temperature, {d}" for d in DECODINGS[1:]]
+    names += [f"flat x per parent, temperature, {d}" for d in DECODINGS[1:]]
     best = max(row["hF"] for row in rows.values())
     lines = []
     for name in names:

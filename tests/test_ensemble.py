@@ -364,3 +364,27 @@ def test_passes_the_checks_of_scikit_learn():
         "check_array_api_input"  # runs only where SCIPY_ARRAY_API=1 is set at start
     }
     assert "check_classifiers_train" in {r["check_name"] for r in results}
+
+
+class Counting(GaussianNB):
+    """Counts how often it is fitted."""
+
+    fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        type(self).fits += 1
+        return super().fit(X, y, sample_weight)
+
+
+def test_temperatures_are_learned_once_and_serve_in_the_folds_of_the_ensemble():
+    X = rows_for(FOREST, 0)
+    member = FlatClassifier(Counting(), calibration="temperature", decoding="expected_f1")
+    Counting.fits = 0
+    alone = clone(member).fit(X, FOREST)
+    assert Counting.fits == 1 + 3
+    Counting.fits = 0
+    ensemble = EnsembleClassifier([("flat", member)], decoding="expected_f1").fit(X, FOREST)
+    assert Counting.fits == 1 + 3 + 3
+    # One member, the same folds, the same temperature: what it reaches is the same as well.
+    assert ensemble.models_[0].temperature_ == alone.temperature_
+    assert ensemble.expected_f1_ == pytest.approx(alone.expected_f1_)

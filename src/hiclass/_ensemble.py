@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils import Bunch
 
 from hiclass._base import BaseHierarchicalClassifier
 from hiclass._calibration import fit_out_of_fold
+from hiclass._children import BaseLocalClassifier
 from hiclass._fit import is_per_row
 from hiclass._labels import IntArray
 from hiclass._predict import LocalModels
@@ -199,7 +201,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         f = None
         if self.decoding == "expected_f1":
             _, f = fit_out_of_fold(
-                lambda rows: self._fit_fold(X, y, params, weights, joint, rows),
+                lambda rows: self._fit_fold(X, y, params, joint, rows),
                 X,
                 encode(y, joint.hierarchy).nodes,
                 as_weights(sample_weight, X),
@@ -216,16 +218,23 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         X: Any,
         y: Any,
         params: dict[str, dict[str, Any]],
-        weights: tuple[float, ...],
         joint: LocalModels,
         rows: IntArray,
     ) -> LocalModels:
-        """Fit all models on some rows, over the whole hierarchy."""
+        """Fit all models on some rows, over the whole hierarchy.
+
+        Temperatures are taken from the models that were fitted on all rows: they were learned out
+        of fold there, and learning them again in every fold would cost several times as much.
+        """
         X_fold, y_fold = take_rows(X, rows), take_rows(y, rows)
         n_rows = n_rows_of(X)
         models = []
         for name, model in self.models:
             model = _with_hierarchy(clone(model), joint.hierarchy)
+            if isinstance(model, BaseLocalClassifier):
+                # Nothing to learn out of fold: an ensemble asks for probabilities only.
+                usual = "best_path" if model._strategy == "flat" else "top_down"
+                model.set_params(calibration=None, decoding=usual, min_confidence=0.0)
             sliced = {
                 k: take_rows(v, rows) if is_per_row(v, n_rows) else v
                 for k, v in params[name].items()
@@ -234,7 +243,11 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 # Said once, by the fit on all rows.
                 warnings.filterwarnings("ignore", message="No training row ends at an inner node")
                 models.append(model.fit(X_fold, y_fold, **sliced))
-        return self._join(models, weights)
+        fold = self._join(models, joint.weights)
+        members = zip(fold.members, joint.members, strict=True)
+        return replace(
+            fold, members=tuple(replace(m, temperature=j.temperature) for m, j in members)
+        )
 
     def _check_models(self) -> tuple[float, ...]:
         """Check the models; return their weights."""
