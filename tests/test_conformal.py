@@ -492,3 +492,15 @@ def test_wrong_models_and_labels_are_refused(trained):
     silent = make("flat", decoding=lambda proba, tree: np.zeros(len(proba), dtype=int)).fit(X, y)
     with pytest.raises(ValueError, match="nothing but empty paths"):
         tune_confidence(silent, X, y)
+
+
+def test_sets_are_the_same_in_many_chunks(trained, monkeypatch):
+    X, y = draw(400, 1)
+    whole = ConformalClassifier(FrozenEstimator(trained), kind="set").fit(X, y)
+    expected = whole.predict(X), whole.predict_confidence(X), whole.predict_set(X)
+    monkeypatch.setattr("hiclass._validation._CHUNK_BYTES", 1)
+    parts = ConformalClassifier(FrozenEstimator(trained), kind="set").fit(X, y)
+    assert parts.threshold_ == pytest.approx(whole.threshold_, abs=1e-12)
+    np.testing.assert_array_equal(parts.predict(X), expected[0])
+    np.testing.assert_allclose(parts.predict_confidence(X), expected[1], rtol=1e-12)
+    assert parts.predict_set(X) == expected[2]

@@ -506,3 +506,15 @@ def test_flat_decides_for_the_best_ending_without_probabilities():
     model.set_params(min_confidence=0.5)
     with pytest.raises(ValueError, match=r"min_confidence=0.5 needs probabilities"):
         model.predict(X)
+
+
+def test_a_function_must_return_leaves_where_paths_must_end_at_leaves():
+    X, y = [[0.0], [1.0], [2.0]], [["A", "x"], ["A", "z"], ["B", "y"]]
+    model = LocalClassifierPerParentNode(leaf_only=True).fit(X, y)
+    node = model.hierarchy_.find(("A", "z"))
+    model.set_params(decoding=lambda proba, hierarchy: np.full(len(proba), node))
+    assert model.predict(X).tolist() == [["A", "z"]] * 3
+    inner = model.hierarchy_.find(("A",))
+    model.set_params(decoding=lambda proba, hierarchy: np.full(len(proba), inner))
+    with pytest.raises(ValueError, match=r"returned A, where no path of this model ends"):
+        model.predict(X)

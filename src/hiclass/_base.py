@@ -144,9 +144,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self._check_decision_parameters()
         decide = self._decoder()
         done = self._map(lambda chunk: cut(decide(chunk), self.hierarchy_, self.min_confidence), X)
-        return Decision(
-            np.concatenate([d.nodes for d in done]), np.concatenate([d.confidence for d in done])
-        )
+        return Decision.join(done)
 
     def _decoder(self) -> Any:
         """A function that decides for a chunk of rows."""
@@ -160,7 +158,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
                 f"with calibration='temperature' or another local classifier."
             )
         if callable(decoding):
-            return lambda X: custom(models, X, decoding)
+            return lambda X: custom(models, X, decoding, self.leaf_only)
         if decoding == "expected_f1":
             if not hasattr(self, "expected_f1_"):
                 raise ValueError(

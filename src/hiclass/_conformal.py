@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 
 from hiclass._base import BaseHierarchicalClassifier
-from hiclass._decode import Decision, cut
+from hiclass._decode import Decision, cut, with_confidence
 from hiclass._fit import is_per_row
 from hiclass._labels import AnyArray, IntArray, read_labels
 from hiclass._predict import FloatArray, ending_proba, endings_to_nodes
@@ -24,7 +24,9 @@ from hiclass._validation import (
     check_is_fitted,
     check_parameters,
     check_X,
+    chunks_of_rows,
     n_rows_of,
+    slice_rows,
     take_rows,
 )
 
@@ -280,12 +282,14 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     def _scores(self, X: Any, y: Any) -> FloatArray:
         """How wrong the model is about each row of calibration."""
         if self.kind_ == "set":
-            endings = self._endings(self._check_rows(X))
-            nodes = _true_nodes(self, y, len(endings))
-            ends = self._models.options.ends
-            column = np.minimum(np.searchsorted(ends, nodes), len(ends) - 1)
-            known = ends[column] == nodes
-            return 1 - np.where(known, endings[np.arange(len(nodes)), column], 0.0)
+            X = self._check_rows(X)
+            nodes = _true_nodes(self, y, n_rows_of(X))
+            return np.concatenate(
+                [
+                    self._set_scores(slice_rows(X, rows), nodes[rows])
+                    for rows in chunks_of_rows(X, self.hierarchy_.n_nodes)
+                ]
+            )
         decision = self.model_._decide(X)
         nodes = _true_nodes(self, y, len(decision.nodes))
         table = self.hierarchy_.ancestor_table
@@ -294,6 +298,13 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         first = wrong.argmax(axis=1)
         rows = np.arange(len(nodes))
         return np.where(wrong.any(axis=1), decision.confidence[rows, first], 0.0)
+
+    def _set_scores(self, X: Any, nodes: IntArray) -> FloatArray:
+        """One less the probability of the true ending; 1 where it is no ending of the model."""
+        endings, ends = ending_proba(self._models, X), self._models.options.ends
+        column = np.minimum(np.searchsorted(ends, nodes), len(ends) - 1)
+        known = ends[column] == nodes
+        return 1 - np.where(known, endings[np.arange(len(nodes)), column], 0.0)
 
     def _quantile(self, scores: FloatArray) -> float:
         """The usual quantile of split conformal prediction; infinite where rows are too few."""
@@ -308,10 +319,6 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             stacklevel=4,
         )
         return float("inf")
-
-    def _endings(self, X: Any) -> FloatArray:
-        width = self.hierarchy_.n_nodes
-        return np.concatenate(self._map(lambda chunk: ending_proba(self._models, chunk), X, width))
 
     def _may_end(self) -> bool:
         return True
@@ -330,12 +337,17 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             # Strictly above the threshold.
             above = np.nextafter(self.threshold_, np.inf)
             return cut(self.model_._decide(X), self.hierarchy_, float(above))
-        endings = self._endings(self._check_rows(X))
+        return Decision.join(self._map_endings(X, self._cover))
+
+    def _map_endings(self, X: Any, function: Any) -> list[Any]:
+        """Call a function with the probabilities of endings of one chunk of rows after another."""
+        X, width = self._check_rows(X), self.hierarchy_.n_nodes
+        return self._map(lambda chunk: function(ending_proba(self._models, chunk)), X, width)
+
+    def _cover(self, endings: FloatArray) -> Decision:
+        """Decide for the deepest node above everything that is likely."""
         nodes = self._covering_node(self._chosen(endings))
-        proba = endings_to_nodes(self._models, endings)
-        path = self.hierarchy_.ancestor_table[nodes]
-        confidence = np.take_along_axis(proba, np.maximum(path, 0), axis=1)
-        return Decision(nodes, np.where(path >= 0, confidence, np.nan))
+        return with_confidence(self._models, endings_to_nodes(self._models, endings), nodes)
 
     def _chosen(self, endings: FloatArray) -> AnyArray:
         """Which endings are in the set: all that are probable enough, and the best one."""
@@ -374,8 +386,11 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         check_is_fitted(self)
         if self.kind_ == "path":
             return [[self._name(v)] if v else [] for v in self._decide(X).nodes.tolist()]
-        chosen = self._chosen(self._endings(self._check_rows(X)))
-        models = self._models
+        return [row for chunk in self._map_endings(X, self._name_sets) for row in chunk]
+
+    def _name_sets(self, endings: FloatArray) -> list[list[Any]]:
+        """The smallest sets of classes that stand for the likely endings of each row."""
+        chosen, models = self._chosen(endings), self._models
         count = endings_to_nodes(models, chosen.astype(np.float64))
         total = endings_to_nodes(models, np.ones((1, chosen.shape[1])))
         covers = (count == total) & (total > 0)

@@ -43,6 +43,13 @@ class Decision:
     nodes: IntArray
     confidence: FloatArray
 
+    @staticmethod
+    def join(parts: list[Decision]) -> Decision:
+        """The decisions of several chunks as one."""
+        return Decision(
+            np.concatenate([d.nodes for d in parts]), np.concatenate([d.confidence for d in parts])
+        )
+
 
 @dataclass(frozen=True)
 class Candidates:
@@ -132,7 +139,7 @@ def best_path(models: LocalModels, X: Any) -> Decision:
     if models.is_direct:
         endings = direct_endings(models, X)
         nodes = models.options.ends[endings.argmax(axis=1)]
-        return _with_confidence(models, endings_to_nodes(models, endings), nodes)
+        return with_confidence(models, endings_to_nodes(models, endings), nodes)
     nodes, _, seen = _search(models, X, 1)
     return _with_seen(models, nodes[:, 0], seen)
 
@@ -261,7 +268,7 @@ def expected_f1(models: LocalModels, X: Any, f: float, leaf_only: bool) -> Decis
     """The node that maximises the sum over its path of P(node) - f / 2."""
     if leaf_only:
         proba = node_proba(models, X)
-        return _with_confidence(models, proba, _best_leaf(models, proba, f))
+        return with_confidence(models, proba, _best_leaf(models, proba, f))
     seen = explore(models, X, f / 2)
     return _with_seen(models, best_values(models.hierarchy, seen, n_rows_of(X), f), seen)
 
@@ -339,7 +346,12 @@ def best_values(hierarchy: Hierarchy, levels: list[Candidates], n: int, f: float
 # -- a decision of the user's own, and what all share ------------------------------------------
 
 
-def custom(models: LocalModels, X: Any, decide: Callable[[FloatArray, Hierarchy], Any]) -> Decision:
+def custom(
+    models: LocalModels,
+    X: Any,
+    decide: Callable[[FloatArray, Hierarchy], Any],
+    leaf_only: bool,
+) -> Decision:
     """Let a function of the user choose nodes from node probabilities."""
     proba = node_proba(models, X)
     nodes = np.asarray(decide(proba, models.hierarchy))
@@ -353,10 +365,16 @@ def custom(models: LocalModels, X: Any, decide: Callable[[FloatArray, Hierarchy]
         raise ValueError(
             f"The decoding function returned a node outside 0 .. {models.hierarchy.n_nodes - 1}."
         )
-    return _with_confidence(models, proba, nodes.astype(np.intp))
+    if leaf_only and not np.isin(nodes, models.options.ends).all():
+        node = int(nodes[np.argmin(np.isin(nodes, models.options.ends))])
+        raise ValueError(
+            f"The decoding function returned {models.hierarchy.describe(node)}, where no path of "
+            f"this model ends: with leaf_only=True return leaves, or fit with leaf_only=False."
+        )
+    return with_confidence(models, proba, nodes.astype(np.intp))
 
 
-def _with_confidence(models: LocalModels, proba: FloatArray, nodes: IntArray) -> Decision:
+def with_confidence(models: LocalModels, proba: FloatArray, nodes: IntArray) -> Decision:
     """Look up the probabilities along the paths to some nodes."""
     path = models.hierarchy.ancestor_table[nodes]
     confidence = np.take_along_axis(proba, np.maximum(path, 0), axis=1)
