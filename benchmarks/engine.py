@@ -284,6 +284,14 @@ def write_page(result, page):
         if isinstance(r, dict) and "peak_bytes" in r
     ]
     write_section(page, "memory", table(("backend", "peak", "(peak - X) / serial peak"), rows))
+    bare, small = result["bare"], result["small"]
+    text = f"{bare['rows']:,} x {bare['columns']:,} sparse, {bare['leaves']} leaves, LinearSVC"
+    rows = [
+        (text, "`n_jobs=2` / bare loop over the same problems in two threads", bare),
+        ("200 rows, LogisticRegression, warm workers", "`n_jobs=2` / serial", small),
+    ]
+    rows = [(a, b, f"{r['ratio']:.2f}", f"{r['limit']:.2f}") for a, b, r in rows]
+    write_section(page, "bare", table(("work", "what is compared", "ratio", "goal"), rows))
 
 
 def main():
