@@ -7,10 +7,10 @@
 ``speed`` fits LinearSVC, LogisticRegression, LightGBM and RandomForest children on TF-IDF of the
 naics index (in the folder DATA) and on synthetic rows, each fit in a process of its own whose tree
 is watched: memory is the sum of the proportional set sizes (PSS), which count a page that several
-processes share once. Times are of the second fit, with warm workers. ``memory`` does the same with
-an X that is large beside the interpreters. ``bare`` compares LinearSVC on sparse text with a bare
-threaded loop over the same local problems. ``small`` is a fit of 200 rows with warm workers. Needs
-psutil, pandas, lightgbm, and distributed and ray for their backends.
+processes share once. Times are of the second fit, with warm workers. ``memory`` watches one fit
+with an X that is large beside the interpreters. ``bare`` compares LinearSVC on sparse text with a
+bare threaded loop over the same local problems. ``small`` is a fit of 200 rows with warm workers.
+Needs psutil, pandas, lightgbm, and distributed and ray for their backends.
 """
 
 import argparse
@@ -135,7 +135,7 @@ def engine(backend):
 
 
 def one_fit(name, child, backend, options):
-    """Fit twice and print the seconds of the second fit."""
+    """Fit twice, or once for the memory of one fit, and print the seconds of the last fit."""
     import warnings
 
     warnings.simplefilter("ignore")
@@ -144,7 +144,7 @@ def one_fit(name, child, backend, options):
         make_child(child), n_jobs=None if backend == "serial" else 2
     )
     with engine(backend):
-        for _ in range(2):
+        for _ in range(1 if name == "wide" else 2):
             start = time.perf_counter()
             model.fit(X, y)
             seconds = time.perf_counter() - start
@@ -297,6 +297,7 @@ def write_page(result, page):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", help="folder with naics2022_index.parquet")
+    parser.add_argument("--memory", action="store_true", help="only that, into a stored result")
     parser.add_argument("--quick", action="store_true", help="fewer rows and repetitions")
     parser.add_argument("--output", help="where to write the result")
     parser.add_argument("--markdown", help="a page to put the tables of the stored result into")
@@ -304,13 +305,17 @@ def main():
     options = parser.parse_args()
     quick = options.quick
     options.rows, options.rows_naics = (10_000, 6_000) if quick else (50_000, None)
-    options.rows_wide, options.rows_text = (50_000, 20_000) if quick else (60_000, 20_000)
+    options.rows_wide, options.rows_text = (50_000, 20_000) if quick else (120_000, 20_000)
     options.repeat = 3 if quick else 5
     if options.one:
         return one_fit(*options.one, options)
     if options.markdown:
         return write_page(json.loads(RESULTS.read_text()), options.markdown)
     argv = (["--data", options.data] if options.data else []) + ["--quick"] * quick
+    if options.memory:
+        result = json.loads(Path(options.output).read_text())
+        write_json(result | {"memory": memory(options, argv)}, options.output)
+        return None
     result = environment()
     for library in ("lightgbm", "dask", "ray"):
         result["versions"][library] = metadata.version(library)

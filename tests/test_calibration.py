@@ -13,6 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 from test_probabilities import FOREST, LOCAL, Linear, Scored, Soft, make, rows_for
 
+import hiclass._calibration
 from hiclass import Hierarchy, LocalClassifierPerNode, LocalClassifierPerParentNode, metrics
 from hiclass._calibration import _f_of, _reached_f, best_temperature, fit_out_of_fold
 from hiclass._predict import ending_proba, node_proba
@@ -78,23 +79,34 @@ def test_scores_that_are_always_right_or_always_wrong_give_finite_temperatures()
     right = np.zeros(10, dtype=int)
     sure = np.tile([1.0, 0.0], (10, 1))
     assert np.exp(-5) <= best_temperature({2: [(sure, right, np.ones(10))]}) < 0.05
-    assert 140 < best_temperature({2: [(-sure, right, np.ones(10))]}) <= np.exp(5)
+    assert 140 < best_temperature({2: [(-sure, right, np.ones(10))]}) <= np.exp(8)
 
 
 def test_without_a_question_the_temperature_is_one():
     assert best_temperature({}) == 1.0
 
 
-def test_a_large_number_of_questions_is_thinned_out_evenly(monkeypatch):
-    blocks = random_blocks(2, 4.0)
-    size = sum(len(b[1]) * k for k, parts in blocks.items() for b in parts)
-    monkeypatch.setattr("hiclass._calibration._MOST_NUMBERS", size // 3 + 1)
-    joined = {k: [np.concatenate(x) for x in zip(*p, strict=True)] for k, p in blocks.items()}
-    thin = {k: [tuple(x[::3] for x in parts)] for k, parts in joined.items()}
-    found = best_temperature(blocks)
-    monkeypatch.undo()
-    assert found == pytest.approx(best_temperature(thin), rel=1e-9)
-    assert found != pytest.approx(best_temperature(blocks), rel=1e-6)
+def test_a_large_number_of_questions_is_thinned_out_before_it_is_asked(monkeypatch):
+    X, y = np.arange(300.0)[:, None], [f"c{i % 3}" for i in range(300)]
+    model = LOCAL["flat"](Soft(), calibration="temperature")
+    asked = []
+
+    def spy(models, X, rows, *rest):
+        asked.append(rows)
+        return real(models, X, rows, *rest)
+
+    real = hiclass._calibration._questions
+    monkeypatch.setattr("hiclass._calibration._questions", spy)
+    monkeypatch.setattr("hiclass._calibration._MOST_NUMBERS", 300 * 4 // 5)
+    model.fit(X, y)
+    assert [len(rows) for rows in asked] == [20, 20, 20]
+    assert all((np.diff(rows) >= 5).all() for rows in asked)
+
+
+def test_rows_that_may_not_be_held_out_are_no_reason_to_fail():
+    y = [["A"], ["A", "x"], ["B"], ["B", "y"]]
+    model = LOCAL["parent"](Soft(), calibration="temperature").fit(np.eye(4)[:, :2], y)
+    assert model.temperature_ > 0
 
 
 # -- the temperature of a model ----------------------------------------------------------------
@@ -286,7 +298,7 @@ def test_every_row_is_held_out_once(n_rows):
         model = LOCAL["flat"](Spy(), hierarchy=hierarchy)
         return model.fit(X[rows], [y[i] for i in rows])._models
 
-    fit_out_of_fold(fit_fold, X, nodes, None, calibrate=False)
+    fit_out_of_fold(fit_fold, X, nodes, hierarchy, None, calibrate=False)
     n_folds = min(3, n_rows)
     assert len(trained) == n_folds
     held_out = [np.setdiff1d(np.arange(n_rows), rows) for rows in trained]

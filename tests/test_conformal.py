@@ -96,7 +96,7 @@ def test_smaller_alpha_gives_shorter_paths_and_larger_sets(trained):
         path = ConformalClassifier(FrozenEstimator(trained), alpha).fit(X, y)
         lengths.append((path.predict(X) != "").sum())
         sets = ConformalClassifier(FrozenEstimator(trained), alpha, kind="set").fit(X, y)
-        sizes.append(sets._chosen(sets._endings(X)).sum())
+        sizes.append(np.concatenate(sets._map_endings(np.asarray(X), sets._chosen)).sum())
     assert lengths[0] < lengths[1] < lengths[2]
     assert sizes[0] > sizes[1] > sizes[2]
 
@@ -392,6 +392,7 @@ EXPECTED_FAILURES = {
     "check_classifiers_train": "it takes the accuracy, which knows no empty predictions (None)",
     "check_classifiers_one_label_sample_weights": "it has too few rows for other than empty paths",
     "check_supervised_y_2d": "it subtracts predictions, which may be empty (None)",
+    "check_sample_weight_equivalence_on_dense_data": "rows are split: a repeated one may be on both",
 }
 
 

@@ -1,9 +1,11 @@
 """Cases that once went wrong between two modules, each with the rule that it broke."""
 
+import ctypes
 import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
@@ -11,15 +13,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC, LinearSVC
 
 from hiclass import (
     ConformalClassifier,
     EnsembleClassifier,
     FlatClassifier,
     HierarchicalKFold,
+    LocalClassifierPerLevel,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
     metrics,
+    tune_confidence,
 )
 
 
@@ -163,3 +168,195 @@ def test_threads_that_predict_leave_the_warning_filters_alone():
     for _ in range(5):
         model.predict(X)
     assert list(warnings.filters) == before
+
+
+def four_quarters(n, seed=0):
+    """Points of the plane and the quarter that they lie in, as two levels."""
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    return X, [["AB"[int(a > 0)], "pq"[int(b > 0)]] for a, b in X]
+
+
+@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
+def test_liblinear_gives_the_same_model_with_several_jobs():
+    X = sp.csr_matrix(np.random.default_rng(0).normal(size=(1200, 20)))
+    y = [[f"a{i % 5}", f"b{i // 5 % 6}"] for i in range(1200)]
+    child = LinearSVC(dual=True, max_iter=5)
+    one, two = (
+        LocalClassifierPerParentNode(child, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2)
+    )
+    for key, fitted in one.local_classifiers_.items():
+        np.testing.assert_allclose(two.local_classifiers_[key].coef_, fitted.coef_, atol=1e-9)
+
+
+class Scaled(LogisticRegression):
+    """Scores on another scale."""
+
+    def decision_function(self, X):
+        return 1e5 * super().decision_function(X)
+
+    def predict_proba(self, X):
+        raise AssertionError("the scores are what counts")
+
+
+def test_a_temperature_undoes_any_scale_of_the_scores():
+    X, y = four_quarters(200)
+    y = [["AB"[int(a > 0)], path[1]] for a, path in zip(X[::-1, 0] + X[:, 0], y, strict=True)]
+    usual = FlatClassifier(LogisticRegression(), calibration="temperature").fit(X, y)
+    scaled = FlatClassifier(Scaled(), calibration="temperature").fit(X, y)
+    assert scaled.temperature_ == pytest.approx(1e5 * usual.temperature_, rel=0.01)
+    np.testing.assert_allclose(scaled.predict_node_proba(X), usual.predict_node_proba(X), atol=0.01)
+
+
+def test_a_factory_of_classifiers_without_probabilities_is_found_out_after_fit():
+    X, y = four_quarters(60)
+
+    def factory(path):
+        return LinearSVC()
+
+    sure = LocalClassifierPerParentNode(factory)
+    with pytest.raises(ValueError, match="The model 'a' has no probabilities"):
+        EnsembleClassifier([("a", sure), ("b", FlatClassifier())]).fit(X, y)
+    with pytest.raises(ValueError, match="The model has no probabilities"):
+        ConformalClassifier(sure, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="The model has no probabilities"):
+        tune_confidence(sure.fit(X, y), X, y)
+    with pytest.raises(ValueError, match="leaf_only=True wants every path to end at a leaf"):
+        tune_confidence(LocalClassifierPerParentNode(leaf_only=True).fit(X, y), X, y)
+    assert not hasattr(ConformalClassifier(FlatClassifier(LinearSVC())), "predict_proba")
+
+
+@pytest.mark.parametrize("policy", ["exclusive", "less_exclusive", "exclusive_siblings"])
+def test_one_row_at_an_inner_class_is_enough_for_folds(policy):
+    y = [["A", "x"]] * 6 + [["A", "z"]] * 6 + [["A"]] + [["B", "u"]] * 6 + [["B"]] * 4
+    X = np.random.default_rng(0).normal(size=(len(y), 3))
+    model = LocalClassifierPerNode(binary_policy=policy, calibration="temperature").fit(X, y)
+    assert model.temperature_ > 0
+    assert 0 < model.expected_f1_ <= 1
+
+
+def test_sparse_rows_whose_indices_are_not_sorted_can_be_predicted():
+    X, y = four_quarters(40)
+    turned = sp.csr_matrix(X)
+    turned.indices = turned.indices.reshape(-1, 2)[:, ::-1].ravel().copy()
+    turned.data = turned.data.reshape(-1, 2)[:, ::-1].ravel().copy()
+    turned.has_sorted_indices = False
+    before = turned.indices.copy()
+    model = FlatClassifier(SVC()).fit(turned, y)
+    np.testing.assert_array_equal(model.predict(turned), model.predict(sp.csr_matrix(X)))
+    np.testing.assert_array_equal(turned.indices, before)
+
+
+@pytest.mark.parametrize("decoding", ["best_path", "function", "leaves"])
+def test_chunks_are_small_where_a_decoding_needs_many_numbers_per_row(monkeypatch, decoding):
+    X, _ = four_quarters(640)
+    y = [[f"a{i % 8}", f"b{i // 8 % 8}"] for i in range(640)]
+    model = LocalClassifierPerParentNode(GaussianNB(), leaf_only=decoding == "leaves")
+    model.set_params(decoding="expected_f1" if decoding == "leaves" else "top_down").fit(X, y)
+    sizes = []
+
+    def leaf(proba, hierarchy):
+        return np.full(len(proba), hierarchy.n_nodes - 1)
+
+    def spy(function, X, width=None):
+        sizes.append(width)
+        return [function(X)]
+
+    monkeypatch.setattr(model, "_map", spy)
+    if decoding != "leaves":
+        model.set_params(decoding=leaf if decoding == "function" else decoding)
+    model.predict(X)
+    assert sizes == [model.hierarchy_.n_nodes if decoding != "best_path" else 8 * 2 * 2]
+
+
+class Pointer(GaussianNB):
+    """Something that pickle refuses with a ValueError."""
+
+    def fit(self, X, y):
+        self.pointer_ = ctypes.pointer(ctypes.c_int(1))
+        return super().fit(X, y)
+
+
+def test_whatever_pickle_raises_a_checkpoint_is_no_reason_to_fail(tmp_path):
+    X, y = four_quarters(40)
+    with pytest.warns(UserWarning, match="Pointer cannot be pickled"):
+        model = LocalClassifierPerParentNode(Pointer(), checkpoint_dir=tmp_path).fit(X, y)
+    assert model.score(X, y) > 0.8
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ensembles_and_conformal_models_predict_with_the_jobs_of_their_models():
+    flat = FlatClassifier(n_jobs=2)
+    ensemble = EnsembleClassifier([("local", LocalClassifierPerParentNode()), ("flat", flat)])
+    assert ensemble.n_jobs == 2
+    assert ConformalClassifier(ensemble).n_jobs == 2
+    assert ConformalClassifier(LocalClassifierPerParentNode()).n_jobs is None
+
+
+class Lost(GaussianNB):
+    """Scores that are no numbers."""
+
+    def decision_function(self, X):
+        return np.full(len(X), np.nan)
+
+
+@pytest.mark.parametrize("kind", [LocalClassifierPerNode, LocalClassifierPerParentNode])
+def test_scores_that_are_no_numbers_are_an_error(kind):
+    X, y = four_quarters(40)
+    with pytest.raises(ValueError, match="returned a score that is not a number"):
+        kind(Lost(), calibration="temperature").fit(X, y)
+
+
+class Known(GaussianNB):
+    """Probabilities that are tiny for two classes of four, and still say which is likelier."""
+
+    def predict_proba(self, X):
+        return np.tile([0.9, 0.1 - 1e-6, 9e-7, 1e-7], (len(X), 1))[:, : len(self.classes_)]
+
+
+def test_per_level_a_temperature_sees_siblings_by_themselves():
+    y = [["A", "p"], ["A", "q"], ["B", "p"], ["B", "q"]] * 3
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    model = LocalClassifierPerLevel(Known(), calibration="temperature").fit(X, y)
+    object.__setattr__(model._models, "temperature", 1.0)
+    proba = model.predict_node_proba(X[:1])[0]
+    b = model.hierarchy_.find(("B",))
+    shares = proba[model.hierarchy_.children(b)] / proba[b]
+    np.testing.assert_allclose(shares, [0.9, 0.1], atol=0.005)
+
+
+class OddError(Exception):
+    """Cannot be unpickled: it wants two arguments and remembers one."""
+
+    def __init__(self, a, b):
+        super().__init__(f"{a} {b}")
+
+
+class Failing(GaussianNB):
+    """Always fails."""
+
+    def fit(self, X, y):
+        raise OddError(1, 2)
+
+
+def test_an_error_that_cannot_be_sent_keeps_its_message_and_its_node():
+    X, y = four_quarters(1200)
+    for n_jobs in (1, 2):
+        with pytest.raises(RuntimeError, match="OddError: 1 2") as caught:
+            LocalClassifierPerParentNode(Failing(), n_jobs=n_jobs).fit(X, y)
+        assert any("while fitting the classifier of" in note for note in caught.value.__notes__)
+
+
+def test_sets_name_the_end_of_a_chain_of_single_children():
+    X, _ = four_quarters(120)
+    y = [["A", "p", "s"] if a > 0 else ["B", "q" if b > 0 else "r"] for a, b in X]
+    model = ConformalClassifier(LocalClassifierPerParentNode(), 0.3, kind="set", random_state=0)
+    assert model.fit(X, y).predict_set([[9.0, 0.0]]) == [[("A", "p", "s")]]
+
+
+def test_weights_of_a_conformal_classifier_reach_its_model():
+    X, y = four_quarters(80)
+    weight = np.where(X[:, 0] > 0, 5.0, 1.0)
+    model = ConformalClassifier(LocalClassifierPerParentNode(GaussianNB()), random_state=0)
+    plain = model.fit(X, y).model_.local_classifiers_[()].class_prior_
+    heavy = model.fit(X, y, weight).model_.local_classifiers_[()].class_prior_
+    assert heavy[1] > plain[1] + 0.1

@@ -143,8 +143,26 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         X = self._check_rows(X)
         self._check_decision_parameters()
         decide = self._decoder()
-        done = self._map(lambda chunk: cut(decide(chunk), self.hierarchy_, self.min_confidence), X)
+        done = self._map(
+            lambda chunk: cut(decide(chunk), self.hierarchy_, self.min_confidence),
+            X,
+            self._width_of_decoding(),
+        )
         return Decision.join(done)
+
+    def _width_of_decoding(self) -> int:
+        """How many numbers per row deciding holds at a time, at most."""
+        models = self._models
+        if self.decoding == "top_down":
+            return models.width
+        if callable(self.decoding) or (self.decoding == "expected_f1" and self.leaf_only):
+            return self.hierarchy_.n_nodes
+        return self._width_of_search(1)
+
+    def _width_of_search(self, k: int) -> int:
+        """A search holds the options of some nodes per level, and never more than all nodes."""
+        some = self._models.width * self.hierarchy_.depth * (k + 1)
+        return min(some, 2 * self.hierarchy_.n_nodes)
 
     def _decoder(self) -> Any:
         """A function that decides for a chunk of rows."""
@@ -318,7 +336,8 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be an integer of at least 1; got {k!r}.")
         X = self._check_rows(X)
-        chunks = self._map(lambda chunk: best_paths(self._models, chunk, int(k)), X)
+        width = self._width_of_search(int(k))
+        chunks = self._map(lambda chunk: best_paths(self._models, chunk, int(k)), X, width)
         nodes, proba = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
         may_end = self._ends_early() or k > len(self._models.options.ends)
         return decode(nodes, self.hierarchy_, self._format, may_end=may_end), proba

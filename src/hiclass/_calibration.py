@@ -30,7 +30,8 @@ from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import deal_folds
 
 N_FOLDS = 3
-_LOG_T = (-5.0, 5.0)
+#: Where the logarithm of the temperature is looked for, beside that of the spread of the scores.
+_LOG_T = (-5.0, 8.0)
 _MOST_NUMBERS = 20_000_000
 _FLOOR = 0.05
 
@@ -43,6 +44,7 @@ def fit_out_of_fold(
     fit_fold: FitFold,
     X: Any,
     nodes: IntArray,
+    hierarchy: Hierarchy,
     weights: AnyArray | None,
     *,
     calibrate: bool,
@@ -58,6 +60,8 @@ def fit_out_of_fold(
         All training rows.
     nodes : ndarray of int
         Their most specific nodes.
+    hierarchy : Hierarchy
+        The tree.
     weights : ndarray or None
         Sample weights.
     calibrate : bool
@@ -75,9 +79,11 @@ def fit_out_of_fold(
     if n_folds < 2:
         return (1.0 if calibrate else None), 1.0
     fold = deal_folds(nodes, n_folds)
+    # The only row that ends at an inner class stays: some policies have no problem without it.
+    fold[~hierarchy.is_leaf[nodes] & (np.bincount(nodes)[nodes] == 1)] = -1
     weights = np.ones(len(nodes)) if weights is None else weights
     held_out = []
-    for k in range(n_folds):
+    for k in np.unique(fold[fold >= 0]).tolist():
         models = fit_fold(np.flatnonzero(fold != k))
         # Scores are read as with a temperature while one is being looked for.
         models = replace(models, temperature=1.0) if calibrate else models
@@ -86,7 +92,8 @@ def fit_out_of_fold(
     if calibrate:
         blocks: dict[int, list[Block]] = defaultdict(list)
         for models, rows in held_out:
-            for block in _questions(models, X, rows, nodes, weights):
+            step = max(1, -(-len(nodes) * models.width // _MOST_NUMBERS))
+            for block in _questions(models, X, rows[::step], nodes, weights):
                 blocks[block[0].shape[1]].append(block)
         temperature = best_temperature(blocks)
         held_out = [(replace(m, temperature=temperature), rows) for m, rows in held_out]
@@ -160,14 +167,14 @@ def _one_question(
 
 def best_temperature(blocks: dict[int, list[Block]]) -> float:
     """The temperature with the smallest log loss of the right answers."""
-    joined = []
-    size = sum(len(b[1]) * k for k, parts in blocks.items() for b in parts)
-    step = max(1, -(-size // _MOST_NUMBERS))
-    for parts in blocks.values():
-        evidence, right, weights = (np.concatenate(x) for x in zip(*parts, strict=True))
-        joined.append((evidence[::step], right[::step], weights[::step]))
+    joined = [
+        tuple(np.concatenate(x) for x in zip(*parts, strict=True)) for parts in blocks.values()
+    ]
     if not joined:
         return 1.0
+    spread = sum(float(weights @ np.ptp(evidence, axis=1)) for evidence, _, weights in joined)
+    middle = np.log(spread / sum(weights.sum() for _, _, weights in joined)) if spread > 0 else 0.0
+    bounds = (middle + _LOG_T[0], middle + _LOG_T[1])
 
     def loss(log_t: float) -> float:
         total = 0.0
@@ -177,7 +184,7 @@ def best_temperature(blocks: dict[int, list[Block]]) -> float:
             total += float(weights @ nll)
         return total
 
-    found = minimize_scalar(loss, bounds=_LOG_T, method="bounded", options={"xatol": 1e-3})
+    found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-3})
     return float(np.exp(found.x))
 
 

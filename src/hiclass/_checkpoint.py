@@ -29,8 +29,6 @@ import scipy.sparse as sp
 
 _MAGIC = b"hiclass checkpoint 1\n"
 _SUFFIX = ".hiclass"
-#: What pickle raises for an object that it cannot store, such as a lambda.
-_NOT_PICKLED = (pickle.PicklingError, AttributeError, TypeError)
 
 
 def checkpoint_key(
@@ -44,7 +42,7 @@ def checkpoint_key(
         kind = type(estimator)
         seen = (kind.__module__, kind.__qualname__, estimator, X, target, params)
         return str(joblib.hash((_versions(), seen), hash_name="sha1", coerce_mmap=True))
-    except _NOT_PICKLED as error:
+    except Exception as error:  # pickling may raise anything
         remarks.append(_no_pickle(estimator, error))
         return None
 
@@ -74,6 +72,10 @@ def save_checkpoint(directory: str, key: str | None, estimator: Any, remarks: li
     temporary = None
     try:
         payload = pickle.dumps(estimator, protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        remarks.append(_no_pickle(estimator, error))
+        return
+    try:
         os.makedirs(directory, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=directory, prefix=".", suffix=".part")
         with os.fdopen(handle, "wb") as file:
@@ -83,8 +85,6 @@ def save_checkpoint(directory: str, key: str | None, estimator: Any, remarks: li
             os.fsync(file.fileno())
         os.replace(temporary, Path(directory, key + _SUFFIX))
         temporary = None
-    except _NOT_PICKLED as error:
-        remarks.append(_no_pickle(estimator, error))
     except OSError as error:
         remarks.append(
             f"Checkpoints cannot be written to {directory} ({error.strerror or error}); the fit "

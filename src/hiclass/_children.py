@@ -136,6 +136,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
                 lambda rows: self._fit_fold(X, target, params, rows),
                 X,
                 target.nodes,
+                target.hierarchy,
                 params.get("sample_weight"),
                 calibrate=self.calibration is not None,
                 leaf_only=self.leaf_only,

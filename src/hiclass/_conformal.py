@@ -21,6 +21,7 @@ from hiclass._targets import known_nodes
 from hiclass._validation import (
     Interval,
     StrOptions,
+    as_weights,
     check_is_fitted,
     check_parameters,
     check_X,
@@ -28,6 +29,11 @@ from hiclass._validation import (
     n_rows_of,
     slice_rows,
     take_rows,
+)
+
+_NO_PROBA = (
+    "The model has no probabilities. Give it calibration='temperature' or a local classifier with "
+    "predict_proba."
 )
 
 
@@ -76,6 +82,13 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
             f"{type(model).__name__}."
         )
     check_is_fitted(model)
+    if not model._models.has_proba:
+        raise ValueError(_NO_PROBA)
+    if model.leaf_only:
+        raise ValueError(
+            "leaf_only=True wants every path to end at a leaf, which min_confidence would end "
+            "earlier. Fit with leaf_only=False to use a threshold."
+        )
     decision = _uncut(model, X)
     table = model.hierarchy_.ancestor_table
     right = table[decision.nodes] == table[_true_nodes(model, y, len(decision.nodes))]
@@ -201,10 +214,19 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         model = self._base_model()
         return model._input_tags() if isinstance(model, BaseHierarchicalClassifier) else None
 
+    @property
+    def n_jobs(self) -> int | None:  # type: ignore[override]
+        """The number of jobs of the model."""
+        return getattr(self._base_model(), "n_jobs", None)
+
+    def _promises_proba(self) -> bool:
+        model = self._base_model()
+        return not isinstance(model, BaseHierarchicalClassifier) or hasattr(model, "predict_proba")
+
     def _base_model(self) -> Any:
         return self.model.estimator if isinstance(self.model, FrozenEstimator) else self.model
 
-    def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
         """Fit the model on a part of the rows and calibrate on the rest.
 
         Parameters
@@ -213,8 +235,12 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             As for the model.
         y : array-like
             Labels in any form that the model takes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows for the ``fit`` of the model. Calibration makes no use of them: the
+            guarantee is for rows that count the same.
         **fit_params : dict
-            Keyword arguments for the ``fit`` of the model; what has one entry per row is split.
+            More keyword arguments for the ``fit`` of the model; what has one entry per row is
+            split.
 
         Returns
         -------
@@ -223,13 +249,13 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         """
         self._forget()
         try:
-            self._fit(X, y, fit_params)
+            self._fit(X, y, sample_weight, fit_params)
         except BaseException:
             self._forget()
             raise
         return self
 
-    def _fit(self, X: Any, y: Any, fit_params: dict[str, Any]) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
         check_parameters(self, tuple(self._parameter_constraints))
         model = self._base_model()
         if not isinstance(model, BaseHierarchicalClassifier):
@@ -238,11 +264,10 @@ class ConformalClassifier(BaseHierarchicalClassifier):
                 f"{type(model).__name__}."
             )
         if not hasattr(model, "predict_proba"):
-            raise ValueError(
-                "The model has no probabilities. Give it calibration='temperature' or a local "
-                "classifier with predict_proba."
-            )
+            raise ValueError(_NO_PROBA)
         X = check_X(self, X, self._input_tags(), reset=True)
+        if sample_weight is not None:
+            fit_params = {**fit_params, "sample_weight": as_weights(sample_weight, X)}
         n_labels = read_labels(y).n_rows
         if n_labels != n_rows_of(X):
             raise ValueError(
@@ -264,6 +289,8 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             }
             model = clone(model).fit(take_rows(X, train), take_rows(y, train), **fit_params)
             X_cal, y_cal = take_rows(X, held_out), take_rows(y, held_out)
+        if not model._models.has_proba:
+            raise ValueError(_NO_PROBA)
         self.model_ = model
         self.kind_ = self.kind
         self._remember(model._models, model._format, None)
@@ -309,7 +336,8 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     def _quantile(self, scores: FloatArray) -> float:
         """The usual quantile of split conformal prediction; infinite where rows are too few."""
         n = len(scores)
-        rank = int(np.ceil((n + 1) * (1 - self.alpha)))
+        # Whole numbers are meant to be whole: (9 + 1) * (1 - 0.7) is 3.0000000000000004.
+        rank = int(np.ceil((n + 1) * (1 - self.alpha) - 1e-9))
         if rank <= n:
             return float(np.sort(scores)[rank - 1])
         warnings.warn(
@@ -398,6 +426,8 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         ends = models.options.ends
         covers[:, ends] |= chosen
         covers[:, 0] = False
+        # A class from which there is one way on says less than the class it leads to.
+        covers[:, (np.diff(models.options.indptr) == 1) & ~models.options.can_stop] = False
         for nodes in self.hierarchy_.nodes_by_level[2:]:
             above = self._covered_above(covers, nodes)
             covers[:, nodes] &= ~above

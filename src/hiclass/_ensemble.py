@@ -33,6 +33,11 @@ from hiclass._validation import (
 )
 from hiclass.hierarchy import Hierarchy
 
+_NO_PROBA = (
+    "The model {!r} has no probabilities. Give it calibration='temperature' or a local classifier "
+    "with predict_proba."
+)
+
 
 class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     """Multiply, or average, the probabilities of several hierarchical models.
@@ -117,6 +122,12 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         self.weights = weights
         self.decoding = decoding
         self.min_confidence = min_confidence
+
+    @property
+    def n_jobs(self) -> int | None:  # type: ignore[override]
+        """The number of jobs of the first model that has one."""
+        jobs = (getattr(model, "n_jobs", None) for _, model in self.models)
+        return next((n for n in jobs if n is not None), None)
 
     @property
     def leaf_only(self) -> bool:  # type: ignore[override]
@@ -204,6 +215,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 lambda rows: self._fit_fold(X, y, params, joint, rows),
                 X,
                 encode(y, joint.hierarchy).nodes,
+                joint.hierarchy,
                 as_weights(sample_weight, X),
                 calibrate=False,
                 leaf_only=self.leaf_only,
@@ -229,7 +241,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         X_fold, y_fold = take_rows(X, rows), take_rows(y, rows)
         n_rows = n_rows_of(X)
         models = []
-        for name, model in self.models:
+        for (name, model), fitted in zip(self.models, joint.members, strict=True):
             model = _with_hierarchy(clone(model), joint.hierarchy)
             if isinstance(model, BaseLocalClassifier):
                 # Nothing to learn out of fold: an ensemble asks for probabilities only.
@@ -242,12 +254,10 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             with warnings.catch_warnings():
                 # Said once, by the fit on all rows.
                 warnings.filterwarnings("ignore", message="No training row ends at an inner node")
-                models.append(model.fit(X_fold, y_fold, **sliced))
-        fold = self._join(models, joint.weights)
-        members = zip(fold.members, joint.members, strict=True)
-        return replace(
-            fold, members=tuple(replace(m, temperature=j.temperature) for m, j in members)
-        )
+                model.fit(X_fold, y_fold, **sliced)
+            model._models = replace(model._models, temperature=fitted.temperature)
+            models.append(model)
+        return self._join(models, joint.weights)
 
     def _check_models(self) -> tuple[float, ...]:
         """Check the models; return their weights."""
@@ -267,10 +277,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                     f"lost. Put the ensemble into the {type(model).__name__} instead."
                 )
             if not hasattr(model, "predict_proba"):
-                raise ValueError(
-                    f"The model {name!r} has no probabilities. Give it "
-                    f"calibration='temperature' or a local classifier with predict_proba."
-                )
+                raise ValueError(_NO_PROBA.format(name))
         if self.weights is None:
             return (1 / len(names),) * len(names)
         weights = tuple(float(w) for w in self.weights)
@@ -286,6 +293,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         parts = tuple(model._models for model in models)
         first = parts[0]
         for (name, _), part in zip(self.models, parts, strict=True):
+            if not part.has_proba:
+                raise ValueError(_NO_PROBA.format(name))
             if part.hierarchy != first.hierarchy:
                 raise ValueError(
                     f"The models {self.models[0][0]!r} and {name!r} have different hierarchies. "

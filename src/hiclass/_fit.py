@@ -8,6 +8,7 @@ lists) travels as the rows of a task. Problems come largest first, and small one
 
 from __future__ import annotations
 
+import pickle
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -40,10 +41,6 @@ Name = str | Callable[[], str]  # a name that is worked out only where it is nee
 _FEW_ROWS = 1000
 _A_WHILE = 0.5
 _MOST_TASKS = 256
-#: Classifiers for which threads beat processes: they release the GIL and start nothing themselves.
-#: Forests and multi-class SGD call scikit-learn's Parallel, which sets warning filters in every
-#: task; in threads these calls disturb each other, so they are left to those who ask for threads.
-_RELEASES_GIL = frozenset({"LinearSVC"})
 
 
 @dataclass(frozen=True)
@@ -183,15 +180,18 @@ def _run(
                 return
     first = next(tasks, None)
     if first is not None:
-        yield from _run_on_joblib(chain([first], tasks), first, n_problems, X, shared, n_jobs)
+        yield from _run_on_joblib(chain([first], tasks), n_problems, X, shared, n_jobs)
 
 
 def _run_on_joblib(
-    tasks: Iterator[Task], first: Task, n_problems: int, X: Any, shared: Shared, n_jobs: int | None
+    tasks: Iterator[Task], n_problems: int, X: Any, shared: Shared, n_jobs: int | None
 ) -> Iterator[Fitted]:
-    """Hand the tasks to joblib's active backend; threads unless the user chose one, if they pay."""
-    prefer = "threads" if type(first.estimator).__name__ in _RELEASES_GIL else None
-    backend, _ = get_active_backend(prefer=prefer)
+    """Hand the tasks to joblib's active backend.
+
+    Threads only where the user asks for them: liblinear (``LinearSVC``) has one random generator
+    per process, so what it finds would depend on what else is being fitted.
+    """
+    backend, _ = get_active_backend()
     streams = getattr(backend, "supports_return_generator", False)
     one_memory = getattr(backend, "supports_sharedmem", False)
     shares = one_memory or _can_be_shared(X)
@@ -203,7 +203,6 @@ def _run_on_joblib(
         kind, work = Parallel, delayed(fit_batch)
     parallel = kind(
         n_jobs=n_jobs,
-        prefer=prefer,
         batch_size=1,
         return_as="generator_unordered" if streams else "list",
     )
@@ -294,8 +293,19 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
             estimator = _fit_or_load(task, X_here, params, shared.checkpoint_dir, remarks)
     except Exception as error:
         error.add_note(f"while fitting the classifier of {_text(task.name)}")
+        _check_travels(error)
         raise
     return Fitted(task.owner, task.gate, estimator, tuple(remarks))
+
+
+def _check_travels(error: Exception) -> None:
+    """Replace an exception that no process could send to another, which would lose it."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        again = RuntimeError(f"{type(error).__name__}: {error}")
+        again.__notes__ = [*error.__notes__]
+        raise again from None
 
 
 def _fit_or_load(

@@ -156,15 +156,24 @@ def _per_level(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatAr
     estimator = models.classifiers.get(level)
     asked = [rows for node, rows in groups if len(models.options.of(node)) > 1]
     position = np.zeros(n_rows_of(X), dtype=np.intp)
-    answer = np.zeros((1, int(counts.sum())))
+    k = int(counts.sum())
+    answer = np.zeros((1, k))
+    # Probabilities become scores after they are restricted: small ones among their siblings count.
+    logged = models.temperature is not None and not hasattr(estimator, "decision_function")
     if estimator is not None and asked:
         rows_asked = np.unique(np.concatenate(asked))
         position[rows_asked] = np.arange(len(rows_asked))
-        answer = _choice(models, estimator, _rows(X, rows_asked), answer.shape[1], scored=True)
-    return [
+        here = _rows(X, rows_asked)
+        answer = (
+            _proba(estimator, here, k)
+            if logged
+            else _choice(models, estimator, here, k, scored=True)
+        )
+    evidence = [
         answer[position[rows], start[node] : start[node] + len(models.options.of(node))]
         for node, rows in groups
     ]
+    return [_log(found) for found in evidence] if logged else evidence
 
 
 def _per_node(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
@@ -216,7 +225,7 @@ def _positive(models: LocalModels, estimator: Any, X: Any) -> FloatArray:
     if models.temperature is None and models.soft:
         return normalised(_proba(estimator, X, 2))[:, 1]
     if hasattr(estimator, "decision_function"):
-        return np.asarray(estimator.decision_function(X), dtype=np.float64).reshape(-1)
+        return _finite(np.asarray(estimator.decision_function(X), dtype=np.float64).reshape(-1))
     return logit((normalised(_proba(estimator, X, 2))[:, 1] + _TINY / 2) / (1 + _TINY))
 
 
@@ -224,7 +233,12 @@ def _scores(estimator: Any, X: Any, k: int) -> FloatArray:
     """Scores for a softmax: the decision function where there is one, else log p."""
     if hasattr(estimator, "decision_function"):
         return _decision(estimator, X, k)
-    return np.log(normalised(_proba(estimator, X, k)) + _TINY / k)
+    return _log(_proba(estimator, X, k))
+
+
+def _log(proba: FloatArray) -> FloatArray:
+    """Logarithms of probabilities, none of them infinite."""
+    return np.log(normalised(proba) + _TINY / proba.shape[1])
 
 
 def _proba(estimator: Any, X: Any, k: int) -> FloatArray:
@@ -247,6 +261,15 @@ def _decision(estimator: Any, X: Any, k: int) -> FloatArray:
             f"{type(estimator).__name__}.decision_function returned an array of shape "
             f"{score.shape} for {n_rows_of(X)} rows and {k} classes; one column per class is "
             f"needed (for SVC: decision_function_shape='ovr')."
+        )
+    return _finite(score)
+
+
+def _finite(score: FloatArray) -> FloatArray:
+    if not np.isfinite(score).all():
+        raise ValueError(
+            "A local classifier returned a score that is not a number. Check X for extreme values, "
+            "or use another local classifier."
         )
     return score
 

@@ -52,9 +52,9 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
     """Check X as far as it is plain numbers, and its columns against those seen at fit."""
     finite = tags is not None and not tags.input_tags.allow_nan
     if sp.issparse(X):
-        return validate_data(
-            estimator, X, reset=reset, accept_sparse="csr", ensure_all_finite=finite
-        )
+        X = validate_data(estimator, X, reset=reset, accept_sparse="csr", ensure_all_finite=finite)
+        # Sorted here, since a child may not sort in place what it is only lent.
+        return X if X.has_sorted_indices else X.sorted_indices()
     if isinstance(X, str | bytes):
         raise TypeError("X is a single text; give a list of documents, one per row.")
     if isinstance(X, list | tuple) and len(X):
