@@ -1,0 +1,126 @@
+"""The strongest features of every node, where the classifier that decides can show them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hiclass._inspection import OpenChild, OpenModel, local_models, open_child, strongest
+from hiclass.hierarchy import Hierarchy
+
+FloatArray = npt.NDArray[np.float64]
+
+#: Features per node that speak for it and against it, and of a forest.
+_MOST_FOR, _MOST_AGAINST, _MOST_IMPORTANT = 7, 4, 10
+_MOST_MEMBERS = 3
+
+
+class FeatureTable:
+    """Names once, sets of (feature, number), and which sets belong to a node."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+        self.sets: list[dict[str, Any]] = []
+        self.nodes: dict[int, list[int]] = {}
+
+    def add(self, member: str, child: OpenChild, names: list[str], values: FloatArray) -> int:
+        """Keep the strongest of some values; return the number of the set."""
+        if child.kind == "linear":
+            order = np.argsort(-values[found := strongest(values, 4 * _MOST_FOR)], kind="stable")
+            found = found[order]
+            most_for = [j for j in found.tolist() if values[j] > 0][:_MOST_FOR]
+            most_against = [j for j in found.tolist() if values[j] < 0][-_MOST_AGAINST:]
+            chosen = most_for + most_against
+        else:
+            chosen = strongest(values, _MOST_IMPORTANT).tolist()
+        self.sets.append(
+            {
+                "member": member,
+                "kind": child.kind,
+                "classifier": type(child.estimator).__name__,
+                "feature": [self._places.setdefault(names[j], len(self._places)) for j in chosen],
+                "value": [float(f"{values[j]:.3g}") for j in chosen],
+            }
+        )
+        return len(self.sets) - 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as JSON has it."""
+        return {"names": list(self._places), "sets": self.sets, "node": self.nodes}
+
+
+def collect_features(opened: OpenModel, tree: Hierarchy) -> dict[str, Any]:
+    """Find the strongest features of every node.
+
+    Parameters
+    ----------
+    opened : OpenModel
+        The model and the names of its features.
+    tree : Hierarchy
+        The tree of the report, which holds that of the model.
+
+    Returns
+    -------
+    dict
+        "names" of features; "sets", each with its "kind", the "feature" numbers and their "value";
+        "node": for each node the numbers of its sets, one per model of an ensemble. The value of a
+        linear classifier is the weight for the node less the mean weight for its siblings.
+    """
+    from hiclass import FlatClassifier  # which is imported after this module
+
+    table = FeatureTable()
+    own = opened.model.hierarchy_
+    same = own is tree
+    number = [v if same else tree.find(own.path(v)) for v in range(own.n_nodes)]
+    for member, model in list(local_models(opened.model))[:_MOST_MEMBERS]:
+        flat = isinstance(model, FlatClassifier)
+        for key, classes in model.local_classes_.items():
+            child = open_child(model.local_classifiers_[key], len(classes))
+            names = child.names(opened.names)
+            if child.kind == "linear":
+                assert child.weights is not None
+                for node, values in _against_siblings(own, classes, child.weights, flat):
+                    found = table.add(member, child, names, values)
+                    table.nodes.setdefault(number[node], []).append(found)
+                continue
+            importances = np.empty(0) if child.importances is None else child.importances
+            found = table.add(member, child, names, importances)
+            for node in _decided(own, classes, flat):
+                table.nodes.setdefault(number[node], []).append(found)
+    return table.to_dict()
+
+
+def _decided(tree: Hierarchy, classes: Any, flat: bool) -> list[int]:
+    """The nodes that a classifier decides about."""
+    if classes[0] < 0:
+        return [int(classes[1])]
+    if flat:
+        return [v for v in range(1, tree.n_nodes) if _below(tree, classes, v).any()]
+    # What stands for "stop here" is a parent of other classes.
+    parents = set(tree.parent[classes].tolist()) | {0}
+    return [v for v in classes.tolist() if v not in parents]
+
+
+def _against_siblings(tree: Hierarchy, classes: Any, weights: FloatArray, flat: bool) -> Any:
+    """Yield nodes and the weight of each feature for the node, less the mean for its siblings."""
+    if classes[0] < 0:
+        yield int(classes[1]), weights[1] - weights[0]
+        return
+    totals: dict[int, tuple[FloatArray, int]] = {}
+    for node in _decided(tree, classes, flat):
+        parent = int(tree.parent[node])
+        if parent not in totals:
+            inside = _below(tree, classes, parent)
+            totals[parent] = weights[inside].sum(axis=0), int(inside.sum())
+        here = _below(tree, classes, node)
+        total, n = totals[parent]
+        mine, n_mine = weights[here].sum(axis=0), int(here.sum())
+        if n > n_mine:  # otherwise an only child: nothing decides
+            yield node, mine / n_mine - (total - mine) / (n - n_mine)
+
+
+def _below(tree: Hierarchy, classes: Any, node: int) -> Any:
+    """Which classes are at or below a node."""
+    return (classes >= node) & (classes < tree.subtree_end[node])
