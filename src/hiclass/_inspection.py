@@ -108,7 +108,7 @@ def _names_out(steps: Any, names: list[str] | None) -> list[str] | None:
     except (AttributeError, ValueError, TypeError):
         # Some steps have no such method, others do not like the names of the step before.
         return None
-    return [str(name) for name in found]
+    return None if found is None else [str(name) for name in found]
 
 
 def _check_names(feature_names: Any, n_features: int | None) -> list[str]:

@@ -65,9 +65,15 @@ class Rows:
             )
         single = y_pred.ndim == 1
         self.tree, self.unseen, number = _join(hierarchy, own, single and hierarchy.depth > 1)
-        weight = np.ones(len(true)) if sample_weight is None else np.asarray(sample_weight, float)
-        keep = self.keep = np.broadcast_to(weight, true.shape) > 0
-        self.weight = np.broadcast_to(weight, true.shape)[keep]
+        weight = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+        if weight.shape not in ((), true.shape):
+            raise ValueError(
+                f"sample_weight has shape {weight.shape} but there are {len(true)} rows. "
+                f"Give one weight per row."
+            )
+        weight = np.broadcast_to(weight, true.shape)
+        keep = self.keep = weight > 0  # the metrics refuse what is no weight at all
+        self.weight = weight[keep]
         self.true = number[true][keep]
         self.pred = self._locate(y_pred[keep], None if confidence is None else confidence[keep])
         self.confidence = None

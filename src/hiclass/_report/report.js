@@ -387,9 +387,7 @@
     if (event.key in moves) choose(moves[event.key](), true);
     else if (event.key === "Enter" || event.key === " ") zoom(v);
     else if (event.key === "Escape" || event.key === "Backspace") {
-      const above = zoomed === 0 ? 0 : nodes.parent[zoomed];
-      if (!path(selected).includes(above)) selected = above;
-      zoom(above);
+      zoom(nodes.parent[zoomed]);
     } else return;
     event.preventDefault();
   });
