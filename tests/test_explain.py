@@ -211,6 +211,38 @@ def test_an_only_child_decides_nothing():
         assert found.steps[1].probability == pytest.approx(1.0)
 
 
+def test_an_only_child_or_the_end_is_a_question_for_the_gate():
+    X = np.array([[-10.0], [-9.0], [10.0], [20.0]])
+    y = [["A"], ["A", "only"], ["B"], ["B"]]
+    model = LocalClassifierPerNode(LogisticRegression(C=1e6)).fit(X, y)
+    for x, chosen, note in (
+        (X[1], "only", "against stopping here"),
+        (X[0], None, "against going on"),
+    ):
+        step = explain(model, x).steps[1]
+        assert step.label == chosen
+        assert step.reasons[0].note == note
+        assert step.reasons[0].margin > 0
+
+
+def test_a_member_that_has_no_say_between_two_ways_compares_what_it_has(animals):
+    """Restricted to one class, the classifier of a parent has no rival left."""
+    X, y = animals
+    for model_class in MODELS:
+        model = model_class().fit(X, y).restricted_to([("Animal", "Mammal", "Cat")])
+        found = explain(model, X[0], k=1)
+        assert found.path == ("Animal", "Mammal", "Cat")
+        assert all(step.probability == pytest.approx(1.0) for step in found.steps)
+
+
+def test_per_level_an_only_child_decides_nothing_either():
+    X = np.array([[-10.0], [10.0], [20.0]])
+    y = [["A", "only"], ["B", "x"], ["B", "z"]]
+    for model_class in (LocalClassifierPerLevel, FlatClassifier):
+        reason = explain(model_class().fit(X, y), [-10.0]).steps[1].reasons[0]
+        assert reason.kind == "none"
+
+
 def test_a_model_with_one_path_decides_nothing(any_model):
     model = any_model().fit([[0.0], [1.0]], [["A", "x"], ["A", "x"]])
     found = explain(model, [0.5])
@@ -253,6 +285,11 @@ def test_models_without_probabilities_compare_scores(model_class, animals):
     assert first.reasons[0].margin > 0
     assert first.runners_up[0].probability is None
     assert "runner-up: " in str(found)
+    if model_class is FlatClassifier:
+        scores = model.local_classifiers_[()].decision_function(X[8:9])[0]
+        tops = [model.hierarchy_.path(v)[0] for v in model.local_classes_[()].tolist()]
+        rival = max(s for s, top in zip(scores, tops, strict=True) if top != "Animal")
+        assert first.reasons[0].margin == pytest.approx(scores.max() - rival)
 
 
 def test_models_without_probabilities_or_weights_still_have_a_path(animals):

@@ -304,6 +304,9 @@ def test_forests_share_one_set_of_importances_and_others_say_so():
     assert only["kind"] == "forest"
     assert only["classifier"] == "RandomForestClassifier"
     assert {tuple(ids) for ids in features["node"].values()} == {(0,)}
+    per_node = LocalClassifierPerNode(RandomForestClassifier(5, random_state=0)).fit(X, y)
+    features = make_report(per_node, X_test, y_test).data["features"]
+    assert len(features["sets"]) == len(features["node"]) == len(per_node.local_classifiers_)
     near = LocalClassifierPerParentNode(KNeighborsClassifier(3)).fit(X, y)
     features = make_report(near, X_test, y_test).data["features"]
     assert {s["kind"] for s in features["sets"]} == {"other"}

@@ -121,7 +121,12 @@ def chromium(width=1360, height=900):
         pytest.skip("needs chromium and chromedriver: apt-get install chromium chromium-driver")
     options = webdriver.ChromeOptions()
     options.binary_location = program
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+    ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     browser = webdriver.Chrome(options, webdriver.ChromeService(driver))
@@ -526,7 +531,7 @@ def test_names_with_html_or_script_are_shown_as_text(view):
 
 def draw_pictures(folder):
     """Draw the pictures of the page on reports."""
-    page = Path(folder) / "page.html"
+    page = Path(folder).resolve() / "page.html"
     pictures = [
         ("report", tree_report(60, 4000), "light", 1240),
         ("report_dark", tree_report(1850, 16000), "dark", 1080),
@@ -538,7 +543,9 @@ def draw_pictures(folder):
             browser.get(page.as_uri())
             resize(browser, 1280, height)
             if scheme == "light":
-                box(browser, first_child(report.data, 0) + 1).click()
+                node = box(browser, first_child(report.data, 0) + 1)
+                click = "arguments[0].dispatchEvent(new MouseEvent('click'))"  # without hovering
+                browser.execute_script(click, node)
             shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
             (Path(folder) / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
     page.unlink()

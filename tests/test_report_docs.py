@@ -18,6 +18,8 @@ def test_examples_run_and_print_what_they_say(tmp_path, monkeypatch, capsys):
         promised = [line[2:] for line in block.splitlines() if re.match(r"#( |$)", line)]
         assert printed[: len(promised)] == promised
     assert (tmp_path / "report.html").stat().st_size > 50_000
+    (shown,) = re.findall(r"^```text\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    assert str(namespace["explanation"]) == shown.rstrip()
 
 
 def test_pictures_exist_and_are_small():

@@ -168,10 +168,7 @@ def explain(
             raise ValueError(f"{name} must be a whole number that is not negative; got {number!r}.")
     opened = open_model(model, feature_names)
     X = opened.transform(_one_row(x))
-    names = opened.names
-    if names is None and hasattr(X, "columns"):
-        names = [str(name) for name in X.columns]
-    return _Explainer(opened.model, X, names, int(top), int(k)).run()
+    return _Explainer(opened.model, X, opened.names, int(top), int(k)).run()
 
 
 def _one_row(x: Any) -> Any:

@@ -8,6 +8,7 @@ features, and so is the difference between the scores of two ways: these terms a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -156,82 +157,85 @@ class Advocate:
         return int(self.tree.levels[above]) + 1
 
     def _ending(self, above: int, way: int) -> int:
-        """The ending that stands for a way in a flat model: the most probable one below it."""
+        """The ending that stands for a way in a flat model: the likeliest one below it."""
         if way == above:
             return way
         (ends,) = self.classes.values()
-        inside = ends[(ends >= way) & (ends < self.tree.subtree_end[way])]
+        inside = np.flatnonzero((ends >= way) & (ends < self.tree.subtree_end[way]))
         if not len(inside):
             return -1
-        if self.proba is None:
-            return int(inside[0])
-        below = [self.proba[self.tree.children(v)].sum() for v in inside.tolist()]
-        return int(inside[np.argmax(self.proba[inside] - below)])
+        return int(ends[inside[np.argmax(self._endings[inside])]])
+
+    @cached_property
+    def _endings(self) -> FloatArray:
+        """Probabilities of the endings of a flat model, or its scores, where they are linear."""
+        ((key, ends),) = self.classes.items()
+        if self.proba is not None:
+            below = [self.proba[self.tree.children(v)].sum() for v in ends.tolist()]
+            return self.proba[ends] - below
+        child = open_child(self.model.local_classifiers_[key], len(ends))
+        if child.weights is None or child.intercepts is None:
+            return np.zeros(len(ends))
+        return child.weights @ _dense(child.transform(self.X)) + child.intercepts
 
     # -- reasons -------------------------------------------------------------------------------
 
     def reason(self, above: int, chosen: int, rival: int | None) -> Reason:
         """Why the chosen way was preferred to its rival."""
-        voice = self.voice(above, chosen)
-        if rival is None and voice is not None:
-            rival = self.best_other(above, chosen)
-        other = None if rival is None else self.voice(above, rival)
-        if voice is None and not (self.by_node and other is not None):
+        voices = self._voices(above)
+        if len(voices) < 2 and not (self.by_node and above in voices):
             return self._say("", "none", "nothing to decide: there is one way on only")
-        speaker = voice or other
-        assert speaker is not None
-        classifier = type(speaker.child.estimator).__name__
-        if speaker.child.kind == "forest":
+        if rival is None:
+            rival = self.best_other(above, chosen)
+        sides, note = self._sides(voices, above, chosen, rival)
+        child = sides[0][1].child
+        classifier = type(child.estimator).__name__
+        if child.kind == "forest":
             note = "importances of the features in the whole decision, the same for every row"
-            return self._say(classifier, "forest", note, None, self._important(speaker.child))
-        if speaker.child.kind == "other":
+            return self._say(classifier, "forest", note, None, self._important(child))
+        if child.kind == "other":
             return self._say(classifier, "other", "shows neither weights nor importances")
-        return self._linear(classifier, above, chosen, rival, voice, other)
-
-    def best_other(self, above: int, chosen: int) -> int | None:
-        """The other way with the highest linear score, for models without probabilities."""
-        ways = [v for v in [*self.tree.children(above).tolist(), above] if v != chosen]
-        voices = [(way, self.voice(above, way)) for way in ways]
-        scores = [
-            (self._score([(1.0, voice)])[1], -way)
-            for way, voice in voices
-            if voice is not None and voice.child.kind == "linear"
-        ]
-        return -max(scores)[1] if scores else None
-
-    def _linear(
-        self,
-        classifier: str,
-        above: int,
-        chosen: int,
-        rival: int | None,
-        voice: Voice | None,
-        other: Voice | None,
-    ) -> Reason:
-        """Contributions to the difference of two scores."""
-        sides: list[tuple[float, Voice]]
-        note = "" if rival is None else f"against {self._name(above, rival)}"
-        if self.by_node and above in (chosen, rival):
-            # The gate is a question of its own: stop here, or go on?
-            gate = voice if chosen == above else other
-            sides = [(1.0 if chosen == above else -1.0, gate)] if gate is not None else []
-            note = "against going on" if chosen == above else note
-        elif voice is None:
-            sides = []
-        elif other is None or not self._comparable(voice, other):
-            sides, note = [(1.0, voice)], "against its siblings"
-        else:
-            sides = [(1.0, voice), (-1.0, other)]
-        if not sides:
-            return self._say(classifier, "none", "nothing to decide: there is one way on only")
         weights, margin, x = self._score(sides)
         terms = weights * x
-        names = sides[0][1].child.names(self.names)
+        names = child.names(self.names)
         features = [
             Feature(names[j], float(x[j]), float(weights[j]), float(terms[j]))
             for j in strongest(terms, self.top).tolist()
         ]
         return self._say(classifier, "linear", note, margin, features)
+
+    def _voices(self, above: int) -> dict[int, Voice]:
+        """Who speaks for each way on from a node."""
+        ways = [*self.tree.children(above).tolist(), above]
+        found = {way: self.voice(above, way) for way in ways}
+        return {way: voice for way, voice in found.items() if voice is not None}
+
+    def best_other(self, above: int, chosen: int) -> int | None:
+        """The other way with the highest linear score, for models without probabilities."""
+        scores = [
+            (self._score([(1.0, voice)])[1], -way)
+            for way, voice in self._voices(above).items()
+            if way != chosen and voice.child.kind == "linear"
+        ]
+        return -max(scores)[1] if scores else None
+
+    def _sides(
+        self, voices: dict[int, Voice], above: int, chosen: int, rival: int | None
+    ) -> tuple[list[tuple[float, Voice]], str]:
+        """The scores to compare, with their signs, and what the comparison is called."""
+        voice = voices.get(chosen)
+        other = None if rival is None else voices.get(rival)
+        if self.by_node and chosen == above and voice is not None:
+            # The gate is a question of its own: stop here, or go on?
+            return [(1.0, voice)], "against going on"
+        if self.by_node and rival == above and other is not None:
+            return [(-1.0, other)], "against stopping here"
+        if voice is None:  # an only child, or one that this model has no rows of
+            return [(1.0, next(iter(voices.values())))], "against its siblings"
+        if rival is None or other is None or not self._comparable(voice, other):
+            return [(1.0, voice)], "against its siblings"
+        name = "stopping here" if rival == above else str(self.tree.labels[rival])
+        return [(1.0, voice), (-1.0, other)], f"against {name}"
 
     def _comparable(self, a: Voice, b: Voice) -> bool:
         """Whether two classes are scored on the same features."""
@@ -263,9 +267,6 @@ class Advocate:
         features: list[Feature] | None = None,
     ) -> Reason:
         return Reason(self.name, classifier, kind, note, margin, features or [])
-
-    def _name(self, above: int, way: int) -> str:
-        return "stopping here" if way == above else str(self.tree.labels[way])
 
 
 def _dense(X: Any) -> FloatArray:

@@ -132,9 +132,10 @@
     if (x === null || x === undefined) return hex(ramps[theme()].empty);
     return mix(ramps[theme()][measures[colour].kind], position(colour, x));
   }
+  // Dark or white text, whichever has more contrast.
   function inkOn(rgb) {
     const [r, g, b] = rgb.map((x) => (x / 255) ** 2.2);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.3 ? "#12161b" : "#ffffff";
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? "#12161b" : "#ffffff";
   }
   const shown = (key, v) => {
     const x = v === 0 ? null : values[key][v];
@@ -512,7 +513,7 @@
     const above = path(v).slice(0, -1);
     byId("detail").replaceChildren(...[
       el("div", {}, el("div", { class: "where" }, above.flatMap((a) => [jump(a), " › "])),
-        el("h3", { class: "name", "aria-live": "polite" }, name(v)),
+        el("h3", { class: "name" }, name(v)),
         el("div", { class: "where" }, kind, unseen.has(v) ? " · not known to the model" : "")),
       el("dl", { class: "facts" }, fact("Rows", rows(nodes.support[v])),
         v === 0 ? fact("Wrong at level 1", rows(nodes.mistakes[0])) : fact("Predicted", rows(nodes.predicted[v])),
@@ -695,9 +696,7 @@
   function setTheme() {
     root.dataset.theme = chosen || (wish.matches ? "dark" : "light");
     const dark = root.dataset.theme === "dark";
-    byId("theme").textContent = dark ? "Light" : "Dark";
     byId("theme").setAttribute("aria-pressed", dark);
-    byId("theme").setAttribute("aria-label", dark ? "Dark mode is on" : "Dark mode is off");
     repaint();
   }
   byId("theme").addEventListener("click", () => { chosen = root.dataset.theme === "dark" ? "light" : "dark"; setTheme(); });
