@@ -371,6 +371,26 @@ def test_a_node_too_small_to_see_is_zoomed_to(view):
         assert box(browser, leaf).size["height"] >= 10
 
 
+def test_a_class_without_rows_can_be_chosen_and_left(view):
+    browser, data = view("2000")
+    empty = data["nodes"]["support"].index(0)
+    find(browser, "#search").send_keys(data["nodes"]["label"][empty])
+    find(browser, f'#table tr[data-node="{empty}"] button').click()
+    assert text(browser, "#detail .name") == data["nodes"]["label"][empty]
+    assert not find_all(browser, f'#tree g[data-node="{empty}"]')
+    assert len(find_all(browser, '#tree g[tabindex="0"]')) == 1
+    find(browser, "#detail .where button").click()
+    assert text(browser, "#detail .name") == data["nodes"]["label"][path_of(data, empty)[0]]
+
+
+def path_of(data, node):
+    found = []
+    while node:
+        found.insert(0, node)
+        node = data["nodes"]["parent"][node]
+    return found
+
+
 def test_roles_are_those_of_a_tree(view):
     browser, data = view("20")
     assert find(browser, "#tree").get_attribute("role") == "tree"

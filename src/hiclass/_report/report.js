@@ -247,11 +247,18 @@
     return text.length <= most ? text : most > 2 ? `${text.slice(0, most - 1)}…` : "";
   }
 
+  // The first click selects; the next one zooms in, or out again.
+  function press(v) {
+    if (v !== selected) choose(v, true);
+    else if (v === zoomed) zoom(nodes.parent[v]);
+    else if (children[v].length) zoom(v);
+  }
+
   function box(v) {
     if (boxes.has(v)) return boxes.get(v);
     const made = draw("g", { role: "treeitem", "aria-level": level[v] + 1, tabindex: -1, "data-node": v,
       "aria-expanded": children[v].length ? "true" : null, on: {
-        click: () => (v === selected && children[v].length && v !== zoomed ? zoom(v) : v === zoomed && v !== 0 && v === selected ? zoom(nodes.parent[v]) : choose(v, true)),
+        click: () => press(v),
         dblclick: () => children[v].length && zoom(v),
         pointermove: (event) => tip(v, event),
         pointerleave: () => { byId("tip").hidden = true; },
@@ -279,7 +286,10 @@
       element.remove();
       boxes.delete(v);
     }
-    if (!seen.has(selected)) cursor.setAttribute("width", 0);
+    if (!seen.has(selected)) { // a class without rows has no height: the Tab key still finds the tree
+      cursor.setAttribute("width", 0);
+      boxes.get(zoomed).setAttribute("tabindex", 0);
+    }
   }
 
   function paintBox(v, at, area) {
@@ -554,13 +564,13 @@
     const table = el("tbody", { id: "live-levels" });
     const line = draw("line", { class: "now" });
     // Drawn at the size that it will have, so that its text is readable on a phone.
-    const [width, height, left, right, bottom] = [Math.min(Math.max(body.clientWidth, 300), 680), 270, 34, 10, 30];
+    const [width, height, left, right, bottom] = [Math.min(Math.max(body.clientWidth, 300), 680), 270, 44, 10, 30];
     const x = (p) => left + p * (width - left - right);
     const y = (p) => 8 + (1 - p) * (height - 8 - bottom);
     const chart = draw("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Precision and coverage against the threshold" });
     for (const p of [0, 0.25, 0.5, 0.75, 1]) {
       chart.append(draw("line", { class: "grid", x1: x(0), x2: x(1), y1: y(p), y2: y(p) }),
-        draw("text", { x: left - 6, y: y(p) + 4, "text-anchor": "end" }, percent(p).replace(" %", "")),
+        draw("text", { x: left - 6, y: y(p) + 4, "text-anchor": "end" }, percent(p)),
         draw("text", { x: x(p), y: height - bottom + 15, "text-anchor": "middle" }, String(p)));
     }
     const series = [["precision", "precision (hP)", "blue"], ["coverage", "rows with a label", "orange"], ["whole", "paths kept whole", "ink"]];
