@@ -225,6 +225,15 @@ def test_an_only_child_or_the_end_is_a_question_for_the_gate():
         assert step.reasons[0].margin > 0
 
 
+def test_a_forest_as_gate_speaks_for_an_only_child():
+    X = np.array([[-10.0], [-9.0], [10.0], [20.0]] * 5)
+    y = [["A"], ["A", "only"], ["B"], ["B"]] * 5
+    model = LocalClassifierPerNode(RandomForestClassifier(10, random_state=0)).fit(X, y)
+    step = explain(model, X[1]).steps[1]
+    assert (step.label, step.probability) == ("only", 1.0)
+    assert step.reasons[0].kind == "forest"
+
+
 def test_a_member_that_has_no_say_between_two_ways_compares_what_it_has(animals):
     """Restricted to one class, the classifier of a parent has no rival left."""
     X, y = animals
@@ -306,6 +315,31 @@ def test_models_without_probabilities_or_weights_still_have_a_path(animals):
     assert found.path == ("Plant",)
     assert found.steps[0].runners_up == []
     assert found.steps[0].reasons[0].kind == "other"
+
+
+def test_a_flat_model_without_probabilities_or_weights_has_a_path(animals):
+    class Bare:
+        def fit(self, X, y):
+            self.inner = KNeighborsClassifier(1).fit(X, y)
+            return self
+
+        def predict(self, X):
+            return self.inner.predict(X)
+
+    X, y = animals
+    found = explain(FlatClassifier(Bare()).fit(X, y), X[8])
+    assert found.path == ("Animal", "Mammal", "Cat")
+    assert {step.reasons[0].kind for step in found.steps} == {"other"}
+
+
+def test_a_class_without_rows_is_no_rival():
+    tree = {"top": ["A", "B", "empty"], "A": ["x", "y"], "B": ["u", "v"], "empty": ["p", "q"]}
+    X = np.eye(4)
+    for model_class in MODELS:
+        found = explain(model_class(hierarchy=tree).fit(X, ["x", "y", "u", "v"]), X[0], k=5)
+        assert found.path == ("top", "A", "x")
+        assert found.steps[1].runners_up[-1].label == "empty"
+        assert found.steps[1].reasons[0].note == "against B"
 
 
 def test_missing_labels_that_are_no_number_end_a_path():
@@ -485,6 +519,14 @@ def test_html_escapes_every_name():
     assert "<script" not in page
     assert "&lt;b&gt;x&lt;/b&gt;" in page
     assert page.count("<table") == 1
+
+
+def test_nothing_shown_is_no_table(animals):
+    X, y = animals
+    found = explain(LocalClassifierPerParentNode().fit(X, y), X[0], top=0, k=0)
+    assert "<table" not in found._repr_html_()
+    assert "runner" not in found._repr_html_()
+    assert str(found).count("\n\n") == len(found.steps)
 
 
 def test_html_of_members_and_of_nothing_to_compare(animals):

@@ -259,7 +259,8 @@ def test_every_model_has_a_report_with_features(make):
     assert data["scores"]["f1"] == pytest.approx(metrics.f1(y_test, model.predict(X_test)))
     sets, names = data["features"]["sets"], data["features"]["names"]
     assert set(names) <= {"w", "x", "y", "z"}
-    assert all(s["kind"] == "linear" for s in sets)
+    kinds = [data["features"]["classifiers"][s["by"]] for s in sets]
+    assert all(kind["kind"] == "linear" for kind in kinds)
     members = 2 if isinstance(model, EnsembleClassifier) else 1
     decided = node_of(data, "a", "b", "c")
     assert len(data["features"]["node"][decided]) == members
@@ -301,15 +302,16 @@ def test_forests_share_one_set_of_importances_and_others_say_so():
     forest = FlatClassifier(RandomForestClassifier(5, random_state=0)).fit(X, y)
     features = make_report(forest, X_test, y_test).data["features"]
     (only,) = features["sets"]
-    assert only["kind"] == "forest"
-    assert only["classifier"] == "RandomForestClassifier"
+    expected = {"member": "", "kind": "forest", "classifier": "RandomForestClassifier"}
+    assert features["classifiers"][only["by"]] == expected
     assert {tuple(ids) for ids in features["node"].values()} == {(0,)}
     per_node = LocalClassifierPerNode(RandomForestClassifier(5, random_state=0)).fit(X, y)
     features = make_report(per_node, X_test, y_test).data["features"]
     assert len(features["sets"]) == len(features["node"]) == len(per_node.local_classifiers_)
     near = LocalClassifierPerParentNode(KNeighborsClassifier(3)).fit(X, y)
     features = make_report(near, X_test, y_test).data["features"]
-    assert {s["kind"] for s in features["sets"]} == {"other"}
+    assert [kind["kind"] for kind in features["classifiers"]] == ["other"]
+    assert features["sets"][0]["feature"] == []
     assert features["names"] == []
 
 
@@ -569,8 +571,11 @@ def test_two_thousand_classes_take_less_than_two_megabytes():
     assert tree.n_nodes > 2000
     model = LocalClassifierPerParentNode(LogisticRegression(max_iter=20, tol=0.1)).fit(X, y)
     names = [f"feature with number {j}" for j in range(300)]
+    # Many rows, nearly all of them wrong: every list of confusions is full.
+    rows = np.tile(np.arange(6000), 4)
+    wrong = y[rng.permutation(24_000) % 6000]
     report = make_report(
-        model, X, y[rng.permutation(6000)], feature_names=names, examples=["word " * 60] * 6000
+        model, X[rows], wrong, feature_names=names, examples=["word " * 60] * 24_000
     )
     assert len(report.html.encode("utf-8")) < 2_000_000
     assert len(report.data["nodes"]["label"]) == tree.n_nodes

@@ -22,13 +22,13 @@ IntArray = npt.NDArray[np.intp]
 #: The thresholds that the slider can take.
 GRID = np.arange(101) / 100
 _N_BINS = 10
-#: Entries per node of a list of confusions, and of mistakes that go anywhere.
-_MOST_SIBLINGS = 10
-_MOST_PLACES = 8
+#: Entries per node of a list of confusions, and of mistakes that go anywhere: what the page shows.
+_MOST_SIBLINGS = 6
+_MOST_PLACES = 6
 _EXAMPLES_PER_NODE = 3
 _EXAMPLE_LENGTH = 240
 #: All examples together stay below this, so that the file stays small.
-_EXAMPLE_BUDGET = 500_000
+_EXAMPLE_BUDGET = 400_000
 
 
 class Rows:

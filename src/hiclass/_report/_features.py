@@ -12,32 +12,34 @@ from hiclass.hierarchy import Hierarchy
 
 FloatArray = npt.NDArray[np.float64]
 
-#: Features per node that speak for it and against it, and of a forest.
+#: Features per node that speak for it and against it, and of a forest; members of an ensemble share
+#: the space, and only the first ones have a part of it.
 _MOST_FOR, _MOST_AGAINST, _MOST_IMPORTANT = 7, 4, 10
 _MOST_MEMBERS = 3
 
 
 class FeatureTable:
-    """Names once, sets of (feature, number), and which sets belong to a node."""
+    """Names and classifiers once, sets of (feature, number), and which sets belong to a node."""
 
-    def __init__(self) -> None:
+    def __init__(self, n_members: int) -> None:
+        self._share = max(n_members, 1)
         self._places: dict[str, int] = {}
+        self._kinds: dict[tuple[str, str, str], int] = {}
         self.sets: list[dict[str, Any]] = []
         self.nodes: dict[int, list[int]] = {}
 
     def add(self, member: str, child: OpenChild, names: list[str], values: FloatArray) -> int:
         """Keep the strongest of some values; return the number of the set."""
         if child.kind == "linear":
-            most_for = strongest(np.maximum(values, 0), _MOST_FOR)
-            most_against = strongest(np.minimum(values, 0), _MOST_AGAINST)
+            most_for = strongest(np.maximum(values, 0), -(-_MOST_FOR // self._share))
+            most_against = strongest(np.minimum(values, 0), -(-_MOST_AGAINST // self._share))
             chosen = [*most_for.tolist(), *most_against[::-1].tolist()]
         else:
             chosen = strongest(values, _MOST_IMPORTANT).tolist()
+        kind = member, child.kind, type(child.estimator).__name__
         self.sets.append(
             {
-                "member": member,
-                "kind": child.kind,
-                "classifier": type(child.estimator).__name__,
+                "by": self._kinds.setdefault(kind, len(self._kinds)),
                 "feature": [self._places.setdefault(names[j], len(self._places)) for j in chosen],
                 "value": [float(f"{values[j]:.3g}") for j in chosen],
             }
@@ -46,7 +48,13 @@ class FeatureTable:
 
     def to_dict(self) -> dict[str, Any]:
         """The table as JSON has it."""
-        return {"names": list(self._places), "sets": self.sets, "node": self.nodes}
+        keys = ("member", "kind", "classifier")
+        return {
+            "names": list(self._places),
+            "classifiers": [dict(zip(keys, kind, strict=True)) for kind in self._kinds],
+            "sets": self.sets,
+            "node": self.nodes,
+        }
 
 
 def collect_features(opened: OpenModel, tree: Hierarchy) -> dict[str, Any]:
@@ -62,17 +70,19 @@ def collect_features(opened: OpenModel, tree: Hierarchy) -> dict[str, Any]:
     Returns
     -------
     dict
-        "names" of features; "sets", each with its "kind", the "feature" numbers and their "value";
-        "node": for each node the numbers of its sets, one per model of an ensemble. The value of a
-        linear classifier is the weight for the node less the mean weight for its siblings.
+        "names" of features; "classifiers" that have them; "sets", each "by" one of these, with
+        "feature" numbers and their "value"; "node": for each node the numbers of its sets, one per
+        model of an ensemble. The value of a linear classifier is the weight for the node less the
+        mean weight for its siblings.
     """
     from hiclass import FlatClassifier  # which is imported after this module
 
-    table = FeatureTable()
+    members = list(local_models(opened.model))[:_MOST_MEMBERS]
+    table = FeatureTable(len(members))
     own = opened.model.hierarchy_
     same = own is tree
     number = [v if same else tree.find(own.path(v)) for v in range(own.n_nodes)]
-    for member, model in list(local_models(opened.model))[:_MOST_MEMBERS]:
+    for member, model in members:
         flat = isinstance(model, FlatClassifier)
         for key, classes in model.local_classes_.items():
             child = open_child(model.local_classifiers_[key], len(classes))

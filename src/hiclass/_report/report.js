@@ -488,9 +488,10 @@
   function features(v) {
     return (data.features.node[v] || []).map((id) => {
       const set = data.features.sets[id];
-      const title = `Strongest features${set.member ? `, ${set.member}` : ""}`;
-      if (set.kind === "other") {
-        return part(title, "", el("p", { class: "caption" }, `${set.classifier} shows neither weights nor importances.`));
+      const by = data.features.classifiers[set.by];
+      const title = `Strongest features${by.member ? `, ${by.member}` : ""}`;
+      if (by.kind === "other") {
+        return part(title, "", el("p", { class: "caption" }, `${by.classifier} shows neither weights nor importances.`));
       }
       const top = Math.max(...set.value.map(Math.abs), 1e-12);
       const both = set.value.some((x) => x < 0);
@@ -502,8 +503,8 @@
           el("div", { class: "track", "aria-hidden": "true" }, el("i", { class: x < 0 ? "against" : "for", style: `left:${left}%;width:${share}%` })),
           el("dd", {}, (both && x > 0 ? "+" : "") + x)];
       }));
-      const caption = set.kind === "linear" ? `${set.classifier}: weight for this class, less the mean of its siblings.`
-        : `${set.classifier}: importance in the whole decision, not for this class alone.`;
+      const caption = by.kind === "linear" ? `${by.classifier}: weight for this class, less the mean of its siblings.`
+        : `${by.classifier}: importance in the whole decision, not for this class alone.`;
       return part(title, "", set.feature.length ? list : null, el("p", { class: "caption" }, caption));
     });
   }
