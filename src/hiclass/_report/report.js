@@ -228,7 +228,8 @@
   }
 
   function frame() {
-    const width = Math.max(byId("icicle").clientWidth, 240);
+    // On paper the width of the window says nothing.
+    const width = printing ? 760 : Math.max(byId("icicle").clientWidth, 240);
     const height = width < 560 ? 420 : 560;
     const left = depth - level[zoomed];
     const columns = Math.max(Math.min(left, Math.floor((width - strip) / 104)), 1);
