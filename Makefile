@@ -23,7 +23,7 @@ test: $(VENV)/.test ## Run the tests and the doctests, with coverage
 	@$(BIN)/python -m pytest -n 2 -m "not heavy" --cov
 
 # With HICLASS_NO_SKIP=1 a skipped test fails, so that these really run.
-test-all: $(VENV)/.test-all ## Run the tests that need large libraries (torch, XGBoost)
+test-all: $(VENV)/.test-all ## Run the tests that need large programs (torch, XGBoost, Chromium)
 	@HICLASS_NO_SKIP=1 $(BIN)/python -m pytest -m heavy
 
 lint: $(VENV)/.lint ## Check style, format, types and the import contract

@@ -2,7 +2,8 @@
 
 The contract, which CONTRIBUTING.md explains:
 * A module imports only from lower layers (`LAYERS`, `SAME_LAYER_ALLOWED`).
-* The modules of `PUBLIC_ONLY` use the library as a user does, through its public names.
+* The modules of `PUBLIC_ONLY` use the library as a user does, through its public names (`SHARED`
+  says which helpers of their own they share).
 * Optional libraries are imported inside the function that needs them, so that `import hiclass`
   costs what `import sklearn.linear_model` costs.
 * Private names of scikit-learn appear in `_validation.py` only.
@@ -33,7 +34,16 @@ LAYERS = [  # from top to bottom
 ]
 DEPTH = {module: depth for depth, layer in enumerate(LAYERS) for module in layer}
 SAME_LAYER_ALLOWED: dict[str, set[str]] = {}
-PUBLIC_ONLY = {"_cli", "_report", "datasets"}
+PUBLIC_ONLY = {
+    "_cli", "_explain", "_explain_text", "_inspection", "_reasons", "_report", "datasets"
+}  # fmt: skip
+#: What these may share all the same: helpers that keep to the same rule.
+SHARED = {
+    "_explain": {"_explain_text", "_inspection", "_reasons"},
+    "_explain_text": {"_inspection"},
+    "_reasons": {"_inspection"},
+    "_report": {"_inspection"},
+}
 OPTIONAL = {
     "dask", "matplotlib", "networkx", "onnx", "pandas", "polars", "pyarrow", "ray", "skops", "torch"
 }  # fmt: skip
@@ -76,6 +86,8 @@ def violation(owner: str, dotted: str, at_import: bool) -> str | None:
     if library == "sklearn" and is_private(dotted) and owner != "_validation":
         return f"{dotted} is private to scikit-learn: only _validation.py may use it"
     if library != "hiclass" or owner in {"__init__", module}:
+        return None
+    if module in SHARED.get(owner, ()):
         return None
     if owner in PUBLIC_ONLY:
         return f"{owner} may not use {dotted}: it is not public" if is_private(dotted) else None

@@ -3,6 +3,7 @@
 from hiclass import metrics
 from hiclass._conformal import ConformalClassifier, tune_confidence
 from hiclass._ensemble import EnsembleClassifier
+from hiclass._explain import explain
 from hiclass._flat import FlatClassifier
 from hiclass._labels import truncate_at_gap
 from hiclass._local import (
@@ -10,6 +11,7 @@ from hiclass._local import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
+from hiclass._report import make_report
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import HierarchicalKFold
 
@@ -24,6 +26,8 @@ __all__ = [
     "LocalClassifierPerLevel",
     "LocalClassifierPerNode",
     "LocalClassifierPerParentNode",
+    "explain",
+    "make_report",
     "metrics",
     "truncate_at_gap",
     "tune_confidence",

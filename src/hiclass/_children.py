@@ -30,6 +30,7 @@ from hiclass._problems import (
     RowIndex,
     count_problems,
     find_options,
+    local_classes,
 )
 from hiclass._targets import Target, encode
 from hiclass._validation import (
@@ -303,6 +304,25 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         if "_models" not in self.__dict__:
             raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
         return LocalClassifiers(self._models.classifiers, self._models.hierarchy)
+
+    @property
+    def local_classes_(self) -> dict[Any, IntArray]:
+        """What the classes of every local classifier mean, by the keys of ``local_classifiers_``.
+
+        Entry ``j`` is the node of ``hierarchy_`` that class ``j`` stands for. The node that a
+        classifier belongs to (per level: any node of the level above) means "stop here"; -1, which
+        only ``LocalClassifierPerNode`` has, means "not this node". A restricted model leaves out
+        the classifiers that it never asks.
+        """
+        keys = list(self.local_classifiers_)
+        models = self._models
+        while models.strategy == "restricted":
+            (models,) = models.members
+        classes = (
+            local_classes(self._strategy, owner, models.options, models.hierarchy)
+            for owner in models.classifiers
+        )
+        return {key: found for key, found in zip(keys, classes, strict=True) if len(found)}
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata the local classifier and ``score`` want.

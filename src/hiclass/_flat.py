@@ -60,6 +60,8 @@ class FlatClassifier(BaseLocalClassifier):
         What stands for a missing label in predictions.
     local_classifiers_ : mapping
         The fitted classifier, by the path of the root, ``()``.
+    local_classes_ : dict
+        The nodes that the classes of each of these classifiers stand for, by the same keys.
     temperature_ : float
         The temperature; only with ``calibration="temperature"``.
     expected_f1_ : float

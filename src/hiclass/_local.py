@@ -78,6 +78,8 @@ class LocalClassifierPerNode(BaseLocalClassifier):
         What stands for a missing label in predictions.
     local_classifiers_ : mapping
         The fitted classifier of every node that has siblings, by path.
+    local_classes_ : dict
+        The nodes that the classes of each of these classifiers stand for, by the same keys.
     stop_classifiers_ : mapping
         The fitted gate of every node at which paths may stop, by path.
     temperature_ : float
@@ -205,6 +207,8 @@ class LocalClassifierPerParentNode(BaseLocalClassifier):
         What stands for a missing label in predictions.
     local_classifiers_ : mapping
         The fitted classifier of every node with several ways to go on, by path; ``()`` is the root.
+    local_classes_ : dict
+        The nodes that the classes of each of these classifiers stand for, by the same keys.
     temperature_ : float
         The temperature; only with ``calibration="temperature"``.
     expected_f1_ : float
@@ -316,6 +320,8 @@ class LocalClassifierPerLevel(BaseLocalClassifier):
         What stands for a missing label in predictions.
     local_classifiers_ : mapping
         The fitted classifier of every level with at least two classes, by level, from 1.
+    local_classes_ : dict
+        The nodes that the classes of each of these classifiers stand for, by the same keys.
     temperature_ : float
         The temperature; only with ``calibration="temperature"``.
     expected_f1_ : float

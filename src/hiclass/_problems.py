@@ -162,6 +162,17 @@ def count_problems(strategy: str, options: Options, hierarchy: Hierarchy) -> int
     return int(len(options.ends) > 1)
 
 
+def local_classes(strategy: str, owner: int, options: Options, hierarchy: Hierarchy) -> IntArray:
+    """What the classes of the problem of a node or level mean: ``LocalProblem.classes``."""
+    if strategy == "parent":
+        return options.of(owner)
+    if strategy == "node":
+        return np.array([-1, owner])
+    if strategy == "level":
+        return level_classes(options, hierarchy.nodes_by_level[owner - 1])
+    return options.ends
+
+
 def _largest_first(index: RowIndex, nodes: IntArray) -> list[int]:
     """Nodes by their number of rows: a large problem that starts last would keep others waiting."""
     order = np.argsort(-index.n_below[nodes], kind="stable")

@@ -15,7 +15,7 @@ import difflib
 import json
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -154,8 +154,22 @@ class Hierarchy:
 
     # -- builders ------------------------------------------------------------------------------
 
+    @overload
     @classmethod
-    def from_paths(cls, y: Any, *, root: Hashable | None = None) -> Hierarchy:
+    def from_paths(
+        cls, y: Any, *, root: Hashable | None = None, return_nodes: Literal[False] = False
+    ) -> Hierarchy: ...
+
+    @overload
+    @classmethod
+    def from_paths(
+        cls, y: Any, *, root: Hashable | None = None, return_nodes: Literal[True]
+    ) -> tuple[Hierarchy, IntArray]: ...
+
+    @classmethod
+    def from_paths(
+        cls, y: Any, *, root: Hashable | None = None, return_nodes: bool = False
+    ) -> Hierarchy | tuple[Hierarchy, IntArray]:
         """Build a tree from paths of labels; a node is its parent and its label.
 
         Parameters
@@ -164,21 +178,30 @@ class Hierarchy:
             Paths, in any form that ``fit`` takes. Missing labels may stand at the end.
         root : label, default=None
             A label that every path starts with and that is no class of its own.
+        return_nodes : bool, default=False
+            Whether to return also the node of every row: the last one of its path.
 
         Returns
         -------
-        Hierarchy
+        Hierarchy, or tuple of Hierarchy and ndarray of shape (n_samples,)
+            The array only with ``return_nodes=True``.
 
         Examples
         --------
         >>> from hiclass import Hierarchy
         >>> Hierarchy.from_paths([["Loans", "Other"], ["Cards", "Other"]]).n_nodes
         5
+        >>> Hierarchy.from_paths([["Loans", "Car"], ["Cards"]], return_nodes=True)[1]
+        array([3, 1])
         """
         columns = read_labels(y)
         check_paths(columns)
-        hierarchy, _ = cls._from_columns(columns)
-        return hierarchy._without_root(root)
+        hierarchy, nodes = cls._from_columns(columns)
+        hierarchy = hierarchy._without_root(root)
+        if not return_nodes:
+            return hierarchy
+        # Without a named root all nodes move up by one.
+        return hierarchy, nodes if root is None else nodes - 1
 
     @classmethod
     def _from_columns(cls, columns: LabelColumns) -> tuple[Hierarchy, IntArray]:

@@ -1,0 +1,734 @@
+"use strict";
+// Labels, features and examples come from data: they are only ever put into the page as text.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const nodes = data.nodes;
+  const count = nodes.label.length;
+  const root = document.documentElement;
+  const byId = (id) => document.getElementById(id);
+  const tree = byId("tree");
+
+  // -- small tools ---------------------------------------------------------------------------
+
+  function fill(element, attributes, children) {
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (name === "on") for (const [type, act] of Object.entries(value)) element.addEventListener(type, act);
+      else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value);
+    }
+    element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+    return element;
+  }
+  const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+  const draw = (tag, attributes, ...children) =>
+    fill(document.createElementNS(tree.namespaceURI, tag), attributes, children);
+
+  const number = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1 });
+  const rows = (x) => number.format(x);
+  const score = (x) => (x === null || x === undefined ? "–" : x.toFixed(3));
+  const short = (x) => (x === null || x === undefined ? "–" : x.toFixed(2));
+  const percent = (x) => (x === null || x === undefined ? "–" : `${(100 * x).toFixed(x > 0 && x < 0.1 ? 1 : 0)} %`);
+  const ratio = (a, b) => (b > 0 ? a / b : null);
+  const plural = (n, one, many) => `${rows(n)} ${n === 1 ? one : many}`;
+
+  // -- the tree ------------------------------------------------------------------------------
+
+  const children = Array.from({ length: count }, () => []);
+  const level = new Array(count).fill(0);
+  for (let v = 1; v < count; v++) {
+    children[nodes.parent[v]].push(v);
+    level[v] = level[nodes.parent[v]] + 1;
+  }
+  const depth = Math.max(...data.levels.map((row) => row.level), level.reduce((a, b) => Math.max(a, b), 0));
+  const leaves = children.map((below) => (below.length ? 0 : 1));
+  for (let v = count - 1; v > 0; v--) leaves[nodes.parent[v]] += leaves[v];
+  const unseen = new Set(data.unseen);
+  const name = (v) => (v === 0 ? "All classes" : nodes.label[v]);
+  function path(v) {
+    const found = [];
+    for (; v > 0; v = nodes.parent[v]) found.unshift(v);
+    return found;
+  }
+  const pathText = (v) => (v === 0 ? "no class" : path(v).map(name).join(" › "));
+
+  const column = (f) => Array.from({ length: count }, (_, v) => (v === 0 ? null : f(v)));
+  const values = {
+    f1: column((v) => ratio(2 * nodes.right[v], nodes.support[v] + nodes.predicted[v])),
+    precision: column((v) => ratio(nodes.right[v], nodes.predicted[v])),
+    recall: column((v) => ratio(nodes.right[v], nodes.support[v])),
+    support: nodes.support,
+    missed: column((v) => nodes.support[v] - nodes.right[v]),
+    mistakes: nodes.mistakes,
+  };
+  const measures = {
+    f1: { name: "F1", kind: "score" },
+    precision: { name: "Precision", kind: "score" },
+    recall: { name: "Recall", kind: "score" },
+    support: { name: "Rows", kind: "count" },
+    mistakes: { name: "Wrong turns below", kind: "count" },
+  };
+  if (nodes.confidence) {
+    values.confidence = nodes.confidence;
+    values.gap = column((v) =>
+      nodes.confidence[v] === null || values.precision[v] === null ? null : nodes.confidence[v] - values.precision[v]);
+    measures.confidence = { name: "Mean confidence", kind: "score" };
+    measures.gap = { name: "Confidence − precision", kind: "gap" };
+  }
+
+  function group(list, key) {
+    const found = new Map();
+    list[key].forEach((v, i) => {
+      if (!found.has(v)) found.set(v, []);
+      found.get(v).push(i);
+    });
+    return found;
+  }
+  // A wrong step joins two children of a node, or a child and the node itself for "ends here".
+  data.steps.below = data.steps.true.map((t, i) => {
+    const p = data.steps.predicted[i];
+    return nodes.parent[t] === nodes.parent[p] || nodes.parent[t] === p ? nodes.parent[t] : nodes.parent[p];
+  });
+  const wrongBelow = group(data.steps, "below");
+  const goesTo = group(data.destinations, "node");
+  const comesFrom = group(data.sources, "node");
+  const bins = data.reliability ? group(data.reliability, "node") : new Map();
+
+  // -- colours: orange to blue, which everyone can tell apart ---------------------------------
+
+  const ramps = {
+    light: {
+      score: [[0, "#8a2f05"], [0.25, "#d0651f"], [0.5, "#f2b27a"], [0.7, "#f1e6d8"], [0.85, "#a9cbe3"], [1, "#2d76b3"]],
+      gap: [[0, "#2d76b3"], [0.5, "#f1eee9"], [1, "#b8540f"]],
+      count: [[0, "#eaf0f6"], [0.5, "#8fb6d6"], [1, "#1c4f80"]],
+      empty: "#e9ebee",
+    },
+    dark: {
+      score: [[0, "#ff9a52"], [0.25, "#c9712f"], [0.5, "#855634"], [0.7, "#45474c"], [0.85, "#345a7c"], [1, "#4c90c9"]],
+      gap: [[0, "#4c90c9"], [0.5, "#45474c"], [1, "#ff9a52"]],
+      count: [[0, "#252e38"], [0.5, "#4579a5"], [1, "#a8d6fb"]],
+      empty: "#2a3038",
+    },
+  };
+  let printing = false;
+  const theme = () => (printing ? "light" : root.dataset.theme);
+  const hex = (text) => [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16));
+  function mix(stops, t) {
+    let i = 1;
+    while (i < stops.length - 1 && stops[i][0] < t) i++;
+    const [t0, a] = stops[i - 1];
+    const [t1, b] = stops[i];
+    const s = Math.min(Math.max((t - t0) / (t1 - t0), 0), 1);
+    const [from, to] = [hex(a), hex(b)];
+    return from.map((x, j) => Math.round(x + s * (to[j] - x)));
+  }
+  const largest = {};
+  for (const key of ["support", "mistakes"]) largest[key] = values[key].slice(1).reduce((a, b) => Math.max(a, b), 1);
+  function position(key, x) {
+    if (measures[key].kind === "gap") return (x + 0.5) / 1;
+    if (measures[key].kind === "count") return Math.log1p(x) / Math.log1p(largest[key]);
+    return x;
+  }
+  function colourOf(v) {
+    const x = v === 0 ? null : values[colour][v];
+    if (x === null || x === undefined) return hex(ramps[theme()].empty);
+    return mix(ramps[theme()][measures[colour].kind], position(colour, x));
+  }
+  // Dark or white text, whichever has more contrast.
+  function inkOn(rgb) {
+    const [r, g, b] = rgb.map((x) => (x / 255) ** 2.2);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? "#12161b" : "#ffffff";
+  }
+  const shown = (key, v) => {
+    const x = v === 0 ? null : values[key][v];
+    if (x === null || x === undefined) return "–";
+    if (measures[key].kind === "count") return rows(x);
+    return measures[key].kind === "gap" ? (x > 0 ? "+" : "") + x.toFixed(2) : short(x);
+  };
+
+  // -- overview ------------------------------------------------------------------------------
+
+  const tile = (term, value, note) => el("div", {}, el("dt", {}, term), el("dd", {}, value, note ? el("small", {}, note) : null));
+  const meter = (x) => el("span", { class: "meter", "aria-hidden": "true" }, el("i", { style: `width:${100 * (x || 0)}%` }));
+
+  function overview() {
+    const inner = children.slice(1).filter((below) => below.length).length;
+    byId("subtitle").append(
+      [[...data.model.steps, data.model.name].join(" + ") + (data.model.children.length ? ` of ${data.model.children.join(", ")}` : ""),
+        plural(data.rows, "row", "rows"), `${plural(count - 1, "class", "classes")} on ${plural(depth, "level", "levels")}`,
+        data.date].join(" · "));
+    const whole = data.levels.length ? data.levels[0].reached : 0;
+    byId("tiles").append(
+      tile("Hierarchical F1", score(data.scores.f1)),
+      tile("Precision (hP)", score(data.scores.precision)),
+      tile("Recall (hR)", score(data.scores.recall)),
+      tile("Exact paths", percent(data.scores.exact)),
+      tile("Coverage", percent(whole), "rows with a label"),
+      tile("Classes", rows(count - 1), `${rows(leaves[0])} leaves, ${rows(inner)} inner`));
+    const soft = Boolean(nodes.confidence);
+    const head = ["Level", "Classes", "Rows", "Reached", "Accuracy", "Precision", "Recall", "F1"];
+    if (soft) head.push("Confidence", "Calib. error");
+    byId("levels").append(
+      el("thead", {}, el("tr", {}, head.map((text) => el("th", { scope: "col" }, text)))),
+      el("tbody", {}, data.levels.map((row) => el("tr", {},
+        el("td", {}, String(row.level)), el("td", {}, rows(row.n_classes)), el("td", {}, rows(row.support)),
+        el("td", {}, percent(row.reached)), el("td", {}, short(row.accuracy)), el("td", {}, short(row.precision)),
+        el("td", {}, short(row.recall)), el("td", {}, short(row.f1)),
+        soft ? [el("td", {}, short(row.confidence)), el("td", {}, short(row.calibration_error))] : null))));
+    byId("depths").append(depthChart());
+  }
+
+  function depthChart() {
+    const { true: truth, predicted } = data.depths;
+    const shownDepths = truth.map((_, d) => d).filter((d) => truth[d] + predicted[d] > 0);
+    const top = Math.max(...truth, ...predicted);
+    const [width, high, bar] = [420, 42, 13];
+    const chart = draw("svg", { class: "chart", viewBox: `0 0 ${width} ${shownDepths.length * high + 26}`, role: "img",
+      "aria-label": "Number of rows by the length of the true and the predicted path" });
+    shownDepths.forEach((d, i) => {
+      const y = i * high;
+      chart.append(draw("text", { x: 0, y: y + 21 }, d === 0 ? "empty" : plural(d, "level", "levels")));
+      [["true", truth[d]], ["predicted", predicted[d]]].forEach(([kind, x], j) => {
+        const length = Math.max((x / top) * (width - 150), x > 0 ? 1 : 0);
+        chart.append(draw("rect", { class: kind, x: 66, y: y + 3 + j * (bar + 2), width: length, height: bar, rx: 2 }),
+          draw("text", { x: 72 + length, y: y + 13.5 + j * (bar + 2) }, rows(x)));
+      });
+    });
+    const y = shownDepths.length * high + 12;
+    chart.append(draw("rect", { class: "true", x: 66, y, width: 12, height: 10, rx: 2 }), draw("text", { x: 83, y: y + 9 }, "true"),
+      draw("rect", { class: "predicted", x: 126, y, width: 12, height: 10, rx: 2 }), draw("text", { x: 143, y: y + 9 }, "predicted"));
+    return chart;
+  }
+
+  // -- the icicle ----------------------------------------------------------------------------
+
+  let colour = "f1";
+  let heights = "rows";
+  let selected = 0;
+  let zoomed = 0;
+  const start = new Float64Array(count); // where a node begins and how high it is, as parts of all
+  const span = new Float64Array(count);
+  const boxes = new Map();
+  const cursor = draw("rect", { id: "cursor" });
+  const strip = 24;
+  let view = { top: 0, size: 1, level: 0 };
+  let moving = 0;
+  tree.append(cursor);
+
+  function layout() {
+    const size = heights === "rows" ? nodes.support : leaves;
+    start[0] = 0;
+    span[0] = 1;
+    for (let v = 0; v < count; v++) {
+      let at = start[v];
+      for (const child of children[v]) {
+        start[child] = at;
+        span[child] = size[v] > 0 ? (span[v] * size[child]) / size[v] : 0;
+        at += span[child];
+      }
+    }
+  }
+
+  function frame() {
+    // On paper the width of the window says nothing.
+    const width = printing ? 760 : Math.max(byId("icicle").clientWidth, 240);
+    const height = width < 560 ? 420 : 560;
+    const left = depth - level[zoomed];
+    const columns = Math.max(Math.min(left, Math.floor((width - strip) / 104)), 1);
+    return { width, height, columns, wide: (width - strip) / columns };
+  }
+
+  function place(v, box) {
+    const at = level[v] - view.level;
+    const x = at <= 0 ? at * strip : strip + (at - 1) * box.wide;
+    const y = ((start[v] - view.top) / view.size) * box.height;
+    return { x, y, wide: at <= 0 ? strip : box.wide, high: (span[v] / view.size) * box.height };
+  }
+
+  function cut(text, room) {
+    const most = Math.floor(room / 6.9);
+    return text.length <= most ? text : most > 2 ? `${text.slice(0, most - 1)}…` : "";
+  }
+
+  // The first click selects; the next one zooms in, or out again.
+  function press(v) {
+    if (v !== selected) choose(v, true);
+    else if (v === zoomed) zoom(nodes.parent[v]);
+    else if (children[v].length) zoom(v);
+  }
+
+  function box(v) {
+    if (boxes.has(v)) return boxes.get(v);
+    const made = draw("g", { role: "treeitem", "aria-level": level[v] + 1, tabindex: -1, "data-node": v,
+      "aria-expanded": children[v].length ? "true" : null, on: {
+        click: () => press(v),
+        dblclick: () => children[v].length && zoom(v),
+        pointermove: (event) => tip(v, event),
+        pointerleave: () => { byId("tip").hidden = true; },
+      } }, draw("rect", {}), draw("text", {}), draw("text", { class: "value" }));
+    boxes.set(v, made);
+    tree.insertBefore(made, cursor);
+    return made;
+  }
+
+  function paint() {
+    const area = frame();
+    tree.setAttribute("viewBox", `0 0 ${area.width} ${area.height}`);
+    const seen = new Set();
+    const stack = [zoomed];
+    while (stack.length) {
+      const v = stack.pop();
+      const at = place(v, area);
+      if (at.high < 0.12 || at.y > area.height || at.y + at.high < 0 || level[v] - view.level > area.columns) continue;
+      seen.add(v);
+      paintBox(v, at, area);
+      stack.push(...children[v]);
+    }
+    for (const [v, element] of boxes) {
+      if (seen.has(v)) continue;
+      element.remove();
+      boxes.delete(v);
+    }
+    if (!seen.has(selected)) { // a class without rows has no height: the Tab key still finds the tree
+      cursor.setAttribute("width", 0);
+      boxes.get(zoomed).setAttribute("tabindex", 0);
+    }
+  }
+
+  function paintBox(v, at, area) {
+    const element = box(v);
+    const [rect, text, value] = element.children;
+    const y = Math.max(at.y, 0);
+    const high = Math.min(at.y + at.high, area.height) - y;
+    const gap = high > 7 ? 1 : high > 3.5 ? 0.5 : 0;
+    const rgb = colourOf(v);
+    const set = (part, attributes) => { for (const [key, x] of Object.entries(attributes)) part.setAttribute(key, x); };
+    set(rect, { x: at.x, y, width: Math.max(at.wide - 1, 0), height: Math.max(high - gap, 0.1), fill: `rgb(${rgb.join(",")})` });
+    const stand = at.wide <= strip;
+    const ink = inkOn(rgb);
+    const fits = stand ? high > 60 : high >= 13.5;
+    text.textContent = fits ? cut(name(v), stand ? high - 12 : at.wide - 12) : "";
+    value.textContent = !stand && v > 0 && high >= 32 ? cut(`${measures[colour].name} ${shown(colour, v)} · ${rows(nodes.support[v])}`, at.wide - 10) : "";
+    const middle = y + high / 2;
+    set(text, { fill: ink, x: at.x + 7, y: value.textContent ? middle - 3 : middle + 4.5 });
+    set(value, { fill: ink, x: at.x + 7, y: middle + 12.5 });
+    if (stand) set(text, { "text-anchor": "middle", x: 0, y: 0, transform: `translate(${at.x + strip / 2 + 4} ${middle}) rotate(-90)` });
+    else { text.removeAttribute("transform"); text.removeAttribute("text-anchor"); }
+    set(element, { "aria-label": `${name(v)}, ${measures[colour].name} ${shown(colour, v)}, ${plural(nodes.support[v], "row", "rows")}`,
+      "aria-selected": v === selected, tabindex: v === selected ? 0 : -1 });
+    if (v === selected) set(cursor, { x: at.x + 1, y: y + 1, width: Math.max(at.wide - 3, 1), height: Math.max(high - gap - 2, 1) });
+  }
+
+  function zoom(v) {
+    if (!children[v].length) v = nodes.parent[v];
+    zoomed = v;
+    const target = { top: start[v], size: span[v] || 1, level: level[v] };
+    const focused = tree.contains(document.activeElement);
+    const from = { ...view };
+    const began = performance.now();
+    const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches || count > 6000;
+    cancelAnimationFrame(moving);
+    crumbs();
+    const step = (now) => {
+      const t = still ? 1 : Math.min((now - began) / 240, 1);
+      const s = t === 1 ? 1 : 1 - (1 - t) ** 3;
+      view = { top: from.top + s * (target.top - from.top), size: from.size + s * (target.size - from.size),
+        level: from.level + s * (target.level - from.level) };
+      paint();
+      if (t < 1) moving = requestAnimationFrame(step);
+      else if (focused) focusBox();
+    };
+    step(began + (still ? 1000 : 0));
+  }
+
+  function focusBox() {
+    const element = boxes.get(selected);
+    if (element && document.activeElement !== element) element.focus({ preventScroll: true });
+  }
+
+  // Zoom so that a node can be seen.
+  function reveal(v) {
+    const inside = path(v).includes(zoomed) || zoomed === 0;
+    const high = (span[v] / (span[zoomed] || 1)) * frame().height;
+    const far = level[v] - level[zoomed] > frame().columns;
+    if (inside && high >= 10 && !far) return paint();
+    let above = v === 0 ? 0 : nodes.parent[v];
+    while (above > 0 && span[above] === 0) above = nodes.parent[above];
+    return zoom(above);
+  }
+
+  function choose(v, focus) {
+    selected = v;
+    reveal(v);
+    detail(v);
+    for (const row of byId("table").querySelectorAll("tr.selected")) row.classList.remove("selected");
+    if (focus) { paint(); focusBox(); }
+  }
+
+  function crumbs() {
+    const trail = [0, ...path(zoomed)];
+    byId("crumbs").replaceChildren(...trail.flatMap((v, i) => [
+      i ? el("span", { "aria-hidden": "true" }, "›") : null,
+      i === trail.length - 1 ? el("span", { "aria-current": "true" }, name(v))
+        : el("button", { type: "button", class: "link", on: { click: () => { zoom(v); choose(v); } } }, name(v)),
+    ]).filter(Boolean));
+  }
+
+  function tip(v, event) {
+    const hint = byId("tip");
+    const area = byId("icicle").getBoundingClientRect();
+    hint.replaceChildren(el("b", {}, name(v)), v === 0 ? plural(nodes.support[0], "row", "rows")
+      : `${measures[colour].name} ${shown(colour, v)} · ${plural(nodes.support[v], "row", "rows")}`);
+    hint.hidden = false;
+    const x = event.clientX - area.left + 14;
+    hint.style.left = `${Math.max(Math.min(x, area.width - hint.offsetWidth - 4), 0)}px`;
+    hint.style.top = `${event.clientY - area.top + 16}px`;
+  }
+
+  tree.addEventListener("keydown", (event) => {
+    const v = selected;
+    const peers = v === 0 ? [0] : children[nodes.parent[v]].filter((c) => span[c] > 0 || c === v);
+    const i = peers.indexOf(v);
+    const below = children[v].filter((c) => span[c] > 0);
+    const moves = {
+      ArrowRight: () => (below.length ? below[0] : v),
+      ArrowLeft: () => (v === 0 ? 0 : nodes.parent[v]),
+      ArrowDown: () => peers[Math.min(i + 1, peers.length - 1)],
+      ArrowUp: () => peers[Math.max(i - 1, 0)],
+      Home: () => peers[0],
+      End: () => peers[peers.length - 1],
+    };
+    if (event.key in moves) choose(moves[event.key](), true);
+    else if (event.key === "Enter" || event.key === " ") zoom(v);
+    else if (event.key === "Escape" || event.key === "Backspace") {
+      zoom(nodes.parent[zoomed]);
+    } else return;
+    event.preventDefault();
+  });
+
+  function legend() {
+    const { kind } = measures[colour];
+    const stops = ramps[theme()][kind];
+    const ramp = Array.from({ length: 21 }, (_, i) => `rgb(${mix(stops, i / 20).join(",")}) ${5 * i}%`).join(",");
+    const top = largest[colour];
+    const ticks = { score: ["0", "0.5", "1"], gap: ["−0.5 unsure", "0", "overconfident +0.5"], count: ["0", "log", rows(top)] }[kind];
+    byId("legend").replaceChildren(
+      el("div", { class: "ramp" }, el("i", { style: `background:linear-gradient(90deg,${ramp})` }), el("div", {}, ticks.map((text) => el("span", {}, text)))),
+      el("div", { class: "none" }, el("i", {}), "undefined"));
+  }
+
+  // -- what is known about one class -----------------------------------------------------------
+
+  const jump = (v, text) => el("button", { type: "button", class: "link", on: { click: () => choose(v) } }, text || name(v));
+  function barList(entries, total) {
+    const top = Math.max(...entries.map((entry) => entry.weight), 1e-9);
+    return el("ul", { class: "bars" }, entries.map((entry) => el("li", { style: `--share:${(100 * entry.weight) / top}%` },
+      entry.label, el("span", { class: "amount" }, rows(entry.weight), total > 0 ? ` · ${percent(entry.weight / total)}` : ""))));
+  }
+  const part = (title, note, ...content) => el("div", {}, el("h4", {}, title, note ? el("small", {}, ` ${note}`) : null), ...content);
+  const end = (text) => el("span", { class: "end" }, text);
+
+  function siblings(v) {
+    const parent = nodes.parent[v];
+    const { true: truth, predicted, weight } = data.steps;
+    const list = (mine, other, words) => (wrongBelow.get(parent) || []).filter((i) => mine[i] === v).slice(0, 6)
+      .map((i) => ({ weight: weight[i], label: other[i] === parent ? end(words) : jump(other[i]) }));
+    const out = list(truth, predicted, "path ends above");
+    const back = list(predicted, truth, "path should end above");
+    return [
+      out.length ? part("Taken for a sibling", "of its rows", barList(out, nodes.support[v])) : null,
+      back.length ? part("Siblings taken for it", "of its predictions", barList(back, nodes.predicted[v])) : null,
+    ];
+  }
+
+  function turns(v) {
+    const { true: truth, predicted, weight } = data.steps;
+    const one = (c) => (c === v ? end("ends here") : jump(c));
+    const found = (wrongBelow.get(v) || []).slice(0, 6).map((i) => ({ weight: weight[i],
+      label: el("span", {}, one(truth[i]), " → ", one(predicted[i])) }));
+    return found.length ? part("Wrong turns here", "true → predicted", barList(found, nodes.mistakes[v])) : null;
+  }
+
+  // The part of a path that tells it from the path of another node.
+  function apart(other, v) {
+    const mine = new Set(path(v).slice(0, -1));
+    const rest = path(other).filter((a) => !mine.has(a));
+    return rest.length ? rest.map(name).join(" › ") : name(other);
+  }
+
+  function places(v, index, list, title, note) {
+    const found = index.get(v) || [];
+    // Nothing new where all of them are siblings.
+    if (found.every((i) => list.end[i] > 0 && nodes.parent[list.end[i]] === nodes.parent[v])) return null;
+    return part(title, note, barList(found.slice(0, 6).map((i) => ({ weight: list.weight[i],
+      label: list.end[i] === 0 ? end("no class") : path(v).includes(list.end[i]) ? el("span", {}, jump(list.end[i]), end(" (ends there)")) : jump(list.end[i], apart(list.end[i], v)) })), 0));
+  }
+
+  function curve(v, size) {
+    const found = bins.get(v);
+    if (!found) return null;
+    const [left, bottom] = [46, 30];
+    const x = (p) => left + p * (size - left - 8);
+    const y = (p) => size - bottom - p * (size - bottom - 8);
+    const chart = draw("svg", { class: "chart", viewBox: `0 0 ${size} ${size}`, role: "img", style: `max-width:${size}px`,
+      "aria-label": "Reliability curve: part that is right against confidence" });
+    for (const p of [0, 0.5, 1]) {
+      chart.append(draw("line", { class: "grid", x1: x(0), x2: x(1), y1: y(p), y2: y(p) }),
+        draw("text", { x: left - 6, y: y(p) + 4, "text-anchor": "end" }, p === 0.5 ? "0.5" : String(p)),
+        draw("text", { x: x(p), y: size - bottom + 14, "text-anchor": "middle" }, p === 0.5 ? "0.5" : String(p)));
+    }
+    const { confidence, right, weight } = data.reliability;
+    const top = Math.max(...found.map((i) => weight[i]));
+    chart.append(draw("line", { class: "ideal", x1: x(0), y1: y(0), x2: x(1), y2: y(1) }),
+      draw("polyline", { class: "series blue", points: found.map((i) => `${x(confidence[i])},${y(right[i])}`).join(" "), "stroke-opacity": 0.45 }),
+      ...found.map((i) => draw("circle", { class: "dot", cx: x(confidence[i]), cy: y(right[i]), r: 2.5 + 4.5 * Math.sqrt(weight[i] / top) },
+        draw("title", {}, `confidence ${short(confidence[i])}, right ${percent(right[i])}, ${plural(weight[i], "prediction", "predictions")}`))),
+      draw("text", { x: x(0.5), y: size - 2, "text-anchor": "middle" }, "confidence"),
+      draw("text", { x: 0, y: 0, transform: `translate(9 ${y(0.5)}) rotate(-90)`, "text-anchor": "middle" }, "right"));
+    return chart;
+  }
+
+  function features(v) {
+    return (data.features.node[v] || []).map((id) => {
+      const set = data.features.sets[id];
+      const by = data.features.classifiers[set.by];
+      const title = `Strongest features${by.member ? `, ${by.member}` : ""}`;
+      if (by.kind === "other") {
+        return part(title, "", el("p", { class: "caption" }, `${by.classifier} shows neither weights nor importances.`));
+      }
+      const top = Math.max(...set.value.map(Math.abs), 1e-12);
+      const both = set.value.some((x) => x < 0);
+      const list = el("dl", { class: "features" }, set.feature.map((f, i) => {
+        const x = set.value[i];
+        const share = (Math.abs(x) / top) * (both ? 50 : 100);
+        const left = both ? (x < 0 ? 50 - share : 50) : 0;
+        return [el("dt", {}, data.features.names[f]),
+          el("div", { class: "track", "aria-hidden": "true" }, el("i", { class: x < 0 ? "against" : "for", style: `left:${left}%;width:${share}%` })),
+          el("dd", {}, (both && x > 0 ? "+" : "") + x)];
+      }));
+      const caption = by.kind === "linear" ? `${by.classifier}: weight for this class, less the mean of its siblings.`
+        : `${by.classifier}: importance in the whole decision, not for this class alone.`;
+      return part(title, "", set.feature.length ? list : null, el("p", { class: "caption" }, caption));
+    });
+  }
+
+  function examples(v) {
+    const found = data.examples && (v === 0 ? null : data.examples.node[v]);
+    if (!found) return null;
+    const { text, true: truth, predicted, confidence } = data.examples;
+    return part("Rows it gets wrong", "", el("ul", { class: "examples" }, found.map((i) => el("li", {}, text[i],
+      el("p", { class: "caption" }, `${pathText(truth[i])} → ${pathText(predicted[i])}`, confidence ? ` · ${short(confidence[i])}` : "")))));
+  }
+
+  function detail(v) {
+    const fact = (term, value) => el("div", {}, el("dt", {}, term), el("dd", {}, value));
+    const kind = v === 0 ? plural(count - 1, "class", "classes")
+      : children[v].length ? `level ${level[v]} · ${plural(children[v].length, "child", "children")}` : `level ${level[v]} · leaf`;
+    const above = path(v).slice(0, -1);
+    byId("detail").replaceChildren(...[
+      el("div", {}, el("div", { class: "where" }, above.flatMap((a) => [jump(a), " › "])),
+        el("h3", { class: "name" }, name(v)),
+        el("div", { class: "where" }, kind, unseen.has(v) ? " · not known to the model" : "")),
+      el("dl", { class: "facts" }, fact("Rows", rows(nodes.support[v])),
+        v === 0 ? fact("Wrong at level 1", rows(nodes.mistakes[0])) : fact("Predicted", rows(nodes.predicted[v])),
+        v === 0 ? null : fact("Missed", rows(values.missed[v])),
+        ...(v === 0 ? [] : [fact("Precision", score(values.precision[v])), fact("Recall", score(values.recall[v])), fact("F1", score(values.f1[v]))]),
+        v > 0 && nodes.confidence ? fact("Confidence", score(nodes.confidence[v])) : null,
+        v > 0 && children[v].length ? fact("Wrong below", rows(nodes.mistakes[v])) : null),
+      v === 0 ? null : siblings(v),
+      children[v].length ? turns(v) : null,
+      v === 0 ? null : places(v, goesTo, data.destinations, "Where its mistakes go", "predicted instead"),
+      v === 0 ? null : places(v, comesFrom, data.sources, "What is wrongly put here", "true class"),
+      features(v),
+      bins.has(v) ? part("Reliability", v === 0 ? "labels of all levels" : "of its predictions", curve(v, 230)) : null,
+      examples(v),
+    ].flat().filter(Boolean));
+  }
+
+  // -- confidence ------------------------------------------------------------------------------
+
+  function confidence() {
+    const body = byId("confidence-body");
+    const found = data.thresholds;
+    if (!found) {
+      body.append(el("p", { class: "note" }, "This model gives no probabilities, so there are no confidences to show. Fit it with calibration=\"temperature\", or with local classifiers that have predict_proba, to see them."));
+      return;
+    }
+    const sum = (lists, i) => lists.reduce((total, list) => total + list[i], 0);
+    const at = (i) => {
+      const kept = sum(found.kept, i);
+      const right = sum(found.right, i);
+      return { precision: ratio(right, kept), recall: ratio(right, found.labels), f1: ratio(2 * right, kept + found.labels),
+        coverage: found.kept[0][i] / data.weight, whole: found.whole[i] / data.weight, exact: found.exact[i] / data.weight };
+    };
+    const points = Array.from({ length: 101 }, (_, i) => at(i));
+    const slider = el("input", { id: "threshold", type: "range", min: 0, max: 100, step: 1, value: 0, "aria-labelledby": "threshold-label" });
+    const output = el("output", { for: "threshold", id: "threshold-value" });
+    const live = el("dl", { id: "live", class: "tiles", "aria-live": "polite" });
+    const table = el("tbody", { id: "live-levels" });
+    const line = draw("line", { class: "now" });
+    // Drawn at the size that it will have, so that its text is readable on a phone.
+    const [width, height, left, right, bottom] = [Math.min(Math.max(body.clientWidth, 300), 680), 270, 44, 10, 30];
+    const x = (p) => left + p * (width - left - right);
+    const y = (p) => 8 + (1 - p) * (height - 8 - bottom);
+    const chart = draw("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Precision and coverage against the threshold" });
+    for (const p of [0, 0.25, 0.5, 0.75, 1]) {
+      chart.append(draw("line", { class: "grid", x1: x(0), x2: x(1), y1: y(p), y2: y(p) }),
+        draw("text", { x: left - 6, y: y(p) + 4, "text-anchor": "end" }, percent(p)),
+        draw("text", { x: x(p), y: height - bottom + 15, "text-anchor": "middle" }, String(p)));
+    }
+    const series = [["precision", "precision (hP)", "blue"], ["coverage", "rows with a label", "orange"], ["whole", "paths kept whole", "ink"]];
+    const dots = [];
+    for (const [key, , style] of series) {
+      const drawn = points.map((point, i) => [i / 100, point[key]]).filter(([, p]) => p !== null);
+      chart.append(draw("polyline", { class: `series ${style}`, points: drawn.map(([t, p]) => `${x(t).toFixed(1)},${y(p).toFixed(1)}`).join(" ") }));
+      dots.push([key, draw("circle", { class: `mark ${style}`, r: 4 })]);
+    }
+    chart.append(line, ...dots.map(([, dot]) => dot), draw("text", { x: x(0.5), y: height - 1, "text-anchor": "middle" }, "threshold"));
+    const key = el("ul", { class: "key" }, series.map(([, text, style]) => el("li", {},
+      draw("svg", { width: 26, height: 8, "aria-hidden": "true" }, draw("line", { class: `series ${style}`, x1: 0, x2: 26, y1: 4, y2: 4, "stroke-width": 2 })), text)));
+
+    const update = () => {
+      const i = Number(slider.value);
+      const point = points[i];
+      output.textContent = (i / 100).toFixed(2);
+      slider.setAttribute("aria-valuetext", `${(i / 100).toFixed(2)}: precision ${percent(point.precision)}, coverage ${percent(point.coverage)}`);
+      live.replaceChildren(tile("Precision (hP)", score(point.precision)), tile("Coverage", percent(point.coverage), "rows with a label"),
+        tile("Whole paths", percent(point.whole), "not cut"), tile("Exact paths", percent(point.exact)), tile("F1 (hF)", score(point.f1)));
+      table.replaceChildren(...found.kept.map((kept, l) => el("tr", {}, el("td", {}, String(l + 1)), el("td", {}, rows(kept[i])),
+        el("td", {}, meter(kept[i] / data.weight), percent(kept[i] / data.weight)), el("td", {}, score(ratio(found.right[l][i], kept[i]))))));
+      for (const [key, value] of Object.entries({ x1: x(i / 100), x2: x(i / 100), y1: y(1), y2: y(0) })) line.setAttribute(key, value);
+      for (const [key, dot] of dots) {
+        dot.setAttribute("visibility", point[key] === null ? "hidden" : "visible");
+        dot.setAttribute("cx", x(i / 100));
+        dot.setAttribute("cy", y(point[key] || 0));
+      }
+    };
+    slider.addEventListener("input", update);
+    body.append(
+      el("p", { class: "muted lead", id: "threshold-label" }, "Keep only labels with at least this probability; every path ends after its last one (min_confidence)."),
+      el("div", { class: "confidence" },
+        el("div", {}, el("div", { class: "slider" }, el("span", { class: "muted" }, "Threshold"), slider, output), live, chart, key),
+        el("div", {}, el("h3", {}, "By level, at this threshold"),
+          el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ["Level", "Labels kept", "Of all rows", "Precision"].map((text) => el("th", { scope: "col" }, text)))), table)),
+          el("h3", { style: "margin-top:26px" }, "Reliability of all labels"), curve(0, 280))));
+    update();
+  }
+
+  // -- the table of classes --------------------------------------------------------------------
+
+  const columnsOfTable = [
+    { key: "name", name: "Class" }, { key: "level", name: "Level" }, { key: "support", name: "Rows", kind: "count" },
+    { key: "missed", name: "Missed", kind: "count" }, { key: "precision", name: "Precision" }, { key: "recall", name: "Recall" },
+    { key: "f1", name: "F1" }, ...(nodes.confidence ? [{ key: "confidence", name: "Confidence" }] : [])];
+  const page = 100;
+  const sorting = { key: "missed", down: true };
+  let limit = page;
+  const paths = Array.from({ length: count }, (_, v) => pathText(v).toLowerCase());
+  const order = new Intl.Collator(undefined, { numeric: true });
+
+  function matching() {
+    const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const only = byId("level").value;
+    const found = [];
+    for (let v = 1; v < count; v++) {
+      if (only && level[v] !== Number(only)) continue;
+      if (words.every((word) => paths[v].includes(word))) found.push(v);
+    }
+    const { key, down } = sorting;
+    const value = key === "level" ? (v) => level[v] : (v) => values[key][v];
+    const sign = down ? -1 : 1;
+    return found.sort((a, b) => {
+      if (key === "name") return sign * order.compare(name(a), name(b)) || a - b;
+      const [x, y] = [value(a), value(b)];
+      if (x === null || y === null) return (x === null) - (y === null) || a - b; // undefined comes last
+      return sign * (x - y) || a - b;
+    });
+  }
+
+  function fillTable() {
+    const found = matching();
+    const body = el("tbody", {}, found.slice(0, limit).map((v) => el("tr", { "data-node": v, class: v === selected ? "selected" : null },
+      el("td", {}, el("button", { type: "button", class: "link", on: { click: () => { choose(v); byId("hierarchy").scrollIntoView(); } } }, name(v)),
+        level[v] > 1 ? el("span", { class: "path" }, path(nodes.parent[v]).map(name).join(" › ")) : null),
+      el("td", {}, String(level[v])), el("td", {}, rows(nodes.support[v])), el("td", {}, rows(values.missed[v])),
+      el("td", {}, short(values.precision[v])), el("td", {}, short(values.recall[v])), el("td", {}, meter(values.f1[v]), short(values.f1[v])),
+      nodes.confidence ? el("td", {}, short(nodes.confidence[v])) : null)));
+    const table = byId("table");
+    table.querySelector("tbody")?.remove();
+    table.append(body);
+    for (const head of table.querySelectorAll("th")) {
+      head.setAttribute("aria-sort", head.dataset.key === sorting.key ? (sorting.down ? "descending" : "ascending") : "none");
+    }
+    byId("count").textContent = found.length > limit ? `${rows(limit)} of ${plural(found.length, "class", "classes")}` : plural(found.length, "class", "classes");
+    byId("more").hidden = found.length <= limit;
+  }
+
+  function buildTable() {
+    const sort = (key) => () => {
+      sorting.down = sorting.key === key ? !sorting.down : !["name", "level"].includes(key) && key !== "f1" && key !== "precision" && key !== "recall";
+      sorting.key = key;
+      limit = page;
+      fillTable();
+    };
+    byId("table").append(el("thead", {}, el("tr", {}, columnsOfTable.map(({ key, name: text }) =>
+      el("th", { scope: "col", "data-key": key, "aria-sort": "none" }, el("button", { type: "button", on: { click: sort(key) } }, text))))));
+    byId("level").append(el("option", { value: "" }, "all"), ...Array.from({ length: depth }, (_, i) => el("option", { value: i + 1 }, String(i + 1))));
+    const again = () => { limit = page; fillTable(); };
+    byId("search").addEventListener("input", again);
+    byId("level").addEventListener("change", again);
+    byId("more").addEventListener("click", () => { limit += 4 * page; fillTable(); });
+    fillTable();
+  }
+
+  // -- about -----------------------------------------------------------------------------------
+
+  function about() {
+    const { model } = data;
+    const facts = [["Model", model.name], ["Members", model.members.join(", ")], ["Before it", model.steps.join(", ")],
+      ["Local classifiers", model.children.join(", ")], ...model.parameters, ["Rows", rows(data.rows)],
+      ...(data.weight === data.rows ? [] : [["Total weight", rows(data.weight)]]), ["Written", `${data.date}, hiclass ${data.version}`]];
+    const notes = [
+      "Hierarchical precision, recall and F1 count every label on a path: with the true path A › B and the predicted path A › C, one of two labels is right.",
+      "The scores of a level are means over its classes, as if the level stood alone; “reached” is the part of the predicted paths that get there.",
+      "Precision, recall and F1 of a class count the rows at or below it. A score without any row to count is undefined.",
+      "A wrong turn is the first step at which a predicted path leaves the true one, so every wrong row is counted once.",
+      "The calibration error is the mean distance between confidence and accuracy over ten bins.",
+      "The weights of linear classifiers can be compared only between features of a similar scale.",
+      data.examples ? "The file holds texts of some rows as examples." : "The file holds totals, names of classes and names of features, and no row of the data.",
+    ];
+    byId("about-body").append(
+      el("dl", {}, facts.filter(([, value]) => value !== "").flatMap(([term, value]) => [el("dt", {}, term), el("dd", {}, value)])),
+      el("ul", {}, notes.map((text) => el("li", {}, text))));
+  }
+
+  // -- theme, print, start ---------------------------------------------------------------------
+
+  function repaint() { legend(); paint(); }
+  const wish = window.matchMedia("(prefers-color-scheme: dark)");
+  let chosen = null;
+  function setTheme() {
+    root.dataset.theme = chosen || (wish.matches ? "dark" : "light");
+    const dark = root.dataset.theme === "dark";
+    byId("theme").setAttribute("aria-pressed", dark);
+    repaint();
+  }
+  byId("theme").addEventListener("click", () => { chosen = root.dataset.theme === "dark" ? "light" : "dark"; setTheme(); });
+  wish.addEventListener("change", setTheme);
+  window.addEventListener("beforeprint", () => { printing = true; repaint(); });
+  window.addEventListener("afterprint", () => { printing = false; repaint(); });
+  for (const [key, { name: text }] of Object.entries(measures)) byId("colour").append(el("option", { value: key }, text));
+  byId("colour").addEventListener("change", () => { colour = byId("colour").value; repaint(); });
+  byId("height").addEventListener("change", () => { heights = byId("height").value; layout(); zoom(zoomed); });
+  let width = 0;
+  new ResizeObserver(() => {
+    if (byId("icicle").clientWidth !== width) { width = byId("icicle").clientWidth; paint(); }
+  }).observe(byId("icicle"));
+
+  layout();
+  crumbs();
+  overview();
+  setTheme();
+  detail(0);
+  confidence();
+  buildTable();
+  about();
+})();
