@@ -35,7 +35,8 @@ DEPTH = {module: depth for depth, layer in enumerate(LAYERS) for module in layer
 SAME_LAYER_ALLOWED: dict[str, set[str]] = {}
 PUBLIC_ONLY = {"_cli", "_report", "datasets"}
 OPTIONAL = {
-    "dask", "matplotlib", "networkx", "onnx", "pandas", "polars", "pyarrow", "ray", "skops", "torch"
+    "dask", "matplotlib", "networkx", "onnx", "pandas", "polars", "pyarrow", "ray",
+    "simple_icd_10_cm", "skops", "torch",
 }  # fmt: skip
 
 # scikit-learn itself loads pandas where it is installed: only what hiclass asks for counts.

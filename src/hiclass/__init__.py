@@ -1,6 +1,6 @@
 """Hierarchical classification with scikit-learn: rows are classified into a tree of classes."""
 
-from hiclass import metrics
+from hiclass import datasets, metrics
 from hiclass._conformal import ConformalClassifier, tune_confidence
 from hiclass._ensemble import EnsembleClassifier
 from hiclass._flat import FlatClassifier
@@ -24,6 +24,7 @@ __all__ = [
     "LocalClassifierPerLevel",
     "LocalClassifierPerNode",
     "LocalClassifierPerParentNode",
+    "datasets",
     "metrics",
     "truncate_at_gap",
     "tune_confidence",
