@@ -10,12 +10,14 @@ from hiclass._local import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
+from hiclass._persistence import TRUSTED_TYPES
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import HierarchicalKFold
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "TRUSTED_TYPES",
     "ConformalClassifier",
     "EnsembleClassifier",
     "FlatClassifier",
