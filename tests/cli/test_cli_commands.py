@@ -15,6 +15,10 @@ from hiclass._cli import main
 from hiclass._cli._features import feature_names
 from hiclass._cli._models import load_model
 
+needs_report = pytest.mark.skipif(
+    not hasattr(hiclass, "make_report"), reason="the report is not built in"
+)
+
 
 def read(text):
     return list(csv.DictReader(io.StringIO(text)))
@@ -160,6 +164,20 @@ class TestFit:
         assert message in fails("fit", path, *options, "-o", tmp_path / "m.skops")
         assert list(tmp_path.iterdir()) == [path]
 
+    @pytest.mark.parametrize(
+        ("option", "remedy"),
+        [
+            ([], "Fill it in, or use --truncate-gaps to end such paths at the gap."),
+            (["--skip-unlabelled"], "Fill it in, or use --truncate-gaps to end such paths"),
+        ],
+    )
+    def test_a_gap_names_line_column_and_remedy(self, fails, tmp_path, option, remedy):
+        rows = [*make_rows(5), ["x", "", "Car", "text", "1", "BY"]]
+        path = write_csv(tmp_path / "data.csv", rows)
+        message = fails("fit", path, "--target", *TARGET, *option, "-o", tmp_path / "m.skops")
+        assert "data.csv, line 7: 'sub_product' has a label ('Car') but 'product', one" in message
+        assert remedy in message
+
     def test_no_label_at_all(self, fails, tmp_path):
         path = write_csv(tmp_path / "data.csv", [["x", "", "", "text", "1", "BY"]])
         options = ["--target", *TARGET, "--skip-unlabelled", "-o", tmp_path / "m.skops"]
@@ -291,6 +309,21 @@ class TestEvaluate:
     def test_a_folder_as_report_is_refused_first(self, fails, model, train, tmp_path):
         assert "is a folder" in fails("evaluate", model, train, "--report", tmp_path)
 
+    @needs_report
+    def test_the_report_is_written_whole_and_shows_labels_as_text(self, run, fit, tmp_path):
+        rows = [[row[0], f"<script>{row[1]}</script>", *row[2:]] for row in make_rows()]
+        path = write_csv(tmp_path / "data.csv", rows)
+        fit(None)
+        report = tmp_path / "report.html"
+        out, err = run("evaluate", tmp_path / "m.skops", path, "--report", report)
+        assert "over all levels" in out
+        assert f"Wrote {report}" in err
+        text = report.read_text(encoding="utf-8")
+        assert text.lstrip().lower().startswith("<!doctype html")
+        assert "<script>Loan" not in text
+        assert "mortgage" in text  # the strongest features have their names
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["data.csv", "m.skops", "report.html"]
+
     def test_the_report_gets_the_features_of_the_model_by_name(self, model, run, train):
         loaded = load_model(model)
         frame = pd.DataFrame(make_rows(), columns=HEADER)
@@ -305,6 +338,16 @@ class TestEvaluate:
         loaded, _, _ = fit(make_rows(), "--text", "narrative", "state")
         names = feature_names(loaded.pipeline[0], loaded.columns)
         assert {"narrative: mortgage", "state: by"} <= set(names)
+
+    def test_labels_of_mixed_types_are_taken_as_they_are(self, fit, run, tmp_path):
+        lines = [
+            json.dumps({"kind": row[1], "number": i % 2, "text": row[3]})
+            for i, row in enumerate(make_rows())
+        ]
+        (tmp_path / "data.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        fit(None, "--text", "text", name="data.jsonl", target=["kind", "number"])
+        out, _ = run("evaluate", tmp_path / "m.skops", tmp_path / "data.jsonl")
+        assert "2      number" in out
 
 
 class TestTree:

@@ -4,6 +4,7 @@ import re
 
 from sklearn.utils import Bunch
 
+import hiclass
 from hiclass import datasets
 
 
@@ -17,7 +18,9 @@ def test_animals(run, tmp_path):
     assert "215 rows to learn from, 72 to test on, 19" in out
     assert figures(out, 1)[1:3] == ["class", "12"]
     assert float(figures(out, 1)[5]) > 0.95
-    assert len(re.findall(r"^    \S.* \d\.\d\d", out, flags=re.MULTILINE)) == 10
+    assert len(re.findall(r"^    \S.* \d\.\d\d$", out, flags=re.MULTILINE)) == 10
+    reports = [path.name for path in tmp_path.iterdir()]
+    assert reports == (["animals.html"] if hasattr(hiclass, "make_report") else [])
     assert re.search(r"The demo took \d+ s\.", out)
 
 
@@ -35,7 +38,7 @@ def test_diagnoses(run, tmp_path, monkeypatch):
     out, _ = run("demo", "--only", "icd10cm", "--report-dir", tmp_path)
     assert [figures(out, level)[1] for level in (1, 2, 3)] == ["chapter", "block", "category"]
     assert float(figures(out, 2)[5]) > 0.5
-    assert "(true: 1 Certain infectious" in out
+    assert "    true: 1 Certain infectious and parasitic di... > " in out
 
 
 def test_a_report_folder_that_is_not_there_is_refused_first(fails, tmp_path):

@@ -112,7 +112,8 @@ def test_a_path_shows_the_confidence_of_every_step():
     nan = float("nan")
     assert _screen.path_text(["a", "b", ""], [0.9, 0.6, nan]) == "a 0.90 > b 0.60"
     assert _screen.path_text(["", ""], [nan, nan]) == "(nothing is certain enough)"
-    assert _screen.path_text(["a"], [0.2]) == "a 0.20"
+    assert _screen.path_text([1, None], [0.2, nan]) == "1 0.20"
+    assert _screen.path_text(["x" * 40, "y " * 30]) == f"{'x' * 40} > {'y ' * 18}y..."
 
 
 def test_python_m_hiclass_is_the_command(capsys, monkeypatch):

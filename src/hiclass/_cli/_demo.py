@@ -106,10 +106,10 @@ def _show(
     # The same rows in every run, from sure to unsure.
     order = np.argsort(-np.nan_to_num(confidence).sum(axis=1), kind="stable")
     for row in order[np.linspace(0, len(order) - 1, 10).astype(int)].tolist():
-        right = np.array_equal(predicted[row], y[row])
-        truth = "" if right else f"   (true: {' > '.join(map(str, y[row]))})"
         _screen.write(f"  {titles[row]}")
-        _screen.write(f"    {_screen.path_text(predicted[row], confidence[row])}{truth}")
+        _screen.write(f"    {_screen.path_text(predicted[row], confidence[row])}")
+        if not np.array_equal(predicted[row], y[row]):
+            _screen.write(f"    true: {_screen.path_text(y[row])}")
     if hasattr(hiclass, "make_report"):
         path = Path(args.report_dir) / f"{name}.html"
         names = feature_names(pipeline[0], columns)

@@ -45,13 +45,10 @@ def read_labels(
         missing = ended
     elif gap.any():
         row, level = (int(i) for i in np.argwhere(gap)[0])
-        if skip_unlabelled and level == 0:
-            remedy = "Fill it in, or use --truncate-gaps."
-        else:
-            remedy = "Fill it in, or use --truncate-gaps to end such paths at the gap."
         raise CommandError(
             f"{table.place(row)}: {target[level + 1]!r} has a label ({y[row, level + 1]!r}) but "
-            f"{target[level]!r}, one level up, is empty. {remedy}"
+            f"{target[level]!r}, one level up, is empty. Fill it in, or use --truncate-gaps to end "
+            f"such paths at the gap."
         )
     empty = missing[:, 0]
     if empty.any() and not skip_unlabelled:

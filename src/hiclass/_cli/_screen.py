@@ -7,11 +7,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-import numpy as np
-
 from hiclass import Hierarchy
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+_LABEL = 40
 
 
 def paint(text: str, colour: str, stream: TextIO) -> str:
@@ -98,14 +97,17 @@ def _can_draw() -> bool:
     return True
 
 
-def path_text(labels: Sequence[Any], confidences: Any) -> str:
-    """A predicted path with the confidence of every step."""
-    steps = [
-        f"{one_line(label)} {paint(f'{confidence:.2f}', _colour_of(confidence), sys.stdout)}"
-        for label, confidence in zip(labels, confidences, strict=True)
-        if not np.isnan(confidence)
-    ]
+def path_text(labels: Sequence[Any], confidences: Any = None) -> str:
+    """A path in one line, with the confidence of every step if given; long labels are cut."""
+    steps = [_cut(one_line(label)) for label in labels if label is not None and label != ""]
+    if confidences is not None:
+        marks = [paint(f"{p:.2f}", _colour_of(p), sys.stdout) for p in confidences[: len(steps)]]
+        steps = [f"{step} {mark}" for step, mark in zip(steps, marks, strict=True)]
     return " > ".join(steps) if steps else "(nothing is certain enough)"
+
+
+def _cut(label: str) -> str:
+    return label if len(label) <= _LABEL else f"{label[: _LABEL - 3].rstrip()}..."
 
 
 def _colour_of(confidence: float) -> str:
