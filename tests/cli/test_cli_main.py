@@ -32,7 +32,7 @@ def test_version_and_general_help(run):
         (["fit", "x.csv", "-o", "m"], "required: --target"),
         (["predict", "m", "x", "--min-confidence", "2"], "from 0 to 1 is needed, not '2'"),
         (["predict", "m", "x", "--min-confidence", "x"], "from 0 to 1 is needed, not 'x'"),
-        (["predict", "m", "x", "--jobs", "0"], "a number of threads is needed"),
+        (["predict", "m", "x", "--jobs", "0"], "a number of jobs is needed"),
         (["predict", "m", "x", "--jobs", "two"], "not 'two'"),
         (["fit", "x", "--target", "a", "-o", "m", "--cv", "1"], "at least 2 is needed, not '1'"),
         (["fit", "x", "--target", "a", "-o", "m", "--cv", "x"], "at least 2 is needed, not 'x'"),

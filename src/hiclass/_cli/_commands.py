@@ -26,7 +26,7 @@ from hiclass._cli._features import (
 )
 from hiclass._cli._labels import like, read_labels
 from hiclass._cli._models import Model, load_model, save_model
-from hiclass._cli._recipe import make_model, set_jobs
+from hiclass._cli._recipe import fit_repeatably, make_model, set_jobs
 from hiclass._cli._scores import write_scores
 from hiclass._cli._tables import (
     FORMATS,
@@ -64,7 +64,7 @@ def fit(args: argparse.Namespace) -> None:
     if args.cv is not None:
         _cross_validate(args, pipeline, X, y)
     start = time.perf_counter()
-    pipeline.fit(X, y)
+    fit_repeatably(pipeline, X, y)
     seconds = time.perf_counter() - start
     _screen.note(
         f"Fitted {args.model} on {len(X):,} rows: {hierarchy!r}, {seconds:.1f} s", args.quiet
@@ -215,7 +215,7 @@ def _cross_validate(args: argparse.Namespace, pipeline: Pipeline, X: Any, y: Any
     predicted = np.full(y.shape, None, dtype=object)
     for number, (train, test) in enumerate(folds.split(X, y), start=1):
         _screen.note(f"Fold {number} of {args.cv}", args.quiet)
-        model = clone(pipeline).fit(X.iloc[train], y[train])
+        model = fit_repeatably(clone(pipeline), X.iloc[train], y[train])
         found = model.predict(X.iloc[test])
         # Folds may differ in depth where only a few rows go deep.
         predicted[test, : found.shape[1]] = found

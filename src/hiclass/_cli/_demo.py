@@ -19,7 +19,7 @@ from hiclass import HierarchicalKFold, datasets
 from hiclass._cli import _screen
 from hiclass._cli._commands import write_report
 from hiclass._cli._features import Columns, feature_names, make_features
-from hiclass._cli._recipe import make_model
+from hiclass._cli._recipe import fit_repeatably, make_model
 from hiclass._cli._scores import write_scores
 from hiclass._cli._tables import check_output
 
@@ -93,7 +93,7 @@ def _show(
     """Fit, score, predict, report."""
     pipeline = Pipeline([("features", make_features(columns)), ("classifier", model)])
     start = time.perf_counter()
-    pipeline.fit(*train)
+    fit_repeatably(pipeline, *train)
     seconds = time.perf_counter() - start
     _screen.write(
         f"{len(train[1]):,} rows to learn from, {len(test[1]):,} to test on, "

@@ -271,7 +271,7 @@ def _add_demo(commands: Any) -> None:
     )
     command.add_argument("--only", choices=["animals", "icd10cm"], help="run this part alone")
     command.add_argument(
-        "--jobs", type=_jobs, default=2, metavar="N", help="number of threads (default: 2)"
+        "--jobs", type=_jobs, default=2, metavar="N", help="number of processes (default: 2)"
     )
     command.add_argument(
         "--report-dir",
@@ -325,7 +325,7 @@ def _add_label_options(command: argparse.ArgumentParser) -> None:
 
 def _add_decision(command: Any) -> None:
     command.add_argument(
-        "--jobs", type=_jobs, metavar="N", help="number of threads; -1 is all processors"
+        "--jobs", type=_jobs, metavar="N", help="number of parallel jobs; -1 is all processors"
     )
     command.add_argument(
         "--min-confidence",
@@ -352,7 +352,7 @@ def _jobs(text: str) -> int:
         value = 0
     if value == 0:
         raise argparse.ArgumentTypeError(
-            f"a number of threads is needed, or -1 for all processors, not {text!r}"
+            f"a number of jobs is needed, or -1 for all processors, not {text!r}"
         )
     return value
 

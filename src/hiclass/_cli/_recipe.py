@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import joblib
 from sklearn.svm import LinearSVC
 
 from hiclass import (
@@ -87,6 +88,16 @@ def recommended(*, min_confidence: float = 0.0, **common: Any) -> EnsembleClassi
 def _child() -> LinearSVC:
     # A looser tolerance changes no figure of the comparison and takes half the time.
     return LinearSVC(tol=0.01, max_iter=5000)
+
+
+def fit_repeatably(pipeline: Any, X: Any, y: Any) -> Any:
+    """Fit a pipeline so that the result is the same with any number of jobs.
+
+    The library would fit these children in threads. They share the random numbers of liblinear
+    there, so that what one of them draws depends on the others; processes share nothing.
+    """
+    with joblib.parallel_config(backend="loky"):
+        return pipeline.fit(X, y)
 
 
 def set_jobs(model: Any, n_jobs: int | None, verbose: int = 0) -> None:
