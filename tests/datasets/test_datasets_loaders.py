@@ -1,9 +1,12 @@
 """The built-in tables, the texts from a package, and the newsgroups."""
 
 import codecs
+import os
 import pickle
 import re
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +14,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils import Bunch
 
+import hiclass
 from hiclass import Hierarchy, LocalClassifierPerParentNode
 from hiclass.datasets import fetch_20newsgroups, load_animals, load_icd10cm
 
@@ -241,3 +245,20 @@ class TestNewsgroups:
     def test_nothing_is_downloaded_if_not_allowed(self, tmp_path):
         with pytest.raises(OSError, match="not found"):
             fetch_20newsgroups(data_home=tmp_path, download_if_missing=False)
+
+
+def test_importing_the_library_loads_no_network_code():
+    script = """
+import sys
+import sklearn.linear_model
+before = set(sys.modules)
+import hiclass
+loaded = set(sys.modules) - before
+print(sorted(loaded & {"http.client", "urllib.request", "socket", "ssl", "sklearn.datasets"}))
+"""
+    source = str(Path(hiclass.__file__).parents[1])
+    environment = os.environ | {"PYTHONPATH": source}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True
+    )
+    assert done.stdout == "[]\n"

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import get_data_home
 
 from hiclass.datasets._bunch import make_bunch
-from hiclass.datasets._download import download
 
 URL = "https://files.consumerfinance.gov/ccdb/complaints.csv.zip"
 TEXT = "Consumer complaint narrative"
@@ -94,12 +92,17 @@ def fetch_consumer_complaints(
         raise ValueError(f"target must be 'product' or 'issue'; got {target!r}.")
     if max_rows is not None and (not isinstance(max_rows, int | np.integer) or max_rows < 1):
         raise ValueError(f"max_rows must be an integer of at least 1, or None; got {max_rows!r}.")
+    from sklearn.datasets import get_data_home
+
     path = Path(get_data_home(data_home)) / "hiclass" / "consumer_complaints.csv.zip"
     if not path.exists():
         if not download_if_missing:
             raise OSError(
                 f"{path} does not exist. Use download_if_missing=True, or put the file there."
             )
+        # Network code is loaded by those who need it.
+        from hiclass.datasets._download import download
+
         download(
             url,
             path,

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn import datasets
 
 from hiclass.datasets._bunch import make_bunch, paths_to_array
 
@@ -51,6 +50,9 @@ def fetch_20newsgroups(
         of the levels), ``frame`` (all together, with ``as_frame=True``) and ``DESCR``. With
         ``return_X_y=True`` the tuple ``(data, target)``.
     """
+    # Not with the module: it is large, and it holds network code.
+    from sklearn import datasets
+
     posts = datasets.fetch_20newsgroups(
         data_home=data_home,
         subset=subset,
