@@ -129,7 +129,7 @@ def _read_bytes(path: str, name: str) -> bytes:
     try:
         return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
-        raise CommandError(f"{name} cannot be read: {error.strerror}.") from error
+        raise CommandError(f"{name} cannot be read: {error.strerror}. Check its name.") from error
 
 
 def _decode(raw: bytes, encoding: str, name: str) -> str:
