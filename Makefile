@@ -16,8 +16,9 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.base ## Run examples/demo.py (needs no extra)
-	@$(BIN)/python examples/demo.py
+demo: $(VENV)/.demo ## Animals, then ICD-10-CM: scores, predicted paths, reports (2 minutes)
+	@mkdir -p build/demo
+	@$(BIN)/hiclass demo --report-dir build/demo
 
 test: $(VENV)/.test ## Run the tests and the doctests, with coverage
 	@$(BIN)/python -m pytest -n 2 -m "not heavy" --cov
@@ -47,12 +48,7 @@ $(VENV)/.created:
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-$(VENV)/.base: pyproject.toml | $(VENV)/.created
-	@echo "Installing hiclass into $(VENV)"
-	@$(PIP) --editable .
-	@touch $@
-
-$(VENV)/.test $(VENV)/.lint: $(VENV)/.%: pyproject.toml | $(VENV)/.created
+$(VENV)/.demo $(VENV)/.test $(VENV)/.lint: $(VENV)/.%: pyproject.toml | $(VENV)/.created
 	@echo "Installing hiclass[$*] into $(VENV)"
 	@$(PIP) --editable '.[$*]'
 	@touch $@

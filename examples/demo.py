@@ -1,6 +1,6 @@
 """A tour in two parts: the listing of the HiClass paper, then handwritten digits in three levels.
 
-Run it with `make demo`, or with `python examples/demo.py` where hiclass is installed.
+Run it with `python examples/demo.py` where hiclass is installed; it needs no extra.
 """
 
 from time import perf_counter

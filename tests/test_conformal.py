@@ -390,9 +390,8 @@ EXPECTED_FAILURES = {
     "check_fit_idempotent": OBJECTS,
     "check_classifier_multioutput": "it wants integers as predictions, ours may be empty (None)",
     "check_classifiers_train": "it takes the accuracy, which knows no empty predictions (None)",
-    "check_classifiers_one_label_sample_weights": "it has too few rows for other than empty paths",
     "check_supervised_y_2d": "it subtracts predictions, which may be empty (None)",
-    "check_sample_weight_equivalence_on_dense_data": "rows are split: a repeated one may be on both",
+    "check_sample_weight_equivalence_on_dense_data": "rows are split, repeated ones too",
 }
 
 

@@ -1,6 +1,6 @@
 """Hierarchical classification with scikit-learn: rows are classified into a tree of classes."""
 
-from hiclass import metrics
+from hiclass import datasets, metrics
 from hiclass._conformal import ConformalClassifier, tune_confidence
 from hiclass._ensemble import EnsembleClassifier
 from hiclass._explain import explain
@@ -11,6 +11,7 @@ from hiclass._local import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
+from hiclass._persistence import TRUSTED_TYPES
 from hiclass._report import make_report
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import HierarchicalKFold
@@ -18,6 +19,7 @@ from hiclass.model_selection import HierarchicalKFold
 __version__ = "0.1.0"
 
 __all__ = [
+    "TRUSTED_TYPES",
     "ConformalClassifier",
     "EnsembleClassifier",
     "FlatClassifier",
@@ -26,6 +28,7 @@ __all__ = [
     "LocalClassifierPerLevel",
     "LocalClassifierPerNode",
     "LocalClassifierPerParentNode",
+    "datasets",
     "explain",
     "make_report",
     "metrics",

@@ -1,0 +1,225 @@
+"""What the sub-commands do: fit, predict, evaluate, tree."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from hiclass import HierarchicalKFold, Hierarchy
+from hiclass._cli import _screen
+from hiclass._cli._errors import CommandError
+from hiclass._cli._features import (
+    KINDS,
+    Columns,
+    check_features,
+    choose_columns,
+    feature_names,
+    make_features,
+    prepare,
+)
+from hiclass._cli._labels import like, read_labels
+from hiclass._cli._models import Model, load_model, save_model
+from hiclass._cli._recipe import make_model, set_jobs
+from hiclass._cli._scores import write_scores
+from hiclass._cli._tables import (
+    FORMATS,
+    Table,
+    check_output,
+    read_table,
+    write_table,
+)
+
+
+def fit(args: argparse.Namespace) -> None:
+    """Fit a model on a file and save it."""
+    check_output(args.output)
+    table = _read(args)
+    rows, y = _labels(args, table, args.target)
+    named = {kind: list(getattr(args, kind) or []) for kind in KINDS}
+    columns, left_out = choose_columns(table, args.target, named, args.ignore or [])
+    X = prepare(table, columns).iloc[rows].reset_index(drop=True)
+    check_features(X, columns, table.name)
+    _describe(args, columns, left_out)
+    hierarchy = Hierarchy.from_paths(y)
+    if len({tuple(path) for path in y.tolist()}) == 1:
+        raise CommandError(
+            f"{table.name}: every row has the same labels, so there is nothing to learn. Give rows "
+            f"of other classes, or other --target columns."
+        )
+    classifier = make_model(
+        args.model,
+        n_jobs=args.jobs,
+        min_confidence=args.min_confidence or 0.0,
+        random_state=args.seed,
+        verbose=int(_shows_progress(args)),
+    )
+    pipeline = Pipeline([("features", make_features(columns)), ("classifier", classifier)])
+    if args.cv is not None:
+        _cross_validate(args, pipeline, X, y)
+    start = time.perf_counter()
+    pipeline.fit(X, y)
+    seconds = time.perf_counter() - start
+    _screen.note(
+        f"Fitted {args.model} on {len(X):,} rows: {hierarchy!r}, {seconds:.1f} s", args.quiet
+    )
+    set_jobs(classifier, None)
+    save_model(Model(pipeline, list(args.target), columns), args.output)
+    if args.output != "-":
+        size = Path(args.output).stat().st_size / 1e6
+        _screen.note(f"Wrote {args.output} ({size:.1f} MB)", args.quiet)
+
+
+def predict(args: argparse.Namespace) -> None:
+    """Predict the rows of a file: a label and a confidence per level."""
+    check_output(args.output)
+    format = args.output_format or FORMATS.get(Path(args.output).suffix.lower(), "csv")
+    model = load_model(args.model_file)
+    table = _read(args)
+    X = prepare(table, model.columns)
+    keep = list(table.frame.columns) if args.keep is None else list(args.keep)
+    result = {name: table.column(name) for name in keep}
+    predicted, confidence = _predict(args, model, X)
+    for level, name in enumerate(model.target):
+        for prefix, values in (("predicted", predicted), ("confidence", confidence)):
+            column = f"{prefix}_{name}"
+            if column in result:
+                raise CommandError(
+                    f"{table.name} already has a column {column!r}. Leave it out with --keep."
+                )
+            result[column] = values[:, level]
+    import pandas as pd
+
+    write_table(
+        pd.DataFrame(result, dtype=object), args.output, format=format, as_they_are=args.unprotected
+    )
+    if args.output != "-":
+        _screen.note(f"Wrote {args.output}: {len(X):,} rows", args.quiet)
+
+
+def _predict(args: argparse.Namespace, model: Model, X: Any) -> tuple[Any, Any]:
+    """Predicted labels and confidences, both with one column per level."""
+    set_jobs(model.classifier, args.jobs)
+    if args.min_confidence is not None:
+        model.classifier.set_params(min_confidence=args.min_confidence)
+    features = model.pipeline[:-1].transform(X)
+    predicted = np.asarray(model.classifier.predict(features), dtype=object)
+    confidence = model.classifier.predict_confidence(features).round(6)
+    return predicted, confidence
+
+
+def evaluate(args: argparse.Namespace) -> None:
+    """Score a model on a labelled file; optionally write the report."""
+    if args.report is not None:
+        check_output(args.report)
+    model = load_model(args.model_file)
+    table = _read(args)
+    rows, y = _labels(args, table, model.target)
+    y = like(y, model.hierarchy, model.target, table)
+    X = prepare(table, model.columns).iloc[rows].reset_index(drop=True)
+    predicted, _ = _predict(args, model, X)
+    write_scores(y, predicted, model.target)
+    if args.report is not None:
+        write_report(
+            model.classifier,
+            model.pipeline[:-1].transform(X),
+            y,
+            args.report,
+            title=Path(table.name).name,
+            names=feature_names(model.pipeline[0], model.columns),
+        )
+        _screen.note(f"Wrote {args.report}", args.quiet)
+
+
+def write_report(
+    classifier: Any, X: Any, y: Any, path: str, *, title: str, names: list[str]
+) -> None:
+    """Write the report on a classifier to a file, whole or not at all."""
+    from hiclass import make_report
+
+    make_report(classifier, X, y, title=title, feature_names=names).save(path)
+
+
+def tree(args: argparse.Namespace) -> None:
+    """Show the hierarchy of a file, with the number of rows of every class."""
+    table = _read(args)
+    _, y = _labels(args, table, args.target)
+    hierarchy = Hierarchy.from_paths(y)
+    own = np.zeros(hierarchy.n_nodes, dtype=int)
+    for path in y.tolist():
+        own[hierarchy.find(tuple(label for label in path if label not in (None, "")))] += 1
+    counts = np.array([own[v : hierarchy.subtree_end[v]].sum() for v in range(hierarchy.n_nodes)])
+    for line in _screen.tree_lines(hierarchy, counts, args.depth):
+        _screen.write(line)
+    early = int(own[~hierarchy.is_leaf].sum())
+    ends = f"; {early:,} rows end at an inner class" if early else ""
+    shape = repr(hierarchy).removeprefix("Hierarchy(tree, ").removesuffix(")")
+    summary = f"{len(y):,} rows, {shape}{ends}"
+    _screen.write(_screen.paint(summary, "bold", sys.stdout))
+
+
+# -- what they share ---------------------------------------------------------------------------
+
+
+def _read(args: argparse.Namespace) -> Table:
+    table = read_table(
+        args.file, format=args.format, encoding=args.encoding, separator=args.separator
+    )
+    _screen.note(
+        f"Read {table.name}: {len(table.frame):,} rows, {table.frame.shape[1]} columns", args.quiet
+    )
+    return table
+
+
+def _labels(args: argparse.Namespace, table: Table, target: list[str]) -> tuple[Any, Any]:
+    rows, y = read_labels(
+        table,
+        list(target),
+        truncate_gaps=args.truncate_gaps,
+        skip_unlabelled=args.skip_unlabelled,
+    )
+    if len(rows) < len(table.frame):
+        _screen.note(f"Left out {len(table.frame) - len(rows):,} rows without labels", args.quiet)
+    return rows, y
+
+
+def _shows_progress(args: argparse.Namespace) -> bool:
+    return not args.quiet and sys.stderr.isatty()
+
+
+def _describe(args: argparse.Namespace, columns: Columns, left_out: dict[str, str]) -> None:
+    """Say which columns are features: a guess must not go unnoticed."""
+    for kind, names in columns.items():
+        if names:
+            _screen.note(f"Features, {kind}: {_listed(names)}", args.quiet)
+    if left_out:
+        reasons = [f"{name} ({reason})" for name, reason in left_out.items()]
+        _screen.note(f"Left out: {_listed(reasons)}", args.quiet)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def _cross_validate(args: argparse.Namespace, pipeline: Pipeline, X: Any, y: Any) -> None:
+    """Predict every row by a model that has not seen it, and write the scores."""
+    if args.cv > len(X):
+        raise CommandError(f"--cv {args.cv} is more than the {len(X)} rows. Use fewer folds.")
+    folds = HierarchicalKFold(args.cv, shuffle=True, random_state=args.seed)
+    predicted = np.full(y.shape, None, dtype=object)
+    for number, (train, test) in enumerate(folds.split(X, y), start=1):
+        _screen.note(f"Fold {number} of {args.cv}", args.quiet)
+        model = clone(pipeline).fit(X.iloc[train], y[train])
+        found = model.predict(X.iloc[test])
+        # Folds may differ in depth where only a few rows go deep.
+        predicted[test, : found.shape[1]] = found
+    if all(isinstance(label, str) for label in y.ravel()):
+        predicted[predicted == None] = ""  # noqa: E711
+    _screen.heading(f"Scores out of fold, {args.cv} folds")
+    write_scores(y, predicted, list(args.target))

@@ -1,0 +1,24 @@
+"""The one error that the command line raises by itself."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class CommandError(Exception):
+    """What went wrong and what to do about it, in one line."""
+
+
+def unknown_column(name: str, columns: Iterable[str], place: str) -> CommandError:
+    """Say that a file has no such column, and which one may be meant."""
+    names = [str(column) for column in columns]
+    close = difflib.get_close_matches(name, names, n=1)
+    if close:
+        remedy = f"Did you mean {close[0]!r}?"
+    elif len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
+        remedy = "It seems to have another separator: see --separator."
+    else:
+        shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+        remedy = f"Its columns are: {shown}."
+    return CommandError(f"{place} has no column {name!r}. {remedy}")

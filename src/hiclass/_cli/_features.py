@@ -1,0 +1,193 @@
+"""From the columns of a file to features: text, numbers and categories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from hiclass._cli._errors import CommandError, unknown_column
+from hiclass._cli._tables import Table
+
+KINDS = ("text", "numbers", "categories")
+Columns = dict[str, list[str]]
+
+# Spellings of a missing number; a label or a category may be called so.
+_NO_NUMBER = {"", "na", "n/a", "nan", "null", "none", "-", "?"}
+# A column of strings is text from so many words per cell on, and a category up to so many values.
+_WORDS, _VALUES, _SHARE = 4, 50, 0.1
+
+
+def choose_columns(
+    table: Table, target: list[str], named: Columns, ignored: Iterable[str]
+) -> tuple[Columns, dict[str, str]]:
+    """Decide which columns are features, and of which kind.
+
+    Parameters
+    ----------
+    table : Table
+        The training rows.
+    target : list of str
+        The columns of the labels.
+    named : dict
+        The columns that the user named, by kind. If there is any, no other column is used.
+    ignored : iterable of str
+        Columns that are no features.
+
+    Returns
+    -------
+    columns : dict
+        The features by kind.
+    left_out : dict
+        The other columns, and why they are no features.
+    """
+    ignored = list(ignored)
+    for name in [*(n for names in named.values() for n in names), *ignored]:
+        if name not in table.frame.columns:
+            raise unknown_column(name, table.frame.columns, table.name)
+    seen: dict[str, str] = dict.fromkeys(target, "target")
+    for kind, names in named.items():
+        for name in names:
+            if name in seen:
+                raise CommandError(
+                    f"The column {name!r} is named twice, as {seen[name]} and as {kind}. Name it "
+                    f"once."
+                )
+            seen[name] = kind
+    if any(named.values()):
+        return {kind: list(named.get(kind, [])) for kind in KINDS}, {}
+    columns: Columns = {kind: [] for kind in KINDS}
+    left_out: dict[str, str] = {}
+    for name in table.frame.columns:
+        if name in seen or name in ignored:
+            continue
+        guess, reason = _guess(table.column(name))
+        if guess is None:
+            left_out[name] = reason
+        else:
+            columns[guess].append(name)
+    if not any(columns.values()):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise CommandError(
+            f"{table.name} has no column that can be a feature ({reasons or 'only targets'}). Name "
+            f"one with --text, --numbers or --categories."
+        )
+    return columns, left_out
+
+
+def _guess(column: Any) -> tuple[str | None, str]:
+    """The kind of a column, or None and the reason why it is no feature."""
+    values = [value for value in column.tolist() if value is not None]
+    if not values:
+        return None, "empty"
+    if all(_number(value) is not None for value in values):
+        distinct = {_number(value) for value in values}
+        return ("numbers", "") if len(distinct) > 1 else (None, "the same value in every row")
+    if not all(isinstance(value, str) for value in values):
+        return None, f"values of the type {type(values[0]).__name__}"
+    n_distinct = len(set(values))
+    if n_distinct == 1:
+        return None, "the same value in every row"
+    if np.mean([len(value.split()) for value in values]) >= _WORDS:
+        return "text", ""
+    if n_distinct == len(values):
+        return None, "a different value in every row"
+    return ("categories" if n_distinct <= max(_VALUES, _SHARE * len(values)) else "text"), ""
+
+
+def _number(value: Any) -> float | None:
+    """A cell as a number: NaN if it is missing, None if it is no number."""
+    if value is None:
+        return np.nan
+    if isinstance(value, str):
+        if value.strip().lower() in _NO_NUMBER:
+            return np.nan
+        try:
+            number = float(value)
+        except ValueError:
+            return None
+        # float reads "1_000", which no spreadsheet writes, and "inf".
+        return number if np.isfinite(number) and "_" not in value else None
+    if isinstance(value, int | float | bool | np.number | np.bool_):
+        return float(value) if np.isfinite(value) else None
+    return None
+
+
+def prepare(table: Table, columns: Columns) -> Any:
+    """Return the features of all rows as a frame, every column in the form of its kind."""
+    import pandas as pd
+
+    prepared = {}
+    for kind in KINDS:
+        for name in columns[kind]:
+            cells = table.column(name)
+            if kind == "numbers":
+                prepared[name] = _numbers(table, name, cells)
+            else:
+                texts = np.empty(len(cells), dtype=object)
+                texts[:] = ["" if cell is None else str(cell) for cell in cells]
+                prepared[name] = texts
+    return pd.DataFrame(prepared)
+
+
+def _numbers(table: Table, name: str, cells: Any) -> Any:
+    numbers = np.empty(len(cells))
+    for row, cell in enumerate(cells):
+        number = _number(cell)
+        if number is None:
+            raise CommandError(
+                f"{table.place(row)}: {str(cell)[:50]!r} in the column {name!r} is no number. "
+                f"Correct it, or leave the cell empty."
+            )
+        numbers[row] = number
+    return numbers
+
+
+def check_features(frame: Any, columns: Columns, name: str) -> None:
+    """Refuse training columns that hold nothing to learn from."""
+    for column in columns["numbers"]:
+        if np.isnan(frame[column]).all():
+            raise CommandError(f"{name}: the column {column!r} holds no number. Leave it out.")
+    words = TfidfVectorizer().build_analyzer()
+    for column in columns["text"]:
+        if not any(words(text) for text in frame[column]):
+            raise CommandError(
+                f"{name}: the column {column!r} holds no word of two letters or more. Leave it out."
+            )
+
+
+def make_features(columns: Columns) -> ColumnTransformer:
+    """Make the preprocessing: TF-IDF, imputation and scaling, one-hot encoding."""
+    steps: list[tuple[str, Any, Any]] = [
+        (f"text_{i}", TfidfVectorizer(sublinear_tf=True), name)
+        for i, name in enumerate(columns["text"], start=1)
+    ]
+    if columns["numbers"]:
+        numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+        steps.append(("numbers", numbers, columns["numbers"]))
+    if columns["categories"]:
+        categories = OneHotEncoder(handle_unknown="ignore")
+        steps.append(("categories", categories, columns["categories"]))
+    return ColumnTransformer(steps)
+
+
+def feature_names(features: ColumnTransformer, columns: Columns) -> list[str]:
+    """Names of the features as a person would say them: a word, a column, column=value."""
+    names: list[str] = []
+    for step, transformer, _ in features.transformers_:
+        if step.startswith("text_"):
+            column = columns["text"][int(step.removeprefix("text_")) - 1]
+            prefix = f"{column}: " if len(columns["text"]) > 1 else ""
+            names.extend(f"{prefix}{word}" for word in transformer.get_feature_names_out())
+        elif step == "numbers":
+            names.extend(columns["numbers"])
+        elif step == "categories":
+            pairs = zip(columns["categories"], transformer.categories_, strict=True)
+            names.extend(f"{name}={value}" for name, values in pairs for value in values)
+    return names

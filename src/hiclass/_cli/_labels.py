@@ -1,0 +1,91 @@
+"""The columns of labels of a file: checked, with the place of what is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hiclass._cli._errors import CommandError
+from hiclass._cli._tables import Table
+
+
+def read_labels(
+    table: Table, target: list[str], *, truncate_gaps: bool = False, skip_unlabelled: bool = False
+) -> tuple[Any, Any]:
+    """Return the labelled rows of a table and their paths.
+
+    Parameters
+    ----------
+    table : Table
+        The rows.
+    target : list of str
+        The columns of the labels, the first level first.
+    truncate_gaps : bool, default=False
+        Whether a path with a gap ends there; otherwise it is an error.
+    skip_unlabelled : bool, default=False
+        Whether rows without any label are left out; otherwise they are an error.
+
+    Returns
+    -------
+    rows : ndarray of int
+        The rows that have a label.
+    y : ndarray of shape (n_rows, n_levels)
+        Their paths; ``""`` or ``None`` after their end.
+    """
+    twice = next((name for name in target if target.count(name) > 1), None)
+    if twice is not None:
+        raise CommandError(f"--target names the column {twice!r} twice. Name every level once.")
+    y = np.column_stack([table.column(name) for name in target])
+    missing = np.frompyfunc(lambda label: label is None, 1, 1)(y).astype(bool)
+    gap = missing[:, :-1] & ~missing[:, 1:]
+    if truncate_gaps:
+        ended = np.logical_or.accumulate(missing, axis=1)
+        y[ended] = None
+        missing = ended
+    elif gap.any():
+        row, level = (int(i) for i in np.argwhere(gap)[0])
+        raise CommandError(
+            f"{table.place(row)}: {target[level + 1]!r} has a label ({y[row, level + 1]!r}) but "
+            f"{target[level]!r}, one level up, is empty. Fill it in, or use --truncate-gaps to end "
+            f"such paths at the gap."
+        )
+    empty = missing[:, 0]
+    if empty.any() and not skip_unlabelled:
+        row = int(np.argmax(empty))
+        raise CommandError(
+            f"{table.place(row)}: no label in {target[0]!r}. Fill it in, or use --skip-unlabelled "
+            f"to leave such rows out."
+        )
+    if empty.all():
+        raise CommandError(f"{table.name}: no row has a label in {target[0]!r}.")
+    rows = np.flatnonzero(~empty)
+    y = y[rows]
+    texts = all(isinstance(label, str) for label in y.ravel() if label is not None)
+    if texts:
+        y[missing[rows]] = ""
+    return rows, y
+
+
+def like(y: Any, hierarchy: Any, target: list[str], table: Table) -> Any:
+    """Write labels in the types that a model knows: a CSV file holds integers as text."""
+    known = {type(label) for label in hierarchy.labels[1:].tolist()}
+    if known == {str}:
+        convert: Any = str
+    elif known == {int}:
+        convert = int
+    else:
+        return y
+    converted = y.copy()
+    for index, label in np.ndenumerate(y):
+        if label is None or label == "":
+            converted[index] = "" if convert is str else None
+            continue
+        try:
+            converted[index] = convert(label)
+        except ValueError:
+            raise CommandError(
+                f"{table.name}: the label {label!r} in {target[index[1]]!r} is no integer, as all "
+                f"labels of the model are. Correct it."
+            ) from None
+    return converted

@@ -1,0 +1,372 @@
+"""The parser of the command line, and the one place that turns errors into exit codes.
+
+0: it worked. 1: it did not, one line on standard error says why and what to do. 2: the command was
+not understood.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from hiclass import __version__
+from hiclass._cli import _screen
+from hiclass._cli._errors import CommandError
+
+DESCRIPTION = "Classify rows of a file into a hierarchy of classes."
+EXAMPLES = """\
+examples:
+  hiclass demo
+  hiclass tree data.csv --target product sub_product
+  hiclass fit data.csv --target product sub_product --text narrative -o model.skops
+  hiclass predict model.skops new.csv -o out.csv
+  hiclass evaluate model.skops test.csv --report report.html
+
+Every command has its own help: hiclass fit --help
+"""
+FIT_EXAMPLES = """\
+examples:
+  hiclass fit data.csv --target product sub_product --text narrative -o model.skops
+  hiclass fit animals.parquet --target class order family --cv 5 -o animals.skops
+  zcat data.jsonl.gz | hiclass fit - --format jsonl --target a b --model parent -o model.skops
+
+A cell without a label ends the path of its row. Without --text, --numbers and --categories, every
+other column is a feature: numbers, texts and categories are told apart, and what was chosen is
+written to standard error.
+"""
+PREDICT_EXAMPLES = """\
+examples:
+  hiclass predict model.skops new.csv -o out.csv
+  hiclass predict model.skops new.csv --min-confidence 0.8 --keep id -o out.parquet
+  cat new.tsv | hiclass predict model.skops - --format tsv > out.csv
+
+For every level there are two columns: predicted_NAME and confidence_NAME, both empty where a path
+is over. In CSV and TSV, a text that a spreadsheet would run as a formula (it starts with = + - @,
+a tab or a line break, and is no number) gets an apostrophe in front; --unprotected leaves it as it
+is. Loading a model runs no code.
+"""
+EVALUATE_EXAMPLES = """\
+examples:
+  hiclass evaluate model.skops test.csv
+  hiclass evaluate model.skops test.csv --report report.html --min-confidence 0.8
+
+"answered" is the share of rows whose predicted path reaches the level.
+"""
+TREE_EXAMPLES = """\
+examples:
+  hiclass tree data.csv --target product sub_product
+  hiclass tree data.csv --target chapter block category --depth 2
+"""
+DEMO_EXAMPLES = """\
+examples:
+  hiclass demo                  animals (seconds), then ICD-10-CM (about two minutes)
+  hiclass demo --only animals   the first part alone
+"""
+_NEEDED = ("pandas", "pyarrow", "skops")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, default=None
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        The exit status: 0, 1 if something failed, 2 if the arguments are wrong.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a letter shows its number instead of failing.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        args = make_parser().parse_args(argv)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    try:
+        with warnings.catch_warnings():
+            _show_warnings_in_one_line()
+            _run(args)
+            sys.stdout.flush()
+    except CommandError as error:
+        return _fail(str(error))
+    except BrokenPipeError:
+        # The reader of our output has seen enough: `hiclass tree ... | head`.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return _fail("interrupted", status=130)
+    except Exception as error:
+        if os.environ.get("HICLASS_TRACEBACK"):
+            raise
+        text = f"{type(error).__name__}: {error}"
+        return _fail(f"{text} (HICLASS_TRACEBACK=1 shows where this happened)")
+    return 0
+
+
+def _run(args: argparse.Namespace) -> None:
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise CommandError(
+            f"The command line needs {', '.join(missing)}. Install it with: "
+            f"pip install 'hiclass[cli]'"
+        )
+    if args.command == "demo":
+        from hiclass._cli._demo import demo
+
+        demo(args)
+        return
+    from hiclass._cli import _commands
+
+    getattr(_commands, args.command)(args)
+
+
+def _fail(message: str, status: int = 1) -> int:
+    line = " ".join(message.split())
+    sys.stderr.write(f"{_screen.paint('hiclass: error:', 'red', sys.stderr)} {line}\n")
+    return status
+
+
+def _show_warnings_in_one_line() -> None:
+    """Write every warning once, as a line."""
+    seen: set[str] = set()
+
+    def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+        line = " ".join(str(message).split())
+        if line not in seen:
+            seen.add(line)
+            sys.stderr.write(f"{_screen.paint('warning:', 'yellow', sys.stderr)} {line}\n")
+
+    warnings.simplefilter("default", UserWarning)
+    # Of scikit-learn, about labels with few rows each: usual in a hierarchy.
+    warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
+    warnings.showwarning = show
+
+
+# -- the parser --------------------------------------------------------------------------------
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Make the parser of all commands."""
+    parser = argparse.ArgumentParser(
+        prog="hiclass",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"hiclass {__version__}")
+    commands = parser.add_subparsers(
+        dest="command", metavar="command", required=True, title="commands"
+    )
+    _add_fit(commands)
+    _add_predict(commands)
+    _add_evaluate(commands)
+    _add_tree(commands)
+    _add_demo(commands)
+    return parser
+
+
+def _add_command(commands: Any, name: str, text: str, examples: str) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=text,
+        description=f"{text[0].upper()}{text[1:]}.",
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("-q", "--quiet", action="store_true", help="write results and errors only")
+    return command
+
+
+def _add_fit(commands: Any) -> None:
+    from hiclass._cli._recipe import MODELS
+
+    command = _add_command(commands, "fit", "fit a model on a labelled file", FIT_EXAMPLES)
+    _add_input(command)
+    _add_target(command)
+    _add_label_options(command)
+    columns = command.add_argument_group("features")
+    columns.add_argument("--text", nargs="+", metavar="COLUMN", help="columns of text")
+    columns.add_argument("--numbers", nargs="+", metavar="COLUMN", help="columns of numbers")
+    columns.add_argument("--categories", nargs="+", metavar="COLUMN", help="columns of categories")
+    columns.add_argument("--ignore", nargs="+", metavar="COLUMN", help="columns to leave out")
+    model = command.add_argument_group("model")
+    listed = "; ".join(f"{name}: {text}" for name, text in MODELS.items())
+    model.add_argument("--model", choices=list(MODELS), default="recommended", help=listed)
+    model.add_argument(
+        "--cv", type=_at_least(2), metavar="FOLDS", help="also write scores by cross-validation"
+    )
+    model.add_argument(
+        "--seed", type=int, default=0, help="makes the result repeatable (default: 0)"
+    )
+    _add_decision(model)
+    command.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="the model file, such as model.skops"
+    )
+
+
+def _add_predict(commands: Any) -> None:
+    command = _add_command(
+        commands, "predict", "predict paths and confidences for a file", PREDICT_EXAMPLES
+    )
+    _add_model_file(command)
+    _add_input(command)
+    _add_decision(command)
+    output = command.add_argument_group("output")
+    output.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help="by default standard output"
+    )
+    output.add_argument(
+        "--output-format",
+        choices=["csv", "tsv", "parquet", "jsonl"],
+        help="by default by the name of the output, else csv",
+    )
+    output.add_argument(
+        "--keep",
+        nargs="*",
+        metavar="COLUMN",
+        help="columns of the input to copy; all by default, none without a name",
+    )
+    output.add_argument(
+        "--unprotected",
+        action="store_true",
+        help="leave cells that a spreadsheet would run as they are",
+    )
+
+
+def _add_evaluate(commands: Any) -> None:
+    command = _add_command(
+        commands, "evaluate", "score a model on a labelled file", EVALUATE_EXAMPLES
+    )
+    _add_model_file(command)
+    _add_input(command)
+    _add_label_options(command)
+    _add_decision(command)
+    command.add_argument("--report", metavar="FILE", help="also write a report as HTML")
+
+
+def _add_tree(commands: Any) -> None:
+    command = _add_command(
+        commands, "tree", "show the hierarchy of a file with counts", TREE_EXAMPLES
+    )
+    _add_input(command)
+    _add_target(command)
+    _add_label_options(command)
+    command.add_argument(
+        "--depth", type=_at_least(1), metavar="LEVEL", help="show no class below this level"
+    )
+
+
+def _add_demo(commands: Any) -> None:
+    command = _add_command(
+        commands, "demo", "fit, score and predict on built-in data", DEMO_EXAMPLES
+    )
+    command.add_argument("--only", choices=["animals", "icd10cm"], help="run this part alone")
+    command.add_argument(
+        "--jobs", type=_jobs, default=2, metavar="N", help="number of processes (default: 2)"
+    )
+    command.add_argument(
+        "--report-dir",
+        default=".",
+        metavar="FOLDER",
+        help="where the reports go (default: this folder)",
+    )
+
+
+def _add_model_file(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model_file", metavar="MODEL", help="a file that hiclass fit wrote")
+
+
+def _add_input(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "file", metavar="FILE", help="CSV, TSV, Parquet or JSON lines; - is standard input"
+    )
+    group = command.add_argument_group("input")
+    group.add_argument(
+        "--format",
+        choices=["csv", "tsv", "parquet", "jsonl"],
+        help="by default by the name of the file; csv for standard input",
+    )
+    group.add_argument(
+        "--encoding", default="utf-8", help="encoding of text files (default: utf-8)"
+    )
+    group.add_argument(
+        "--separator", metavar="CHARACTER", help="of CSV files; by default a comma, in TSV a tab"
+    )
+
+
+def _add_target(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--target",
+        nargs="+",
+        required=True,
+        metavar="COLUMN",
+        help="columns of the labels, from the first level to the last",
+    )
+
+
+def _add_label_options(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("labels")
+    group.add_argument(
+        "--truncate-gaps", action="store_true", help="end paths with a gap at the gap"
+    )
+    group.add_argument(
+        "--skip-unlabelled", action="store_true", help="leave rows without any label out"
+    )
+
+
+def _add_decision(command: Any) -> None:
+    command.add_argument(
+        "--jobs", type=_jobs, metavar="N", help="number of parallel jobs; -1 is all processors"
+    )
+    command.add_argument(
+        "--min-confidence",
+        type=_share,
+        metavar="P",
+        help="end a path after its deepest class with at least this probability",
+    )
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"a number from 0 to 1 is needed, not {text!r}")
+    return value
+
+
+def _jobs(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value == 0:
+        raise argparse.ArgumentTypeError(
+            f"a number of jobs is needed, or -1 for all processors, not {text!r}"
+        )
+    return value
+
+
+def _at_least(least: int) -> Any:
+    def convert(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise argparse.ArgumentTypeError(
+                f"an integer of at least {least} is needed, not {text!r}"
+            )
+        return value
+
+    return convert

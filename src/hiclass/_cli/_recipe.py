@@ -1,0 +1,103 @@
+"""Which model is fitted: the recommended recipe, and the single models it is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.svm import LinearSVC
+
+from hiclass import (
+    EnsembleClassifier,
+    FlatClassifier,
+    LocalClassifierPerLevel,
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+)
+
+MODELS = {
+    "recommended": "flat and per parent node, multiplied, for the best hierarchical F-score",
+    "parent": "one classifier per inner node; the quickest one, good with many classes",
+    "node": "one yes-or-no classifier per class",
+    "level": "one classifier per level",
+    "flat": "one classifier over all leaves; the baseline",
+}
+_SINGLE: dict[str, Any] = {
+    "parent": LocalClassifierPerParentNode,
+    "node": LocalClassifierPerNode,
+    "level": LocalClassifierPerLevel,
+    "flat": FlatClassifier,
+}
+
+
+def make_model(
+    name: str,
+    *,
+    n_jobs: int | None = None,
+    min_confidence: float = 0.0,
+    random_state: int = 0,
+    verbose: int = 0,
+) -> Any:
+    """Make one of the models that ``--model`` offers.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``MODELS``.
+    n_jobs, min_confidence, random_state, verbose
+        As in the estimators.
+
+    Returns
+    -------
+    estimator
+        A hierarchical classifier of linear support vector machines, with calibrated probabilities.
+    """
+    common = {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
+    if name == "recommended":
+        return recommended(min_confidence=min_confidence, **common)
+    return _SINGLE[name](
+        _child(), calibration="temperature", min_confidence=min_confidence, **common
+    )
+
+
+def recommended(*, min_confidence: float = 0.0, **common: Any) -> EnsembleClassifier:
+    """Make the recommended model, see ``docs/decisions.md`` for the comparison behind it.
+
+    Parameters
+    ----------
+    min_confidence : float, default=0.0
+        As in the estimators.
+    **common : dict
+        Parameters of both models.
+
+    Returns
+    -------
+    EnsembleClassifier
+    """
+    return EnsembleClassifier(
+        [
+            ("flat", FlatClassifier(_child(), calibration="temperature", **common)),
+            ("local", LocalClassifierPerParentNode(_child(), calibration="temperature", **common)),
+        ],
+        voting="product",
+        decoding="expected_f1",
+        min_confidence=min_confidence,
+    )
+
+
+def _child() -> LinearSVC:
+    # A looser tolerance changes no figure of the comparison and takes half the time.
+    return LinearSVC(tol=0.01, max_iter=5000)
+
+
+def set_jobs(model: Any, n_jobs: int | None, verbose: int = 0) -> None:
+    """Set the number of jobs, and whether progress is shown, on a model and its parts."""
+    names = model.get_params()
+    values = {"n_jobs": n_jobs, "verbose": verbose}
+    model.set_params(
+        **{
+            name: values[name.rpartition("__")[2]]
+            for name in names
+            # Those of the hierarchical models, not of their children.
+            if name.rpartition("__")[2] in values and "local_classifier" not in name
+        }
+    )

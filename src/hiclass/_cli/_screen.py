@@ -1,0 +1,114 @@
+"""What a person sees: messages, colours, tables, trees."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from hiclass import Hierarchy
+
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+_LABEL = 40
+
+
+def paint(text: str, colour: str, stream: TextIO) -> str:
+    """Colour a text if the stream is a terminal that wants colours (see no-color.org)."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return text if plain or not stream.isatty() else f"\x1b[{_CODES[colour]}m{text}\x1b[0m"
+
+
+def write(text: str = "") -> None:
+    """Write a line of results."""
+    sys.stdout.write(f"{text}\n")
+
+
+def note(text: str, quiet: bool = False) -> None:
+    """Write a line about what is going on."""
+    if not quiet:
+        sys.stderr.write(f"{paint(text, 'dim', sys.stderr)}\n")
+        sys.stderr.flush()
+
+
+def heading(text: str) -> None:
+    """Write a line that stands out."""
+    write(paint(text, "bold", sys.stdout))
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Lines of a table; the first columns (``left`` of them) are aligned to the left."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    return [
+        "  ".join(
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in [header, *rows]
+    ]
+
+
+def write_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:
+    """Write a table, its header dimmed."""
+    first, *others = table(header, rows, left)
+    write(paint(first, "dim", sys.stdout))
+    for line in others:
+        write(line)
+
+
+def tree_lines(hierarchy: Hierarchy, counts: Any, depth: int | None) -> list[str]:
+    """Draw a tree with a count behind every class, down to a level."""
+    lines: list[str] = []
+    bars = (
+        (("└── ", "├── "), ("    ", "│   "))
+        if _can_draw()
+        else (("`-- ", "|-- "), ("    ", "|   "))
+    )
+
+    def draw(node: int, indent: str) -> None:
+        children = hierarchy.children(node).tolist()
+        for child in children:
+            last = child == children[-1]
+            count = paint(f"{int(counts[child]):,}", "dim", sys.stdout)
+            hidden = hierarchy.subtree_end[child] - child - 1
+            cut = depth is not None and hierarchy.levels[child] >= depth and hidden
+            more = paint(f" ({hidden:,} below)", "dim", sys.stdout) if cut else ""
+            label = one_line(hierarchy.labels[child])
+            lines.append(f"{indent}{bars[0][not last]}{label}  {count}{more}")
+            if not cut:
+                draw(child, indent + bars[1][not last])
+
+    draw(0, "")
+    return lines
+
+
+def one_line(label: Any) -> str:
+    """A label as it can be shown: line breaks and control characters do nothing here."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(label)
+    )
+
+
+def _can_draw() -> bool:
+    try:
+        "└├│".encode(sys.stdout.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def path_text(labels: Sequence[Any], confidences: Any = None) -> str:
+    """A path in one line, with the confidence of every step if given; long labels are cut."""
+    steps = [_cut(one_line(label)) for label in labels if label is not None and label != ""]
+    if confidences is not None:
+        marks = [paint(f"{p:.2f}", _colour_of(p), sys.stdout) for p in confidences[: len(steps)]]
+        steps = [f"{step} {mark}" for step, mark in zip(steps, marks, strict=True)]
+    return " > ".join(steps) if steps else "(nothing is certain enough)"
+
+
+def _cut(label: str) -> str:
+    return label if len(label) <= _LABEL else f"{label[: _LABEL - 3].rstrip()}..."
+
+
+def _colour_of(confidence: float) -> str:
+    return "green" if confidence >= 0.8 else "yellow" if confidence >= 0.5 else "red"

@@ -1,0 +1,386 @@
+"""Tables in and out: CSV, TSV, Parquet and JSON lines, from files or standard input.
+
+Cells keep their text: in CSV nothing is guessed to be missing or a number, so that a label "NA"
+stays one. Every row knows its place in the file, for messages. Outputs appear whole or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from hiclass._cli._errors import CommandError, unknown_column
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+# A cell that starts like this may be run as a formula by a spreadsheet.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of a file: a frame of objects with ``None`` for missing cells.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The cells; in CSV all of them are texts.
+    name : str
+        What to call the file in messages.
+    lines : list of int or None
+        The line of every row; None if the file has no lines, so that rows are counted.
+    """
+
+    frame: Any
+    name: str
+    lines: list[int] | None
+
+    def place(self, row: int) -> str:
+        """Where a row is, for a message."""
+        if self.lines is None:
+            return f"{self.name}, row {row + 1}"
+        return f"{self.name}, line {self.lines[row]}"
+
+    def column(self, name: str) -> Any:
+        """Return one column as an array of objects."""
+        if name not in self.frame.columns:
+            raise unknown_column(name, self.frame.columns, self.name)
+        return self.frame[name].to_numpy(dtype=object)
+
+
+def format_of(path: str, given: str | None) -> str:
+    """The format of a file: as given, or by its name; CSV for a stream."""
+    if given is not None:
+        return given
+    if path == "-":
+        return "csv"
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise CommandError(
+            f"{path}: the format cannot be told from the name. Use --format csv, tsv, parquet or "
+            f"jsonl."
+        )
+    return FORMATS[suffix]
+
+
+def read_table(
+    path: str, *, format: str | None = None, encoding: str = "utf-8", separator: str | None = None
+) -> Table:
+    """Read a table.
+
+    Parameters
+    ----------
+    path : str
+        The file, ``"-"`` for standard input.
+    format : {"csv", "tsv", "parquet", "jsonl"} or None, default=None
+        The format; by default, by the name of the file.
+    encoding : str, default="utf-8"
+        The encoding of text files.
+    separator : str, default=None
+        What separates the cells of a CSV file; by default a comma, in TSV a tab.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    CommandError
+        If the file cannot be read or holds no rows.
+    """
+    kind = format_of(path, format)
+    name = "standard input" if path == "-" else path
+    raw = _read_bytes(path, name)
+    if not raw.strip():
+        raise CommandError(f"{name} is empty. It needs a header and at least one row.")
+    if kind == "parquet":
+        table = Table(_parse_parquet(raw, name), name, None)
+    else:
+        text = _decode(raw, encoding, name)
+        if kind == "jsonl":
+            table = _parse_jsonl(text, name)
+        else:
+            table = _parse_csv(text, name, separator or ("\t" if kind == "tsv" else ","))
+    if not len(table.frame):
+        raise CommandError(f"{name} has a header but no rows.")
+    return table
+
+
+def _read_bytes(path: str, name: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise CommandError(f"{name} cannot be read: {error.strerror}. Check its name.") from error
+
+
+def _decode(raw: bytes, encoding: str, name: str) -> str:
+    try:
+        # A byte order mark is no part of the first column's name.
+        return raw.decode(encoding).removeprefix("\ufeff")
+    except LookupError:
+        raise CommandError(f"The encoding {encoding!r} is unknown. Try --encoding utf-8.") from None
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        remedy = (
+            "Give the encoding that it has, for example --encoding cp1252 (Windows) or utf-16."
+            if encoding == "utf-8"
+            else "Give another --encoding."
+        )
+        raise CommandError(
+            f"{name}, line {line}: the byte 0x{raw[error.start]:02x} is not {encoding}. {remedy}"
+        ) from None
+
+
+def _parse_csv(text: str, name: str, separator: str) -> Table:
+    import pandas as pd
+
+    if len(separator) != 1:
+        raise CommandError(f"--separator must be one character; got {separator!r}.")
+    # A text may be longer than what the csv module takes for a mistake.
+    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
+    # newline="": a line break inside a cell stays as it is.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    try:
+        header = next(row for row in reader if row)
+        _check_header(header, name)
+        end = reader.line_num
+        for row in reader:
+            start, end = end + 1, reader.line_num
+            if not row:
+                continue
+            if len(row) != len(header):
+                raise CommandError(
+                    f"{name}, line {start}: {len(row)} cells, but the header has {len(header)}. "
+                    f"Put quotes around cells that hold the separator or a line break."
+                )
+            rows.append(row)
+            lines.append(start)
+    except csv.Error as error:
+        raise CommandError(
+            f"{name}, line {reader.line_num}: {error}. Check the quotes in this line."
+        ) from None
+    cells = np.empty((len(rows), len(header)), dtype=object)
+    cells[:] = rows or cells
+    cells[cells == ""] = None
+    return Table(pd.DataFrame(cells, columns=header, dtype=object), name, lines)
+
+
+def _check_header(header: list[str], name: str) -> None:
+    twice = sorted({column for column in header if header.count(column) > 1})
+    if twice:
+        raise CommandError(
+            f"{name} has {header.count(twice[0])} columns with the name {twice[0]!r}. Rename them."
+        )
+
+
+def _parse_jsonl(text: str, name: str) -> Table:
+    import pandas as pd
+
+    records: list[dict[str, Any]] = []
+    lines: list[int] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise CommandError(
+                f"{name}, line {number}: no JSON ({error}). Every line must be one object."
+            ) from None
+        if not isinstance(record, dict):
+            raise CommandError(
+                f'{name}, line {number}: an object such as {{"column": "value"}} is needed.'
+            )
+        records.append(record)
+        lines.append(number)
+    names = list(dict.fromkeys(key for record in records for key in record))
+    columns = {}
+    for key in names:
+        column = np.empty(len(records), dtype=object)
+        for row, record in enumerate(records):
+            value = record.get(key)
+            column[row] = None if _is_missing(value) else value
+        columns[key] = column
+    return Table(pd.DataFrame(columns, index=range(len(records)), dtype=object), name, lines)
+
+
+def _parse_parquet(raw: bytes, name: str) -> Any:
+    import pandas as pd
+
+    try:
+        frame = pd.read_parquet(io.BytesIO(raw), dtype_backend="numpy_nullable")
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{name} is no Parquet file, or it is damaged.") from error
+    # An index with a name is a column; one that only counts is none.
+    frame = frame.reset_index(drop=frame.index.names == [None])
+    columns = {}
+    for name in frame.columns:
+        column = frame[name].astype(object).where(frame[name].notna(), None)
+        cells = column.to_numpy(dtype=object, copy=True)
+        cells[[isinstance(cell, str) and not cell for cell in cells]] = None
+        columns[str(name)] = cells
+    return pd.DataFrame(columns, index=frame.index, dtype=object)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and np.isnan(value))
+
+
+# -- output ------------------------------------------------------------------------------------
+
+
+def check_output(path: str) -> None:
+    """Refuse an output that cannot be written, before any work is done."""
+    if path == "-":
+        return
+    target = Path(path)
+    folder = target.parent
+    if target.is_dir():
+        raise CommandError(f"{path} is a folder. Give the name of a file.")
+    if not folder.is_dir():
+        raise CommandError(f"{path} cannot be written: there is no folder {folder}. Make it first.")
+    writable = os.access(target, os.W_OK) if target.exists() else os.access(folder, os.W_OK)
+    if not writable:
+        raise CommandError(f"{path} cannot be written: permission denied. Choose another place.")
+
+
+@contextlib.contextmanager
+def open_output(path: str) -> Iterator[IO[bytes]]:
+    """Open an output: the file gets its name only when all of it is written.
+
+    Parameters
+    ----------
+    path : str
+        The file, ``"-"`` for standard output.
+
+    Yields
+    ------
+    file : binary file
+        Where to write.
+    """
+    if path == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with _draft(Path(path).resolve()) as file:
+            yield file
+    except OSError as error:
+        raise CommandError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+@contextlib.contextmanager
+def _draft(target: Path) -> Iterator[IO[bytes]]:
+    """Write beside a file, and take its place at the end."""
+    if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+        # A device or a pipe: it must not be replaced by a file.
+        with target.open("wb") as file:
+            yield file
+        return
+    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with draft.open("xb") as file:
+            yield file
+        if target.exists():
+            shutil.copymode(target, draft)
+        os.replace(draft, target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_table(frame: Any, path: str, *, format: str, as_they_are: bool = False) -> None:
+    """Write a frame.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Cells; ``None`` and NaN are missing.
+    path : str
+        The file, ``"-"`` for standard output.
+    format : {"csv", "tsv", "parquet", "jsonl"}
+        The format.
+    as_they_are : bool, default=False
+        Whether cells that start a formula stay as they are in CSV and TSV. By default they get an
+        apostrophe in front, which makes them texts for a spreadsheet.
+    """
+    write = {"parquet": _write_parquet, "jsonl": _write_jsonl}.get(format)
+    with open_output(path) as file:
+        if write is not None:
+            write(frame, file)
+        else:
+            protect = str if as_they_are else safe_cell
+            _write_csv(frame, file, "\t" if format == "tsv" else ",", protect)
+
+
+def safe_cell(value: Any) -> str:
+    """A cell as text that no spreadsheet takes for a formula; numbers stay as they are."""
+    text = str(value)
+    if not text.startswith(_FORMULA) or not isinstance(value, str) or _is_number(text):
+        return text
+    return f"'{text}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text))) and text.strip() == text
+    except ValueError:
+        return False
+
+
+def _write_csv(frame: Any, file: IO[bytes], separator: str, protect: Callable[[Any], str]) -> None:
+    # Half a character, which JSON can spell, becomes a question mark.
+    text = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")
+    try:
+        writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+        writer.writerow([protect(str(name)) for name in frame.columns])
+        columns = [frame[name].to_numpy(dtype=object) for name in frame.columns]
+        for row in zip(*columns, strict=True):
+            writer.writerow(["" if _is_missing(cell) else protect(cell) for cell in row])
+    finally:
+        text.detach()
+
+
+def _write_jsonl(frame: Any, file: IO[bytes]) -> None:
+    columns = [frame[name].to_numpy(dtype=object) for name in frame.columns]
+    names = [str(name) for name in frame.columns]
+    for row in zip(*columns, strict=True):
+        cells = [None if _is_missing(cell) else cell for cell in row]
+        record = dict(zip(names, cells, strict=True))
+        line = json.dumps(record, ensure_ascii=False, default=_plain)
+        file.write(line.encode("utf-8", errors="replace") + b"\n")
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know: numbers of NumPy as numbers, dates and the like as text."""
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def _write_parquet(frame: Any, file: IO[bytes]) -> None:
+    try:
+        frame.convert_dtypes().to_parquet(file, index=False)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise CommandError(
+            f"These columns have no form in Parquet ({' '.join(str(error).split())}). Write CSV or "
+            f"JSON lines, or choose the columns with --keep."
+        ) from error

@@ -1,0 +1,45 @@
+"""Which types a model file may hold: fitted models are saved with skops, which runs no code.
+
+``skops.io.load`` builds only objects of types that it is told to trust. It trusts scikit-learn's
+and NumPy's by itself; :data:`TRUSTED_TYPES` adds what fitted models of this library are made of.
+None of these types runs anything that a file says when it is built.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from hiclass._conformal import ConformalClassifier
+from hiclass._ensemble import EnsembleClassifier
+from hiclass._flat import FlatClassifier
+from hiclass._local import (
+    LocalClassifierPerLevel,
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+)
+from hiclass._predict import LocalModels
+from hiclass._problems import Options
+from hiclass._targets import LabelFormat
+from hiclass.hierarchy import Hierarchy
+
+_TYPES: tuple[type[Any], ...] = (
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+    LocalClassifierPerLevel,
+    FlatClassifier,
+    EnsembleClassifier,
+    ConformalClassifier,
+    LocalModels,
+    Options,
+    LabelFormat,
+    Hierarchy,
+    # The type of the labels, and the models of an ensemble by name.
+    np.dtype,
+    Bunch,
+)
+
+#: Names of the types that a fitted model consists of, for ``skops.io.load(..., trusted=...)``.
+TRUSTED_TYPES: tuple[str, ...] = tuple(f"{t.__module__}.{t.__qualname__}" for t in _TYPES)

@@ -1,0 +1,101 @@
+"""What every loader returns: a Bunch, or the pair X and y, as arrays or as frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import Bunch
+
+
+def make_bunch(
+    data: Any,
+    target: Any,
+    *,
+    feature_names: Sequence[str],
+    target_names: Sequence[str],
+    description: str,
+    as_frame: bool,
+    return_X_y: bool,
+    per_row: Mapping[str, Any] | None = None,
+    **extra: Any,
+) -> Any:
+    """Put data and paths into the form that the caller asked for.
+
+    Parameters
+    ----------
+    data : ndarray, sparse matrix or DataFrame
+        The features; an array of one dimension holds texts.
+    target : ndarray of shape (n_samples, n_levels), or list of lists
+        The paths, or the labels of every row.
+    feature_names, target_names : sequence of str
+        Names of the features and of the columns of ``target``.
+    description : str
+        What the data are; ``DESCR`` of the Bunch.
+    as_frame, return_X_y : bool
+        The options of the loaders.
+    per_row : mapping of str to array, default=None
+        What else is known about every row; also columns of ``frame``.
+    **extra : dict
+        What else the Bunch holds.
+
+    Returns
+    -------
+    Bunch, or tuple of data and target
+    """
+    frame = None
+    if as_frame:
+        data, target, frame = _as_frames(data, target, feature_names, target_names, per_row or {})
+    if return_X_y:
+        return data, target
+    return Bunch(
+        data=data,
+        target=target,
+        frame=frame,
+        feature_names=list(feature_names),
+        target_names=list(target_names),
+        DESCR=description,
+        **(per_row or {}),
+        **extra,
+    )
+
+
+def _as_frames(
+    data: Any,
+    target: Any,
+    feature_names: Sequence[str],
+    target_names: Sequence[str],
+    per_row: Mapping[str, Any],
+) -> tuple[Any, Any, Any]:
+    """Return data, target and both together as objects of pandas."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            "as_frame=True needs pandas: pip install pandas, or use as_frame=False."
+        ) from error
+
+    pd: Any = pandas
+    if hasattr(data, "tocsr"):
+        data = pd.DataFrame.sparse.from_spmatrix(data, columns=feature_names)
+    elif not hasattr(data, "columns"):
+        texts = data.ndim == 1
+        data = pd.Series(data, name=feature_names[0]) if texts else pd.DataFrame(data)
+        if not texts:
+            data.columns = list(feature_names)
+    if isinstance(target, np.ndarray):
+        target = pd.DataFrame(target, columns=list(target_names))
+    else:
+        target = pd.Series(target, name=target_names[0], dtype=object)
+    more = pd.DataFrame(dict(per_row), index=data.index)
+    return data, target, pd.concat([data, target, more], axis=1)
+
+
+def paths_to_array(paths: Sequence[Sequence[Any]]) -> npt.NDArray[Any]:
+    """Return paths of unequal length as an array of objects, with "" after their end."""
+    y = np.full((len(paths), max(map(len, paths), default=1)), "", dtype=object)
+    for row, path in enumerate(paths):
+        y[row, : len(path)] = path
+    return y

@@ -1,0 +1,154 @@
+"""Complaints of consumers, as the Consumer Financial Protection Bureau publishes them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hiclass.datasets._bunch import make_bunch
+
+URL = "https://files.consumerfinance.gov/ccdb/complaints.csv.zip"
+TEXT = "Consumer complaint narrative"
+TARGETS = {"product": ("Product", "Sub-product"), "issue": ("Issue", "Sub-issue")}
+DESCRIPTION = """\
+The Consumer Complaint Database of the Consumer Financial Protection Bureau (United States, public
+domain): complaints about financial products in the words of consumers. Only complaints with a
+narrative are rows. The target is product / sub-product, or issue / sub-issue; the second label may
+be missing. The bureau updates the file daily, so figures depend on the day of the download.
+"""
+
+
+def fetch_consumer_complaints(
+    *,
+    data_home: Any = None,
+    url: str = URL,
+    target: str = "product",
+    max_rows: int | None = None,
+    sha256: str | None = None,
+    download_if_missing: bool = True,
+    n_retries: int = 3,
+    delay: float = 1.0,
+    timeout: float = 30.0,
+    progress: bool | None = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+) -> Any:
+    """Fetch the public file of consumer complaints: narratives with product and sub-product.
+
+    The first call downloads the file, which is large (more than a gigabyte), and keeps it. An
+    interrupted download continues where it stopped.
+
+    Parameters
+    ----------
+    data_home : str or path, default=None
+        The folder of data of scikit-learn, ``~/scikit_learn_data`` by default; the file is kept in
+        its folder ``hiclass``.
+    url : str, default=URL
+        Where the zipped CSV file is.
+    target : {"product", "issue"}, default="product"
+        Which two columns are the path.
+    max_rows : int, default=None
+        Number of complaints to read, from the start of the file; all by default.
+    sha256 : str, default=None
+        The checksum of the zipped file, for a version that you know.
+    download_if_missing : bool, default=True
+        Whether to download the file; otherwise a missing one raises an ``OSError``.
+    n_retries : int, default=3
+        How often to try again when a download fails.
+    delay : float, default=1.0
+        Seconds before the first retry; twice as long before every other one.
+    timeout : float, default=30.0
+        Seconds without a byte after which an attempt counts as failed.
+    progress : bool, default=None
+        Whether to show progress on standard error; by default, if it is a terminal.
+    as_frame : bool, default=False
+        Whether to return pandas objects; ``data`` is a Series of texts.
+    return_X_y : bool, default=False
+        Whether to return only ``data`` and ``target``.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (texts), ``target`` (paths of two levels, ``""`` where the second is missing),
+        ``date`` and ``complaint_id`` of every row, ``feature_names``, ``target_names`` (the names
+        of the levels), ``frame`` (all together, with ``as_frame=True``) and ``DESCR``. With
+        ``return_X_y=True`` the tuple ``(data, target)``.
+
+    Raises
+    ------
+    OSError
+        If the download fails, or the file is missing and may not be downloaded.
+    ValueError
+        If the file does not hold complaints.
+    """
+    if target not in TARGETS:
+        raise ValueError(f"target must be 'product' or 'issue'; got {target!r}.")
+    if max_rows is not None and (not isinstance(max_rows, int | np.integer) or max_rows < 1):
+        raise ValueError(f"max_rows must be an integer of at least 1, or None; got {max_rows!r}.")
+    from sklearn.datasets import get_data_home
+
+    path = Path(get_data_home(data_home)) / "hiclass" / "consumer_complaints.csv.zip"
+    if not path.exists():
+        if not download_if_missing:
+            raise OSError(
+                f"{path} does not exist. Use download_if_missing=True, or put the file there."
+            )
+        # Network code is loaded by those who need it.
+        from hiclass.datasets._download import download
+
+        download(
+            url,
+            path,
+            sha256=sha256,
+            n_retries=n_retries,
+            delay=delay,
+            timeout=timeout,
+            progress=progress,
+        )
+    rows = list(islice(_rows(path, TARGETS[target]), max_rows))
+    texts, dates, numbers = (
+        np.array([row[name] for row in rows], dtype=object)
+        for name in (TEXT, "Date received", "Complaint ID")
+    )
+    paths = [[row[name].strip() for name in TARGETS[target]] for row in rows]
+    return make_bunch(
+        texts,
+        np.array(paths, dtype=object).reshape(-1, 2),
+        feature_names=["text"],
+        target_names=[name.lower().replace("-", "_") for name in TARGETS[target]],
+        description=DESCRIPTION,
+        as_frame=as_frame,
+        return_X_y=return_X_y,
+        per_row={"date": dates, "complaint_id": numbers},
+    )
+
+
+def _rows(path: Path, target: tuple[str, str]) -> Iterator[dict[str, str]]:
+    """Yield the complaints with a narrative and a label, from the zipped file as it is."""
+    # A narrative may be longer than what the csv module takes for a mistake.
+    csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(archive.namelist()[0]) as raw:
+            reader = csv.DictReader(io.TextIOWrapper(raw, encoding="utf-8", newline=""))
+            wanted = {TEXT, *target, "Date received", "Complaint ID"}
+            if missing := sorted(wanted - set(reader.fieldnames or ())):
+                raise ValueError(
+                    f"{path} has no column {missing[0]!r}: it does not hold the complaints of "
+                    f"the bureau. Remove it to download it again."
+                )
+            for row in reader:
+                if row[TEXT].strip() and row[target[0]].strip():
+                    # The other columns would need memory for nothing.
+                    yield {name: row[name] for name in wanted}
+    except (zipfile.BadZipFile, IndexError) as error:
+        raise ValueError(
+            f"{path} is no zipped CSV file, or it is damaged ({error}). Remove it to download it "
+            f"again."
+        ) from error

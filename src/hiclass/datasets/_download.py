@@ -1,0 +1,214 @@
+"""Downloads that survive: they resume, check what arrived, and never leave half a file.
+
+Bytes go to ``NAME.part`` beside the file, with ``NAME.part.json`` to say which version of the
+remote file they belong to. Only a complete file gets its name, by an atomic rename.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+CHUNK = 1 << 18
+# What a network does when it fails; a retry may help.
+_PASSING = (OSError, http.client.HTTPException)
+
+
+def download(
+    url: str,
+    path: Path,
+    *,
+    sha256: str | None = None,
+    n_retries: int = 3,
+    delay: float = 1.0,
+    timeout: float = 30.0,
+    progress: bool | None = None,
+) -> Path:
+    """Download a file, from where an earlier attempt stopped.
+
+    Parameters
+    ----------
+    url : str
+        An address that starts with ``http://`` or ``https://``.
+    path : Path
+        Where to put the file. Its folder is made.
+    sha256 : str, default=None
+        The checksum of the file. By default, the length that the server announces is checked.
+    n_retries : int, default=3
+        How often to try again; every attempt resumes.
+    delay : float, default=1.0
+        Seconds before the first retry; twice as long before every other one.
+    timeout : float, default=30.0
+        Seconds without a byte after which an attempt counts as failed.
+    progress : bool, default=None
+        Whether to show progress on standard error; by default, if it is a terminal.
+
+    Returns
+    -------
+    Path
+        The path.
+
+    Raises
+    ------
+    OSError
+        If the file did not arrive, or is not the one that was expected.
+    """
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise ValueError(f"url must start with http:// or https://; got {url!r}.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    show = sys.stderr.isatty() if progress is None else progress
+    attempts = 0
+    while True:
+        try:
+            _attempt(url, part, timeout, _Meter(path.name) if show else None)
+            break
+        except _PASSING as error:
+            if not _is_passing(error) or attempts == n_retries:
+                raise OSError(_failure(url, part, error)) from error
+            time.sleep(delay * 2**attempts)
+            attempts += 1
+    if sha256 is not None:
+        _check_sum(part, sha256.lower(), url)
+    os.replace(part, path)
+    _notes(part).unlink(missing_ok=True)
+    return path
+
+
+def _attempt(url: str, part: Path, timeout: float, meter: _Meter | None) -> None:
+    """Get the missing bytes; raise if some are missing afterwards."""
+    have, version = _state(part)
+    response = _request(url, have, version, timeout)
+    if response is None:
+        return
+    with response:
+        start, total = _extent(response)
+        if start not in (0, have):
+            raise OSError(f"the server continued at byte {start} instead of {have}")
+        _notes(part).write_text(json.dumps({"version": _version(response)}), encoding="utf-8")
+        with part.open("ab" if start else "wb") as file:
+            done = start
+            # read1 hands over what there is: nothing is lost if the server stops sending.
+            while chunk := response.read1(CHUNK):
+                file.write(chunk)
+                done += len(chunk)
+                if meter is not None:
+                    meter.show(done, total)
+            if meter is not None:
+                meter.close(done, total)
+    if total is not None and done != total:
+        raise OSError(f"{done} of {total} bytes arrived")
+
+
+def _request(url: str, have: int, version: str, timeout: float) -> Any:
+    """Ask for everything after the bytes that we have; None if that is nothing."""
+    headers = {"User-Agent": "hiclass", "Accept-Encoding": "identity"}
+    if have:
+        # The server sends the whole file instead if it is not the version of our bytes.
+        headers |= {"Range": f"bytes={have}-", "If-Range": version}
+    try:
+        return urlopen(Request(url, headers=headers), timeout=timeout)
+    except HTTPError as error:
+        with error:
+            if error.code != 416 or not have:
+                raise
+            complete = error.headers.get("Content-Range") == f"bytes */{have}"
+    # Nothing follows our bytes: they are all of them, or they belong to another file.
+    return None if complete else _request(url, 0, "", timeout)
+
+
+def _state(part: Path) -> tuple[int, str]:
+    """How many bytes are here, and of which version; none where the version is unknown."""
+    try:
+        version = json.loads(_notes(part).read_text(encoding="utf-8"))["version"]
+        return (part.stat().st_size, version) if version else (0, "")
+    except (OSError, ValueError, LookupError, TypeError):
+        return 0, ""
+
+
+def _notes(part: Path) -> Path:
+    return part.with_name(f"{part.name}.json")
+
+
+def _version(response: Any) -> str | None:
+    """What names the version of a file for If-Range: a strong ETag, or its date."""
+    etag = response.headers.get("ETag")
+    if etag and not etag.startswith("W/"):
+        return str(etag)
+    return response.headers.get("Last-Modified")
+
+
+def _extent(response: Any) -> tuple[int, int | None]:
+    """The first byte that a response holds, and the length of the whole file if known."""
+    if response.status == 206:
+        span = re.fullmatch(
+            r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range") or ""
+        )
+        if span is None:
+            raise OSError("the server sent a part of the file without saying which")
+        return int(span[1]), None if span[2] == "*" else int(span[2])
+    length = response.headers.get("Content-Length")
+    return 0, None if length is None else int(length)
+
+
+def _is_passing(error: Exception) -> bool:
+    """Whether a retry may help: not if the server says that the request is wrong."""
+    if isinstance(error, HTTPError):
+        return error.code >= 500 or error.code in (408, 425, 429)
+    # A full disk, a forbidden folder: these have a file name, failures of a network do not.
+    return getattr(error, "filename", None) is None
+
+
+def _failure(url: str, part: Path, error: Exception) -> str:
+    have, _ = _state(part)
+    remedy = f"{have} bytes are kept: call again to resume." if have else "Call again later."
+    if isinstance(error, HTTPError) and not _is_passing(error):
+        remedy = "Check the address."
+    return f"Downloading {url} failed ({str(error) or type(error).__name__}). {remedy}"
+
+
+def _check_sum(part: Path, expected: str, url: str) -> None:
+    with part.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != expected:
+        # These bytes are of no use for a resumed download.
+        part.unlink()
+        _notes(part).unlink(missing_ok=True)
+        raise OSError(
+            f"{url} has the SHA-256 checksum {found}, not {expected}: it is not the expected "
+            f"file. Nothing was kept."
+        )
+
+
+class _Meter:
+    """One line on standard error that says how much has arrived."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._next = 0.0
+
+    def show(self, done: int, total: int | None) -> None:
+        """Rewrite the line, ten times a second at most."""
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + 0.1
+            self._write(done, total)
+
+    def close(self, done: int, total: int | None) -> None:
+        """Write the line for the last time and end it."""
+        self._write(done, total)
+        sys.stderr.write("\n")
+
+    def _write(self, done: int, total: int | None) -> None:
+        share = f" of {total / 1e6:.1f} MB, {done / total:.0%}" if total else " MB"
+        sys.stderr.write(f"\r{self._name}: {done / 1e6:.1f}{share} ")
+        sys.stderr.flush()

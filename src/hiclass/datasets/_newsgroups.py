@@ -1,0 +1,73 @@
+"""The 20 newsgroups, with the hierarchy that their names spell out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hiclass.datasets._bunch import make_bunch, paths_to_array
+
+
+def fetch_20newsgroups(
+    *,
+    data_home: Any = None,
+    subset: str = "train",
+    remove: Sequence[str] = (),
+    random_state: Any = 42,
+    download_if_missing: bool = True,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+) -> Any:
+    """Fetch the 20 newsgroups with the dots of the group names as hierarchy.
+
+    ``rec.sport.hockey`` is the path *rec / sport / hockey*. The posts come from
+    :func:`sklearn.datasets.fetch_20newsgroups`, which downloads them (14 MB) on the first call.
+
+    Parameters
+    ----------
+    data_home : str or path, default=None
+        Where scikit-learn keeps its data; ``~/scikit_learn_data`` by default.
+    subset : {"train", "test", "all"}, default="train"
+        Which posts; those for testing are later ones.
+    remove : tuple of {"headers", "footers", "quotes"}, default=()
+        What to take out of the posts, so that a model cannot learn from signatures and the like.
+    random_state : int, RandomState instance or None, default=42
+        The order of the rows.
+    download_if_missing : bool, default=True
+        Whether to download the posts; otherwise missing data raise an ``OSError``.
+    as_frame : bool, default=False
+        Whether to return pandas objects; ``data`` is a Series of texts.
+    return_X_y : bool, default=False
+        Whether to return only ``data`` and ``target``.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (texts), ``target`` (paths of up to five levels, ``""`` after their end),
+        ``group`` (the full name of the newsgroup), ``feature_names``, ``target_names`` (the names
+        of the levels), ``frame`` (all together, with ``as_frame=True``) and ``DESCR``. With
+        ``return_X_y=True`` the tuple ``(data, target)``.
+    """
+    # Not with the module: it is large, and it holds network code.
+    from sklearn import datasets
+
+    posts = datasets.fetch_20newsgroups(
+        data_home=data_home,
+        subset=subset,
+        remove=tuple(remove),
+        random_state=random_state,
+        download_if_missing=download_if_missing,
+    )
+    target = paths_to_array([name.split(".") for name in posts.target_names])[posts.target]
+    return make_bunch(
+        np.array(posts.data, dtype=object),
+        target,
+        feature_names=["text"],
+        target_names=[f"level_{level}" for level in range(1, target.shape[1] + 1)],
+        description=posts.DESCR,
+        as_frame=as_frame,
+        return_X_y=return_X_y,
+        per_row={"group": np.array(posts.target_names, dtype=object)[posts.target]},
+    )

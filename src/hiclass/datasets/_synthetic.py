@@ -1,0 +1,282 @@
+"""Random data with a random hierarchy, for tests and experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+from sklearn.utils import check_random_state
+
+from hiclass.datasets._bunch import make_bunch, paths_to_array
+from hiclass.hierarchy import Hierarchy
+
+DESCRIPTION = """\
+Random points around the centres of random classes. The centre of a class is that of its parents
+plus a random step, which gets shorter from level to level: what is near in the hierarchy is near in
+space.
+"""
+# The share of features that a class moves, and that noise touches, in sparse data.
+SPARSE_STEP, SPARSE_NOISE = 0.1, 0.05
+
+Parents = list[list[int]]
+
+_INTEGER = (int, np.integer)
+_NUMBER = (int, float, np.integer, np.floating)
+
+
+def make_hierarchical_classification(
+    n_samples: int = 300,
+    n_features: int = 20,
+    *,
+    branching: int | Sequence[int] = 3,
+    depth: int = 3,
+    ragged: float = 0.0,
+    homonyms: bool = False,
+    dag: float = 0.0,
+    multi_label: bool = False,
+    max_labels: int = 3,
+    noise: float = 1.0,
+    sparse: bool = False,
+    random_state: Any = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+) -> Any:
+    """Make random data with a hierarchy of classes.
+
+    Parameters
+    ----------
+    n_samples : int, default=300
+        Number of rows.
+    n_features : int, default=20
+        Number of features.
+    branching : int or sequence of int, default=3
+        Number of children of every inner node; a sequence gives one number per level.
+    depth : int, default=3
+        Number of levels.
+    ragged : float, default=0.0
+        Share of the rows that end at an inner node.
+    homonyms : bool, default=False
+        Whether children of different parents have the same labels.
+    dag : float, default=0.0
+        Share of the classes below the first level that get a second parent. Then the target is a
+        list of labels per row, as with ``multi_label=True``.
+    multi_label : bool, default=False
+        Whether a row may have several labels.
+    max_labels : int, default=3
+        With ``multi_label=True``, a row has from one to this many labels.
+    noise : float, default=1.0
+        Standard deviation of the rows around the centre of their class. A step from a class to its
+        children is about one unit per feature at the top, and half as long at every other level.
+    sparse : bool, default=False
+        Whether ``data`` is a sparse matrix, most entries of which are zero.
+    random_state : int, RandomState instance or None, default=None
+        An integer gives the same data in every call.
+    as_frame : bool, default=False
+        Whether to return pandas objects.
+    return_X_y : bool, default=False
+        Whether to return only ``data`` and ``target``.
+
+    Returns
+    -------
+    Bunch
+        ``data``, ``target`` (an array of paths, ``""`` after their end; with ``dag`` or
+        ``multi_label`` a list of lists of labels, or of path tuples if there are ``homonyms``),
+        ``hierarchy``, ``feature_names``, ``target_names``, ``frame`` (all together, with
+        ``as_frame=True``) and ``DESCR``. With ``return_X_y=True`` the tuple ``(data, target)``.
+
+    Examples
+    --------
+    >>> from hiclass.datasets import make_hierarchical_classification
+    >>> data = make_hierarchical_classification(branching=[2, 3], depth=2, random_state=0)
+    >>> data.hierarchy
+    Hierarchy(tree, 8 classes, 2 levels, 6 leaves)
+    >>> data.data.shape, data.target.shape
+    ((300, 20), (300, 2))
+    """
+    widths = _check(n_samples, n_features, branching, depth, ragged, dag, max_labels, noise)
+    if dag and homonyms:
+        raise ValueError(
+            "dag and homonyms exclude each other: a class with two parents is known by its label. "
+            "Leave one of them out."
+        )
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+    parents, levels, positions = _grow(widths)
+    if dag:
+        _add_parents(parents, levels, dag, rng)
+    labels, paths = _name(parents, positions, homonyms)
+    rows = _draw_rows(n_samples, parents, levels, ragged, max_labels if multi_label else 1, rng)
+    centres = _draw_centres(parents, levels, n_features, sparse, rng)
+    X = _mean(rows, len(parents)) @ centres
+    X = X + noise * _draw_noise(X.shape, sparse, rng)
+
+    several = bool(dag) or multi_label
+    if several:
+        names: list[Any] = paths if homonyms else labels
+        y: Any = [[names[v] for v in nodes] for nodes in rows]
+    else:
+        y = paths_to_array([paths[v] for [v] in rows])
+        if y.shape[1] < depth:  # every row ended early
+            y = np.hstack([y, np.full((len(y), depth - y.shape[1]), "", dtype=object)])
+    return make_bunch(
+        X,
+        y,
+        feature_names=[f"feature_{i}" for i in range(n_features)],
+        target_names=["labels"] if several else [f"level_{i}" for i in range(1, depth + 1)],
+        description=DESCRIPTION,
+        as_frame=as_frame,
+        return_X_y=return_X_y,
+        hierarchy=_hierarchy(parents, labels, paths, by_label=several and not homonyms),
+    )
+
+
+def _check(
+    n_samples: Any,
+    n_features: Any,
+    branching: Any,
+    depth: Any,
+    ragged: Any,
+    dag: Any,
+    max_labels: Any,
+    noise: Any,
+) -> list[int]:
+    """Check the parameters; return the number of children per level."""
+    sizes = {
+        "n_samples": n_samples,
+        "n_features": n_features,
+        "depth": depth,
+        "max_labels": max_labels,
+    }
+    for name, value in sizes.items():
+        if not isinstance(value, _INTEGER) or value < 1:
+            raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
+    for name, value in {"ragged": ragged, "dag": dag}.items():
+        if not isinstance(value, _NUMBER) or not 0 <= value <= 1:
+            raise ValueError(f"{name} must be a share from 0 to 1; got {value!r}.")
+    if not isinstance(noise, _NUMBER) or not noise >= 0:
+        raise ValueError(f"noise must be a number of at least 0; got {noise!r}.")
+    widths = [branching] * depth if isinstance(branching, _INTEGER) else list(branching)
+    if len(widths) != depth or not all(isinstance(w, _INTEGER) and w >= 1 for w in widths):
+        raise ValueError(
+            f"branching must be an integer of at least 1, or {depth} of them, one per level; got "
+            f"{branching!r}."
+        )
+    if depth == 1 and (ragged or dag):
+        raise ValueError("ragged and dag need inner nodes: use a depth of at least 2.")
+    return [int(w) for w in widths]
+
+
+def _grow(widths: list[int]) -> tuple[Parents, list[int], list[int]]:
+    """Return parents, level and position among its siblings of every node; 0 is the root."""
+    parents: Parents = [[]]
+    levels, positions, previous = [0], [0], [0]
+    for level, width in enumerate(widths, start=1):
+        current = []
+        for parent in previous:
+            for position in range(width):
+                current.append(len(parents))
+                parents.append([parent])
+                levels.append(level)
+                positions.append(position)
+        previous = current
+    return parents, levels, positions
+
+
+def _add_parents(
+    parents: Parents, levels: list[int], share: float, rng: np.random.Generator
+) -> None:
+    """Give a share of the nodes below the first level a second parent of the level above."""
+    lower = [v for v, level in enumerate(levels) if level > 1]
+    for v in rng.permutation(lower)[: round(share * len(lower))].tolist():
+        others = [
+            p for p, level in enumerate(levels) if level == levels[v] - 1 and p not in parents[v]
+        ]
+        if others:
+            parents[v].append(int(rng.choice(others)))
+
+
+def _name(
+    parents: Parents, positions: list[int], homonyms: bool
+) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Label and path of every node: "2.1" is the first child of "2"; with homonyms it is "1"."""
+    labels, paths = [""], [()]  # type: list[str], list[tuple[str, ...]]
+    for v in range(1, len(parents)):
+        first = parents[v][0]
+        number = str(positions[v] + 1)
+        labels.append(number if homonyms or not first else f"{labels[first]}.{number}")
+        paths.append((*paths[first], labels[v]))
+    return labels, paths
+
+
+def _draw_rows(
+    n_samples: int,
+    parents: Parents,
+    levels: list[int],
+    ragged: float,
+    max_labels: int,
+    rng: np.random.Generator,
+) -> list[list[int]]:
+    """Draw the most specific nodes of every row."""
+    level = np.array(levels)
+    leaves = np.flatnonzero(level == level.max())
+    inner = np.flatnonzero((level > 0) & (level < level.max()))
+    early = np.zeros(n_samples, dtype=bool)
+    early[rng.permutation(n_samples)[: round(ragged * n_samples)]] = True
+    rows = []
+    for ends_early in early.tolist():
+        pool = inner if ends_early else leaves
+        wanted = min(int(rng.integers(1, max_labels + 1)), len(pool))
+        drawn = sorted(rng.choice(pool, size=wanted, replace=False).tolist())
+        above = set().union(*(_ancestors(parents, v) for v in drawn))
+        rows.append([v for v in drawn if v not in above])
+    return rows
+
+
+def _ancestors(parents: Parents, node: int) -> set[int]:
+    above: set[int] = set()
+    for parent in parents[node]:
+        above |= {parent} | _ancestors(parents, parent)
+    return above
+
+
+def _mean(rows: list[list[int]], n_nodes: int) -> Any:
+    """Return the matrix that takes the mean over the nodes of every row."""
+    counts = np.array([len(nodes) for nodes in rows])
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    shape = (len(rows), n_nodes)
+    return sp.csr_matrix((np.repeat(1 / counts, counts), np.concatenate(rows), indptr), shape=shape)
+
+
+def _draw_centres(
+    parents: Parents, levels: list[int], n_features: int, sparse: bool, rng: np.random.Generator
+) -> Any:
+    """Draw the centre of every node: the mean of its parents' and a step of its own."""
+    shape = (len(parents), n_features)
+    scale = 2 / 2.0 ** np.maximum(levels, 1)
+    steps = rng.standard_normal(shape) * scale[:, None]
+    if sparse:
+        steps *= rng.random(shape) < SPARSE_STEP
+    centres = np.zeros(shape)
+    for v in range(1, len(parents)):
+        centres[v] = centres[parents[v]].mean(axis=0) + steps[v]
+    return sp.csr_matrix(centres) if sparse else centres
+
+
+def _draw_noise(shape: tuple[int, int], sparse: bool, rng: np.random.Generator) -> Any:
+    """Draw normal noise for all entries, or for a few of them."""
+    if not sparse:
+        return rng.standard_normal(shape)
+    normal = rng.standard_normal
+    return sp.random(*shape, density=SPARSE_NOISE, format="csr", random_state=rng, data_rvs=normal)
+
+
+def _hierarchy(
+    parents: Parents, labels: list[str], paths: list[tuple[str, ...]], by_label: bool
+) -> Hierarchy:
+    if not by_label:
+        return Hierarchy.from_paths([list(path) for path in paths[1:]])
+    names = [None, *labels[1:]]
+    return Hierarchy.from_edges(
+        (names[p], names[v]) for v in range(1, len(parents)) for p in parents[v]
+    )

@@ -1,0 +1,69 @@
+"""A small labelled file, a model that was fitted on it, and a way to run commands in process."""
+
+import io
+import sys
+
+import pytest
+from cli_helpers import TARGET, make_rows, write_csv
+
+from hiclass._cli import main
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory):
+    """A folder with train.csv and model.skops, for tests that change nothing in it."""
+    folder = tmp_path_factory.mktemp("shared")
+    write_csv(folder / "train.csv", make_rows())
+    arguments = ["--target", *TARGET, "--text", "narrative", "--numbers", "amount"]
+    arguments += ["--categories", "state", "--model", "parent", "-q"]
+    output = ["-o", str(folder / "model.skops")]
+    assert main(["fit", str(folder / "train.csv"), *arguments, *output]) == 0
+    return folder
+
+
+@pytest.fixture
+def model(shared):
+    return str(shared / "model.skops")
+
+
+@pytest.fixture
+def train(shared):
+    return str(shared / "train.csv")
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process; return status, standard output and standard error."""
+
+    def run(*arguments, status=0):
+        found = main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        assert found == status, err
+        return out, err
+
+    return run
+
+
+@pytest.fixture
+def fails(run):
+    """Run a command that must fail with one line; return that line."""
+
+    def fails(*arguments, status=1):
+        out, err = run(*arguments, "-q", status=status)
+        assert out == ""
+        lines = err.splitlines()
+        assert len(lines) == 1, err
+        assert lines[0].startswith("hiclass: error: ")
+        return lines[0].removeprefix("hiclass: error: ")
+
+    return fails
+
+
+@pytest.fixture
+def stdin(monkeypatch):
+    """Put bytes on standard input."""
+
+    def stdin(content):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+    return stdin

@@ -1,0 +1,96 @@
+"""Model files: what is saved comes back, and nothing in a file is run."""
+
+import os
+import pickle
+import zipfile
+
+import pytest
+import skops.io
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+
+from hiclass import TRUSTED_TYPES
+from hiclass._cli._errors import CommandError
+from hiclass._cli._models import load_model
+
+
+class Evil:
+    """Runs a command when it is unpickled, or built by a loader that trusts it."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return os.mkdir, (self.marker,)
+
+    def __setstate__(self, state):
+        os.mkdir(state["marker"])
+
+
+def test_what_was_saved_comes_back(model):
+    loaded = load_model(model)
+    assert loaded.target == ["product", "sub_product"]
+    assert set(skops.io.get_untrusted_types(file=model)) <= set(TRUSTED_TYPES)
+    assert loaded.hierarchy.n_nodes == 8
+
+
+def test_a_strange_type_is_refused_and_not_run(tmp_path):
+    marker, path = str(tmp_path / "was-run"), str(tmp_path / "m.skops")
+    skops.io.dump({"format": "hiclass model", "pipeline": Evil(marker)}, path)
+    with pytest.raises(CommandError, match="which is no part of a model"):
+        load_model(path)
+    assert os.listdir(tmp_path) == ["m.skops"]
+
+
+def test_a_pickle_is_no_model_and_not_run(tmp_path):
+    marker, path = str(tmp_path / "was-run"), tmp_path / "m.skops"
+    path.write_bytes(pickle.dumps(Evil(marker)))
+    with pytest.raises(CommandError, match="is no model of hiclass"):
+        load_model(str(path))
+    assert os.listdir(tmp_path) == ["m.skops"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"format": "another"},
+        [1, 2],
+        LogisticRegression(),
+        {"format": "hiclass model", "version": 1, "pipeline": 1, "target": [], "columns": {}},
+        {
+            "format": "hiclass model",
+            "version": 1,
+            "pipeline": Pipeline([("a", LogisticRegression())]),
+            "target": [],
+            "columns": {},
+        },
+    ],
+    ids=str,
+)
+def test_another_skops_file_is_refused(tmp_path, content):
+    path = str(tmp_path / "m.skops")
+    skops.io.dump(content, path)
+    with pytest.raises(CommandError, match="is no model of hiclass"):
+        load_model(path)
+
+
+def test_a_file_of_another_version_is_refused(tmp_path):
+    path = str(tmp_path / "m.skops")
+    skops.io.dump({"format": "hiclass model", "version": 99, "hiclass": "9.9"}, path)
+    with pytest.raises(CommandError, match=r"written by hiclass 9\.9, whose files"):
+        load_model(path)
+
+
+def test_a_damaged_file_is_refused(tmp_path, model):
+    with zipfile.ZipFile(model) as source, zipfile.ZipFile(tmp_path / "m.skops", "w") as copy:
+        for name in source.namelist():
+            content = b"damaged" if name.endswith(".npy") else source.read(name)
+            copy.writestr(name, content)
+    with pytest.raises(CommandError, match=r"cannot be loaded \(.*make it again"):
+        load_model(str(tmp_path / "m.skops"))
+
+
+def test_a_missing_file_and_a_folder(tmp_path):
+    for path in (tmp_path / "no", tmp_path):
+        with pytest.raises(CommandError, match="does not exist"):
+            load_model(str(path))
