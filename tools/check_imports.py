@@ -20,12 +20,15 @@ PACKAGE = ROOT / "src" / "hiclass"
 
 LAYERS = [  # from top to bottom
     {"_local", "_flat", "_global", "_ensemble", "_conformal"},
+    {"_incremental"},
     {"_children"},
     {"_base", "_calibration"},
     {"_decode"},
     {"_fit", "_predict", "metrics", "model_selection"},
     {"_checkpoint", "_progress", "_ray"},
+    {"_stream"},
     {"_problems"},
+    {"_growth"},
     {"_targets"},
     {"hierarchy"},
     {"_graph", "_validation", "_views"},

@@ -179,17 +179,17 @@ def set_random_state(child: Any, seed: int) -> None:
         child.set_params(**dict.fromkeys(names, seed))
 
 
-def check_accepts_weights(child: Any, name: str) -> None:
+def check_accepts_weights(child: Any, name: str, method: str = "fit") -> None:
     """Refuse sample weights for a child whose ``fit`` has no place for them."""
     try:
-        parameters = inspect.signature(child.fit).parameters
+        parameters = inspect.signature(getattr(child, method)).parameters
     except (TypeError, ValueError):  # a builtin without a signature: let it speak for itself
         return
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     if name not in parameters and not takes_any:
         raise ValueError(
-            f"{name} was given but {type(child).__name__}.fit does not take it. Leave it out, or "
-            f"use a local classifier that supports it."
+            f"{name} was given but {type(child).__name__}.{method} does not take it. Leave it out, "
+            f"or use a local classifier that supports it."
         )
 
 
