@@ -320,6 +320,7 @@ class IncrementalClassifier(BaseLocalClassifier):
             classifiers={int(moved[node]): c for node, c in models.classifiers.items()},
             gates={int(moved[node]): c for node, c in models.gates.items()},
             n_own=n_own,
+            one_sided={(int(moved[n]), gate): s for (n, gate), s in models.one_sided.items()},
         )
         return models, nodes
 
@@ -461,11 +462,12 @@ class IncrementalClassifier(BaseLocalClassifier):
         """Let the classifiers that have rows in the batch learn them."""
         hierarchy = models.hierarchy
         plan = self._plan(stream, index)
+        one_sided = dict(models.one_sided)
         learned = fit_problems(
             plan.problems,
             plan.n_problems,
             X,
-            self._learner_factory(models),
+            self._learner_factory(models, one_sided),
             lambda problem: self._owner_name(problem, hierarchy),
             params,
             FitSettings(self.n_jobs, None, self.verbose, "Learning a batch"),
@@ -490,12 +492,18 @@ class IncrementalClassifier(BaseLocalClassifier):
             gates=merged[1],
             soft=soft,
             n_own=n_own,
+            one_sided=one_sided,
         )
 
-    def _learner_factory(self, models: LocalModels) -> Callable[[LocalProblem], _Learner]:
+    def _learner_factory(
+        self, models: LocalModels, one_sided: dict[tuple[int, bool], int]
+    ) -> Callable[[LocalProblem], _Learner]:
+        """A function that makes what the engine fits, and notes who has seen one class only."""
         make: list[Any] = []  # made when it is needed: it may draw a random number
 
         def learner(problem: LocalProblem) -> _Learner:
+            if self._strategy == "node":
+                _note_sides(problem, models, one_sided)
             old = (models.gates if problem.gate else models.classifiers).get(problem.owner)
             if old is not None:
                 return _Learner(old, None)
@@ -530,6 +538,18 @@ class IncrementalClassifier(BaseLocalClassifier):
             mapping.add(caller="partial_fit", callee="partial_fit")
             router.add(local_classifier=self._child(), method_mapping=mapping)
         return router
+
+
+def _note_sides(
+    problem: LocalProblem, models: LocalModels, one_sided: dict[tuple[int, bool], int]
+) -> None:
+    key = (problem.owner, problem.gate)
+    low, high = int(problem.target.min()), int(problem.target.max())
+    is_new = problem.owner not in (models.gates if problem.gate else models.classifiers)
+    if is_new and low == high:
+        one_sided[key] = low
+    elif key in one_sided and not low == high == one_sided[key]:
+        del one_sided[key]
 
 
 def _read_paths(y: Any, name: str) -> LabelColumns:

@@ -70,6 +70,9 @@ class LocalModels:
     layout : Options or None
         What the classifiers know, where that is more than ``options``: in incremental learning
         they know their classes before there are rows of all of them.
+    one_sided : dict
+        Binary classifiers, as (node, is it a gate), that have seen rows of one class only, and
+        which class: they were born late in incremental learning, and cannot answer yet.
     """
 
     strategy: str
@@ -84,6 +87,7 @@ class LocalModels:
     voting: str = "product"
     n_own: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     layout: Options | None = None
+    one_sided: dict[tuple[int, bool], int] = field(default_factory=dict)
 
     @property
     def has_proba(self) -> bool:
@@ -190,20 +194,44 @@ def _per_node(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArr
         children = models.options.children_of(node).tolist()
         gate = models.gates.get(node) if models.options.can_stop[node] else None
         found = np.ones((len(rows), len(models.options.of(node))))
-        estimators = [models.classifiers.get(c) for c in children] if len(children) > 1 else []
-        if estimators or gate is not None:
+        if len(children) > 1 or gate is not None:
             X_here = _rows(X, rows)
-            for j, estimator in enumerate(estimators):
-                # In incremental learning there may be no row yet that the policy lets it see.
-                found[:, j] = (
-                    _nothing(models)
-                    if estimator is None
-                    else _positive(models, estimator, protect(X_here))
-                )
+            asked = [j for j, c in enumerate(children) if _can_answer(models, c)]
+            for j in asked if len(children) > 1 else ():
+                found[:, j] = _positive(models, models.classifiers[children[j]], protect(X_here))
+            if 1 < len(children) > len(asked):
+                silent = [j for j in range(len(children)) if j not in asked]
+                found[:, silent] = _left_over(models, found[:, asked], len(silent))
             if gate is not None:
-                found[:, -1] = _positive(models, gate, protect(X_here))
+                found[:, -1] = (
+                    _share_of_stops(models, node)
+                    if (node, True) in models.one_sided
+                    else _positive(models, gate, protect(X_here))
+                )
         evidence.append(found)
     return evidence
+
+
+def _can_answer(models: LocalModels, child: int) -> bool:
+    """Whether the binary classifier of a node has seen rows of both classes: after fit, always."""
+    return child in models.classifiers and (child, False) not in models.one_sided
+
+
+def _left_over(models: LocalModels, found: FloatArray, n_silent: int) -> FloatArray:
+    """Evidence for children whose classifiers cannot answer: what the others leave.
+
+    The others have seen rows of these children, as negative ones.
+    """
+    if not models.soft:
+        return -found.max(axis=1, keepdims=True, initial=-np.inf, where=np.isfinite(found))
+    return np.maximum(1 - found.sum(axis=1, keepdims=True), 0) / n_silent
+
+
+def _share_of_stops(models: LocalModels, node: int) -> float:
+    """What is known about stopping at a node without asking its gate: how many rows did."""
+    below = models.n_own[node : models.hierarchy.subtree_end[node]].sum()
+    share = float(models.n_own[node] / below)
+    return share if models.soft else share - 0.5
 
 
 _GATHER: dict[str, Callable[[LocalModels, Any, list[Group]], list[FloatArray]]] = {
