@@ -12,7 +12,6 @@ import copy
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import MethodType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,8 +27,10 @@ from hiclass._stream import (
     LevelColumns,
     Plan,
     Tally,
+    check_layout,
     level_columns,
     make_layout,
+    note_sides,
     plan_flat,
     plan_per_level,
     plan_per_node,
@@ -45,6 +46,7 @@ from hiclass._validation import (
     check_accepts_weights,
     check_X,
     n_rows_of,
+    offered_if,
     process_routing,
     routing_enabled,
 )
@@ -54,29 +56,6 @@ _WITH_PARTIAL_FIT = (
     "SGDClassifier(loss='log_loss'), MultinomialNB, BernoulliNB, GaussianNB, MLPClassifier or "
     "Perceptron"
 )
-
-
-class _Offered:
-    """A method that is there only if a check lets it; the check raises the reason why not."""
-
-    def __init__(self, method: Callable[..., Any], check: Callable[[Any], None]) -> None:
-        self._method = method
-        self._check = check
-        self.__doc__ = method.__doc__
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        if instance is None:
-            return self._method
-        self._check(instance)
-        return MethodType(self._method, instance)
-
-
-def offered_if(check: Callable[[Any], None]) -> Callable[[Callable[..., Any]], _Offered]:
-    """Offer a method only where a check raises no ``AttributeError``.
-
-    As scikit-learn's ``available_if``, but the reason is the message and not only its cause.
-    """
-    return lambda method: _Offered(method, check)
 
 
 def _has_partial_fit(self: IncrementalClassifier) -> None:
@@ -358,7 +337,7 @@ class IncrementalClassifier(BaseLocalClassifier):
                 _warn_of_late_stops(self.binary_policy, stream.policy)
             return replace(stream, ended_early=stream.ended_early or ends_early)
         if not stream.complete:
-            self._check_layout(stream.layout, models.hierarchy, nodes)
+            check_layout(models.hierarchy, stream.layout, nodes, self.leaf_only)
         return stream
 
     def _first_stream(
@@ -397,30 +376,6 @@ class IncrementalClassifier(BaseLocalClassifier):
             stops = models.n_own > 0
             stops[nodes] = True
         return make_layout(models.hierarchy, stops)
-
-    def _check_layout(self, layout: Options, hierarchy: Hierarchy, nodes: IntArray) -> None:
-        """Refuse rows of classes that had no rows in ``fit``, so that no classifier knows them."""
-        known = np.zeros(hierarchy.n_nodes, dtype=bool)
-        known[layout.indices] = True
-        remedy = (
-            "A model that fit has begun knows only classes of which fit had rows. Call fit with "
-            "such rows, or start anew with partial_fit and classes=."
-        )
-        path = hierarchy.ancestor_table[nodes]
-        unknown = (path >= 0) & ~known[path]
-        if unknown.any():
-            row, level = (int(i[0]) for i in np.nonzero(unknown))
-            name = hierarchy.describe(int(path[row, level]))
-            raise ValueError(
-                f"Row {row} of y: the classifiers do not know the class {name}. {remedy}"
-            )
-        stops = ~hierarchy.is_leaf[nodes] & ~layout.can_stop[nodes]
-        if stops.any() and not self.leaf_only:
-            row = int(np.argmax(stops))
-            name = hierarchy.describe(int(nodes[row]))
-            raise ValueError(
-                f"Row {row} of y ends at {name}, where no path has ended before. {remedy}"
-            )
 
     def _format_for(
         self, models: LocalModels, columns: LabelColumns, given: LabelColumns | None
@@ -502,9 +457,9 @@ class IncrementalClassifier(BaseLocalClassifier):
         make: list[Any] = []  # made when it is needed: it may draw a random number
 
         def learner(problem: LocalProblem) -> _Learner:
-            if self._strategy == "node":
-                _note_sides(problem, models, one_sided)
             old = (models.gates if problem.gate else models.classifiers).get(problem.owner)
+            if self._strategy == "node":
+                note_sides(problem, old is None, one_sided)
             if old is not None:
                 return _Learner(old, None)
             if not make:
@@ -538,18 +493,6 @@ class IncrementalClassifier(BaseLocalClassifier):
             mapping.add(caller="partial_fit", callee="partial_fit")
             router.add(local_classifier=self._child(), method_mapping=mapping)
         return router
-
-
-def _note_sides(
-    problem: LocalProblem, models: LocalModels, one_sided: dict[tuple[int, bool], int]
-) -> None:
-    key = (problem.owner, problem.gate)
-    low, high = int(problem.target.min()), int(problem.target.max())
-    is_new = problem.owner not in (models.gates if problem.gate else models.classifiers)
-    if is_new and low == high:
-        one_sided[key] = low
-    elif key in one_sided and not low == high == one_sided[key]:
-        del one_sided[key]
 
 
 def _read_paths(y: Any, name: str) -> LabelColumns:

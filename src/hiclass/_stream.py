@@ -219,3 +219,37 @@ def _as_plan(problems: list[LocalProblem]) -> Plan:
 def read_policy(policy: str, ends_early: bool) -> str:
     """The policy that a stream follows from its beginning; see ``problems_per_node``."""
     return policy if ends_early else _simplify(policy)
+
+
+# -- what a batch must not bring, and what it leaves open --------------------------------------
+
+
+def check_layout(hierarchy: Hierarchy, layout: Options, nodes: IntArray, leaf_only: bool) -> None:
+    """Refuse rows of classes that had no rows in ``fit``, so that no classifier knows them."""
+    known = np.zeros(hierarchy.n_nodes, dtype=bool)
+    known[layout.indices] = True
+    remedy = (
+        "A model that fit has begun knows only classes of which fit had rows. Call fit with such "
+        "rows, or start anew with partial_fit and classes=."
+    )
+    path = hierarchy.ancestor_table[nodes]
+    unknown = (path >= 0) & ~known[path]
+    if unknown.any():
+        row, level = (int(i[0]) for i in np.nonzero(unknown))
+        name = hierarchy.describe(int(path[row, level]))
+        raise ValueError(f"Row {row} of y: the classifiers do not know the class {name}. {remedy}")
+    stops = ~hierarchy.is_leaf[nodes] & ~layout.can_stop[nodes]
+    if stops.any() and not leaf_only:
+        row = int(np.argmax(stops))
+        name = hierarchy.describe(int(nodes[row]))
+        raise ValueError(f"Row {row} of y ends at {name}, where no path has ended before. {remedy}")
+
+
+def note_sides(problem: LocalProblem, is_new: bool, one_sided: dict[tuple[int, bool], int]) -> None:
+    """Note in ``one_sided`` whether a binary classifier has seen rows of one class only."""
+    key = (problem.owner, problem.gate)
+    low, high = int(problem.target.min()), int(problem.target.max())
+    if is_new and low == high:
+        one_sided[key] = low
+    elif not low == high == one_sided.get(key):
+        one_sided.pop(key, None)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,32 @@ def slice_rows(X: Any, rows: slice) -> Any:
     if isinstance(X, np.ndarray) or sp.issparse(X):
         return protect(X[rows])
     return _safe_indexing(X, rows)
+
+
+# -- methods ------------------------------------------------------------------------------------
+
+
+class _Offered:
+    """A method that is there only if a check lets it; the check raises the reason why not."""
+
+    def __init__(self, method: Callable[..., Any], check: Callable[[Any], None]) -> None:
+        self._method = method
+        self._check = check
+        self.__doc__ = method.__doc__
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self._method
+        self._check(instance)
+        return MethodType(self._method, instance)
+
+
+def offered_if(check: Callable[[Any], None]) -> Callable[[Callable[..., Any]], _Offered]:
+    """Offer a method only where a check raises no ``AttributeError``.
+
+    As scikit-learn's ``available_if``, but the reason is the message and not only its cause.
+    """
+    return lambda method: _Offered(method, check)
 
 
 # -- children ----------------------------------------------------------------------------------
