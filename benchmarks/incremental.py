@@ -53,7 +53,8 @@ def stream(n_rows: int, seed: int = 0) -> Iterator[tuple[Any, np.ndarray]]:
         leaf = rng.integers(0, len(paths), size=n)
         own = own_words[leaf[:, None], rng.integers(0, 30, size=(n, N_WORDS // 2))]
         words = np.hstack([own, rng.integers(0, N_FEATURES, size=(n, N_WORDS // 2))])
-        indptr = np.arange(0, n * N_WORDS + 1, N_WORDS)
+        words = words.astype(np.int32)  # SGDClassifier takes no wider ones
+        indptr = np.arange(0, n * N_WORDS + 1, N_WORDS, dtype=np.int32)
         X = sp.csr_array((np.ones(words.size), words.ravel(), indptr), shape=(n, N_FEATURES))
         X.sum_duplicates()
         yield X, paths[leaf]

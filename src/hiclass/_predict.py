@@ -196,12 +196,15 @@ def _per_node(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArr
         found = np.ones((len(rows), len(models.options.of(node))))
         if len(children) > 1 or gate is not None:
             X_here = _rows(X, rows)
-            asked = [j for j, c in enumerate(children) if _can_answer(models, c)]
-            for j in asked if len(children) > 1 else ():
-                found[:, j] = _positive(models, models.classifiers[children[j]], protect(X_here))
-            if 1 < len(children) > len(asked):
-                silent = [j for j in range(len(children)) if j not in asked]
-                found[:, silent] = _left_over(models, found[:, asked], len(silent))
+            if len(children) > 1:
+                answers = np.array([_can_answer(models, c) for c in children])
+                for j in np.flatnonzero(answers).tolist():
+                    estimator = models.classifiers[children[j]]
+                    found[:, j] = _positive(models, estimator, protect(X_here))
+                silent = np.flatnonzero(~answers)
+                if len(silent):
+                    heard = found[:, np.flatnonzero(answers)]
+                    found[:, silent] = _left_over(models, heard, len(silent))
             if gate is not None:
                 found[:, -1] = (
                     _share_of_stops(models, node)
