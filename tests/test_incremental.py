@@ -612,12 +612,14 @@ def test_a_bad_first_batch_leaves_nothing_behind(estimator_class):
 
 
 class FailsOnTwelve(MultinomialNB):
-    """Learns, and then fails where a feature is 12."""
+    """Learns, and then fails where a feature is 12; at 13 somebody presses Ctrl-C."""
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         super().partial_fit(X, y, classes, sample_weight)
         if (X == 12).any():
             raise RuntimeError("twelve")
+        if (X == 13).any():
+            raise KeyboardInterrupt
         return self
 
 
@@ -630,6 +632,9 @@ def test_a_failure_inside_a_child_undoes_the_whole_batch_and_names_the_child(est
     with pytest.raises(RuntimeError, match="twelve") as error:
         model.partial_fit(bad, y)
     assert "while fitting the classifier of " in error.value.__notes__[0]
+    assert state(model) == before
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(bad + (bad == 12), y)
     assert state(model) == before
 
 

@@ -226,7 +226,7 @@ def _left_over(models: LocalModels, found: FloatArray, n_silent: int) -> FloatAr
     The others have seen rows of these children, as negative ones.
     """
     if not models.soft:
-        return -found.max(axis=1, keepdims=True, initial=-np.inf, where=np.isfinite(found))
+        return -found.max(axis=1, keepdims=True, initial=-np.inf)
     return np.maximum(1 - found.sum(axis=1, keepdims=True), 0) / n_silent
 
 
