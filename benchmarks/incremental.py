@@ -173,7 +173,7 @@ def plot(folder: Path) -> None:
     fig.savefig(folder / "incremental_memory.png", dpi=110)
     sets = json.loads(QUALITY.read_text())["sets"]
     fig, axes = plt.subplots(
-        1, len(sets), figsize=(3.6 * len(sets), 3.2), layout="constrained", squeeze=False
+        1, len(sets), figsize=(3.9 * len(sets), 3.4), layout="constrained", squeeze=False
     )
     for ax, (name, found) in zip(axes[0], sets.items(), strict=True):
         epochs = np.arange(1, len(found["hF_by_epoch"]) + 1)
@@ -183,8 +183,10 @@ def plot(folder: Path) -> None:
         best = max(whole, key=whole.get)
         ax.axhline(whole[best], color="tab:green", label=f"the same with the best C, {best}")
         ax.axhline(0.97 * whole[best], color="tab:green", linestyle=":", label="97 % of it")
+        low, high = ax.get_ylim()
         ax.set(title=name, xlabel="epochs", ylabel="hF on test rows", xticks=epochs)
-        ax.legend(loc="lower right", fontsize="small")
+        ax.set_ylim(low - 0.6 * (high - low), high)  # room for the legend
+        ax.legend(loc="lower center", fontsize="small")
     fig.savefig(folder / "incremental_epochs.png", dpi=110)
 
 

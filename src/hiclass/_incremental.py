@@ -189,10 +189,21 @@ class IncrementalClassifier(BaseLocalClassifier):
         format = self._format_for(models, columns, given)
         updated = self._update(models, stream, BatchIndex(models.hierarchy, nodes), X, params)
         self._stream = stream
-        if updated.options is not models.options or format is not self.__dict__.get("_format"):
-            self._remember(updated, format, None)
-        else:
+        if self._looks_the_same(updated, format):
             self._models = updated
+        else:
+            self._remember(updated, format, None)
+
+    def _looks_the_same(self, models: LocalModels, format: LabelFormat) -> bool:
+        """Whether a batch changed nothing that a user sees: ``classes_`` looks at every node."""
+        old: LocalModels | None = self.__dict__.get("_models")
+        if old is None or old.hierarchy is not models.hierarchy or format is not self._format:
+            return False
+        if old.options is models.options:
+            return True
+        levels = models.hierarchy.levels
+        first_ends = [int(levels[m.options.ends].min()) for m in (old, models)]
+        return format.ndim == 2 and first_ends[0] == first_ends[1]
 
     # -- what is known -------------------------------------------------------------------------
 
