@@ -158,6 +158,15 @@ class IncrementalClassifier(BaseLocalClassifier):
             If there is a class that the model does not know and cannot take up, if the batch is
             empty or has other features than before, or for ``calibration``, ``checkpoint_dir`` and,
             unless ``fit`` came first, ``decoding="expected_f1"``, which a stream cannot serve.
+
+        Examples
+        --------
+        >>> from hiclass import LocalClassifierPerNode
+        >>> from sklearn.naive_bayes import MultinomialNB
+        >>> model = LocalClassifierPerNode(MultinomialNB())
+        >>> model = model.partial_fit([[9, 0], [0, 9]], [["Animal", "Cat"], ["Plant", "Fern"]])
+        >>> model.partial_fit([[8, 1]], [["Animal", "Dog"]]).hierarchy_
+        Hierarchy(tree, 5 classes, 2 levels, 3 leaves)
         """
         before = self.__dict__.copy()
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from functools import update_wrapper
 from types import MethodType
 from typing import Any
 
@@ -147,7 +148,7 @@ class _Offered:
     def __init__(self, method: Callable[..., Any], check: Callable[[Any], None]) -> None:
         self._method = method
         self._check = check
-        self.__doc__ = method.__doc__
+        update_wrapper(self, method)  # type: ignore[arg-type]  # not callable: it makes methods
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
