@@ -170,7 +170,15 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             ),
         )
         soft = all(hasattr(c, "predict_proba") for c in (*classifiers.values(), *gates.values()))
-        return LocalModels(self._strategy, target.hierarchy, options, classifiers, gates, soft)
+        return LocalModels(
+            self._strategy,
+            target.hierarchy,
+            options,
+            classifiers,
+            gates,
+            soft,
+            n_own=index.n_own,
+        )
 
     def _fit_fold(
         self, X: Any, target: Target, params: dict[str, Any], rows: IntArray

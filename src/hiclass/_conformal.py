@@ -134,7 +134,8 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     it is still right with probability at least ``1 - alpha``: the true class lies at or below the
     last label. With ``kind="set"``, :meth:`predict_set` returns a set of classes that contains the
     truth with that probability, and ``predict`` the deepest class that covers the whole set. Both
-    hold for rows that are exchangeable with the rows of calibration, on average over them.
+    hold for rows that are exchangeable with the rows of calibration, on average over them. There is
+    no ``partial_fit``; a model that learned from batches can be given frozen.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
 
     The probabilities of all endings are combined, renormalised and summed up the tree, and one
     decision is made. The product of a flat and a local model is the combination to try first: the
-    two make different mistakes.
+    two make different mistakes. There is no ``partial_fit``.
 
     Parameters
     ----------

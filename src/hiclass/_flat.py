@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from hiclass._children import BaseLocalClassifier
+from hiclass._incremental import IncrementalClassifier
 from hiclass._problems import LocalProblem, Options, RowIndex, problems_flat
 from hiclass._validation import StrOptions
 from hiclass.hierarchy import Hierarchy
 
 
-class FlatClassifier(BaseLocalClassifier):
+class FlatClassifier(IncrementalClassifier):
     """One multi-class classifier over all leaves, which knows nothing of the hierarchy.
 
     The baseline that every hierarchical model should be compared with. It predicts the most
@@ -87,7 +87,7 @@ class FlatClassifier(BaseLocalClassifier):
 
     _strategy = "flat"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseLocalClassifier._parameter_constraints,
+        **IncrementalClassifier._parameter_constraints,
         "decoding": [StrOptions({"best_path", "expected_f1"}), callable],
     }
 

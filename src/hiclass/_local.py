@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from hiclass._children import BaseLocalClassifier, LocalClassifiers
+from hiclass._children import LocalClassifiers
+from hiclass._incremental import IncrementalClassifier
 from hiclass._problems import (
     POLICIES,
     LocalProblem,
@@ -19,12 +20,12 @@ from hiclass._validation import StrOptions
 from hiclass.hierarchy import Hierarchy
 
 _LOCAL_CONSTRAINTS = {
-    **BaseLocalClassifier._parameter_constraints,
+    **IncrementalClassifier._parameter_constraints,
     "decoding": [StrOptions({"top_down", "best_path", "expected_f1"}), callable],
 }
 
 
-class LocalClassifierPerNode(BaseLocalClassifier):
+class LocalClassifierPerNode(IncrementalClassifier):
     """One binary classifier per node of the hierarchy.
 
     The classifier of a node tells its rows from other rows, which ones is up to the policy. At a
@@ -158,7 +159,7 @@ class LocalClassifierPerNode(BaseLocalClassifier):
         return LocalClassifiers(self._models.gates, self._models.hierarchy)
 
 
-class LocalClassifierPerParentNode(BaseLocalClassifier):
+class LocalClassifierPerParentNode(IncrementalClassifier):
     """One multi-class classifier per parent node, which chooses among its children.
 
     Where training rows end at an inner node, "stop here" is one class more of its classifier.
@@ -269,7 +270,7 @@ class LocalClassifierPerParentNode(BaseLocalClassifier):
         return problems_per_parent(index, options)
 
 
-class LocalClassifierPerLevel(BaseLocalClassifier):
+class LocalClassifierPerLevel(IncrementalClassifier):
     """One multi-class classifier per level of the hierarchy.
 
     At a node the probabilities of the next level are restricted to its children and normalised, so

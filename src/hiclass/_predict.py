@@ -17,7 +17,8 @@ those are summed up the tree.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,14 @@ class LocalModels:
         The weights of the members of an ensemble.
     voting : {"product", "mean"}
         How an ensemble puts them together.
+    n_own : ndarray of int
+        How many training rows ended at each node, to go on learning from more of them.
+    layout : Options or None
+        What the classifiers know, where that is more than ``options``: in incremental learning
+        they know their classes before there are rows of all of them.
+    one_sided : dict
+        Binary classifiers, as (node, is it a gate), that have seen rows of one class only, and
+        which class: they were born late in incremental learning, and cannot answer yet.
     """
 
     strategy: str
@@ -76,6 +85,9 @@ class LocalModels:
     members: tuple[LocalModels, ...] = ()
     weights: tuple[float, ...] = ()
     voting: str = "product"
+    n_own: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    layout: Options | None = None
+    one_sided: dict[tuple[int, bool], int] = field(default_factory=dict)
 
     @property
     def has_proba(self) -> bool:
@@ -88,11 +100,16 @@ class LocalModels:
         return self.strategy in _ENDINGS
 
     @property
+    def known(self) -> Options:
+        """What the classifiers can tell apart: at least the options."""
+        return self.options if self.layout is None else self.layout
+
+    @property
     def width(self) -> int:
         """The largest number of columns that prediction needs per row."""
         if self.is_direct:
             return self.hierarchy.n_nodes
-        counts = np.diff(self.options.indptr)
+        counts = np.diff(self.known.indptr)
         if self.strategy == "level":
             return int(np.bincount(self.hierarchy.levels, weights=counts).max())
         return int(counts.max())
@@ -138,12 +155,13 @@ def _link(models: LocalModels, evidence: FloatArray, gated: bool) -> FloatArray:
 def _per_parent(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
     evidence = []
     for node, rows in groups:
-        k = len(models.options.of(node))
+        options, known = models.options.of(node), models.known.of(node)
         estimator = models.classifiers.get(node)
-        if estimator is None:
-            evidence.append(np.zeros((len(rows), k)))
+        if estimator is None or len(options) == 1:
+            evidence.append(np.zeros((len(rows), len(options))))
         else:
-            evidence.append(_choice(models, estimator, _rows(X, rows), k))
+            answer = _choice(models, estimator, _rows(X, rows), len(known))
+            evidence.append(_columns(models, answer, known, options))
     return evidence
 
 
@@ -151,7 +169,7 @@ def _per_level(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatAr
     """Ask the classifier of the level once, and restrict its answer to the options of each node."""
     level = int(models.hierarchy.levels[groups[0][0]]) + 1
     parents = models.hierarchy.nodes_by_level[level - 1]
-    counts = np.diff(models.options.indptr)[parents]
+    counts = np.diff(models.known.indptr)[parents]
     start = dict(zip(parents.tolist(), (np.cumsum(counts) - counts).tolist(), strict=True))
     estimator = models.classifiers.get(level)
     asked = [rows for node, rows in groups if len(models.options.of(node)) > 1]
@@ -169,11 +187,13 @@ def _per_level(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatAr
             if logged
             else _choice(models, estimator, here, k, scored=True)
         )
-    evidence = [
-        answer[position[rows], start[node] : start[node] + len(models.options.of(node))]
-        for node, rows in groups
-    ]
-    return [_log(found) for found in evidence] if logged else evidence
+    evidence = []
+    for node, rows in groups:
+        known = models.known.of(node)
+        found = answer[position[rows], start[node] : start[node] + len(known)]
+        found = _columns(models, found, known, models.options.of(node))
+        evidence.append(_log(found) if logged else found)
+    return evidence
 
 
 def _per_node(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
@@ -181,17 +201,49 @@ def _per_node(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArr
     evidence = []
     for node, rows in groups:
         children = models.options.children_of(node).tolist()
-        gate = models.gates.get(node)
+        gate = models.gates.get(node) if models.options.can_stop[node] else None
         found = np.ones((len(rows), len(models.options.of(node))))
-        estimators = [models.classifiers[c] for c in children] if len(children) > 1 else []
-        if estimators or gate is not None:
+        if len(children) > 1 or gate is not None:
             X_here = _rows(X, rows)
-            for j, estimator in enumerate(estimators):
-                found[:, j] = _positive(models, estimator, protect(X_here))
+            if len(children) > 1:
+                answers = np.array([_can_answer(models, c) for c in children])
+                for j in np.flatnonzero(answers).tolist():
+                    estimator = models.classifiers[children[j]]
+                    found[:, j] = _positive(models, estimator, protect(X_here))
+                silent = np.flatnonzero(~answers)
+                if len(silent):
+                    heard = found[:, np.flatnonzero(answers)]
+                    found[:, silent] = _left_over(models, heard, len(silent))
             if gate is not None:
-                found[:, -1] = _positive(models, gate, protect(X_here))
+                found[:, -1] = (
+                    _share_of_stops(models, node)
+                    if (node, True) in models.one_sided
+                    else _positive(models, gate, protect(X_here))
+                )
         evidence.append(found)
     return evidence
+
+
+def _can_answer(models: LocalModels, child: int) -> bool:
+    """Whether the binary classifier of a node has seen rows of both classes: after fit, always."""
+    return child in models.classifiers and (child, False) not in models.one_sided
+
+
+def _left_over(models: LocalModels, found: FloatArray, n_silent: int) -> FloatArray:
+    """Evidence for children whose classifiers cannot answer: what the others leave.
+
+    The others have seen rows of these children, as negative ones.
+    """
+    if not models.soft:
+        return -found.max(axis=1, keepdims=True, initial=-np.inf)
+    return np.maximum(1 - found.sum(axis=1, keepdims=True), 0) / n_silent
+
+
+def _share_of_stops(models: LocalModels, node: int) -> float:
+    """What is known about stopping at a node without asking its gate: how many rows did."""
+    below = models.n_own[node : models.hierarchy.subtree_end[node]].sum()
+    share = float(models.n_own[node] / below)
+    return share if models.soft else share - 0.5
 
 
 _GATHER: dict[str, Callable[[LocalModels, Any, list[Group]], list[FloatArray]]] = {
@@ -206,6 +258,27 @@ def _rows(X: Any, rows: IntArray) -> Any:
     return protect(X) if len(rows) == n_rows_of(X) else take_rows(X, rows)
 
 
+def _columns(
+    models: LocalModels, answer: FloatArray, known: IntArray, wanted: IntArray
+) -> FloatArray:
+    """The columns of some of the classes that a classifier knows, and of what it does not know."""
+    if models.layout is None or np.array_equal(known, wanted):
+        return answer
+    order = np.argsort(known)
+    place = order[np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)]
+    return np.where(known[place] == wanted, answer[:, place], _nothing(models))
+
+
+def _nothing(models: LocalModels) -> float:
+    """Evidence for a class that has none."""
+    return 0.0 if models.soft else -np.inf
+
+
+def _quiet(models: LocalModels) -> Any:
+    """Some naive Bayes classifiers take the logarithm of 0, the share of a class without rows."""
+    return nullcontext() if models.layout is None else np.errstate(divide="ignore")
+
+
 def _choice(
     models: LocalModels, estimator: Any, X: Any, k: int, scored: bool = False
 ) -> FloatArray:
@@ -213,8 +286,11 @@ def _choice(
     if models.temperature is not None:
         return _scores(estimator, X, k)
     if models.soft:
-        return _proba(estimator, X, k)
-    if scored:
+        with _quiet(models):
+            return _proba(estimator, X, k)
+    # Its own choice might be a class that is no option.
+    restricted = models.layout is not None and hasattr(estimator, "decision_function")
+    if scored or restricted:
         return _scores(estimator, X, k)
     codes = np.asarray(estimator.predict(X)).reshape(-1).astype(np.intp)
     return _one_hot(codes, np.empty((len(codes), k)))
@@ -223,7 +299,8 @@ def _choice(
 def _positive(models: LocalModels, estimator: Any, X: Any) -> FloatArray:
     """Evidence of a binary classifier for its class 1."""
     if models.temperature is None and models.soft:
-        return normalised(_proba(estimator, X, 2))[:, 1]
+        with _quiet(models):
+            return normalised(_proba(estimator, X, 2))[:, 1]
     if hasattr(estimator, "decision_function"):
         return _finite(np.asarray(estimator.decision_function(X), dtype=np.float64).reshape(-1))
     return logit((normalised(_proba(estimator, X, 2))[:, 1] + _TINY / 2) / (1 + _TINY))
@@ -357,9 +434,11 @@ def _flat_endings(models: LocalModels, X: Any) -> FloatArray:
 
 def evidence_of_endings(models: LocalModels, X: Any) -> FloatArray:
     """What the classifier of a flat model says: a column per ending."""
-    k = len(models.options.ends)
+    known, ends = models.known.ends, models.options.ends
     estimator = models.classifiers.get(0)
-    return np.zeros((n_rows_of(X), k)) if estimator is None else _choice(models, estimator, X, k)
+    if estimator is None:
+        return np.zeros((n_rows_of(X), len(ends)))
+    return _columns(models, _choice(models, estimator, X, len(known)), known, ends)
 
 
 def _ensemble_endings(models: LocalModels, X: Any) -> FloatArray:

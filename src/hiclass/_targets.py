@@ -269,15 +269,18 @@ def distinct_labels(labels: AnyArray) -> list[Any]:
         return sorted(distinct, key=lambda label: (type(label).__name__, str(label)))
 
 
-def _warn_of_lookalikes(hierarchy: Hierarchy) -> None:
-    """Warn where siblings differ only by case or surrounding spaces: mostly a slip of the pen."""
+def _warn_of_lookalikes(hierarchy: Hierarchy, new: AnyArray | None = None) -> None:
+    """Warn where siblings differ only by case or surrounding spaces: mostly a slip of the pen.
+
+    With a mask of new nodes, only pairs with a new one count.
+    """
     folded: dict[tuple[int, str], int] = {}
     pairs = []
     parent = hierarchy.parent.tolist()
     for node, label in enumerate(hierarchy.labels.tolist()):
         if isinstance(label, str):
             twin = folded.setdefault((parent[node], label.strip().casefold()), node)
-            if twin != node:
+            if twin != node and (new is None or new[twin] or new[node]):
                 pairs.append((hierarchy.labels[twin], label))
     if pairs:
         shown = ", ".join(f"{a!r} and {b!r}" for a, b in pairs[:3])
@@ -286,5 +289,5 @@ def _warn_of_lookalikes(hierarchy: Hierarchy) -> None:
             f"Some classes with the same parent differ only by case or surrounding spaces: "
             f"{shown}{more}. They are kept as different classes.",
             UserWarning,
-            stacklevel=5,  # the line that calls fit
+            stacklevel=5,  # the line that calls fit or partial_fit
         )

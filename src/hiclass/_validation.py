@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import update_wrapper
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -137,6 +139,32 @@ def slice_rows(X: Any, rows: slice) -> Any:
     return _safe_indexing(X, rows)
 
 
+# -- methods ------------------------------------------------------------------------------------
+
+
+class _Offered:
+    """A method that is there only if a check lets it; the check raises the reason why not."""
+
+    def __init__(self, method: Callable[..., Any], check: Callable[[Any], None]) -> None:
+        self._method = method
+        self._check = check
+        update_wrapper(self, method)  # type: ignore[arg-type]  # not callable: it makes methods
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self._method
+        self._check(instance)
+        return MethodType(self._method, instance)
+
+
+def offered_if(check: Callable[[Any], None]) -> Callable[[Callable[..., Any]], _Offered]:
+    """Offer a method only where a check raises no ``AttributeError``.
+
+    As scikit-learn's ``available_if``, but the reason is the message and not only its cause.
+    """
+    return lambda method: _Offered(method, check)
+
+
 # -- children ----------------------------------------------------------------------------------
 
 
@@ -179,17 +207,17 @@ def set_random_state(child: Any, seed: int) -> None:
         child.set_params(**dict.fromkeys(names, seed))
 
 
-def check_accepts_weights(child: Any, name: str) -> None:
+def check_accepts_weights(child: Any, name: str, method: str = "fit") -> None:
     """Refuse sample weights for a child whose ``fit`` has no place for them."""
     try:
-        parameters = inspect.signature(child.fit).parameters
+        parameters = inspect.signature(getattr(child, method)).parameters
     except (TypeError, ValueError):  # a builtin without a signature: let it speak for itself
         return
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     if name not in parameters and not takes_any:
         raise ValueError(
-            f"{name} was given but {type(child).__name__}.fit does not take it. Leave it out, or "
-            f"use a local classifier that supports it."
+            f"{name} was given but {type(child).__name__}.{method} does not take it. Leave it out, "
+            f"or use a local classifier that supports it."
         )
 
 
