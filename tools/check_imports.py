@@ -21,14 +21,18 @@ PACKAGE = ROOT / "src" / "hiclass"
 LAYERS = [  # from top to bottom
     {"_local", "_flat", "_global", "_ensemble", "_conformal"},
     {"_children"},
-    {"_base", "_calibration"},
+    {"_set_fit"},
+    {"_base", "_calibration", "_thresholds"},
     {"_decode"},
-    {"_fit", "_predict", "metrics", "model_selection"},
+    {"_fit", "_predict", "_set_predict", "metrics", "model_selection"},
     {"_checkpoint", "_progress", "_ray"},
+    {"_set_problems"},
     {"_problems"},
+    {"_set_targets"},
     {"_targets"},
     {"hierarchy"},
-    {"_graph", "_validation", "_views"},
+    {"_graph", "_set_labels", "_validation", "_views"},
+    {"_closure"},
     {"_labels"},
 ]
 DEPTH = {module: depth for depth, layer in enumerate(LAYERS) for module in layer}
