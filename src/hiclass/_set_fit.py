@@ -135,7 +135,7 @@ def fit_set_models(
         classifiers,
         classes,
         index.n_below > 0,
-        np.flatnonzero(index.n_own),
+        1 + np.flatnonzero(index.n_own[1:]),
         inside_parent=policy in INSIDE_PARENT,
         gates=gates,
     )

@@ -7,10 +7,8 @@ a probability that never exceeds those of its parents (``_COMBINE``):
   P(c | p) P(p) over the parents p;
 - per node with a policy that trains inside the parents, P(c) is the answer times the smallest
   P(parent), each less the part that ends at the parent, where a gate says so;
-- per node with the other policies, and per level, classifiers are trained on all rows: P(c) is the
-  smaller of the answer and the smallest P(parent);
-- flat, the classifier answers for most specific nodes; a node is absent if all of them at or below
-  it are, as if they were independent.
+- per node with the other policies, per level and flat, classifiers are trained on all rows: P(c) is
+  the smaller of the answer and the smallest P(parent).
 
 A set is then cut out by a threshold: it is closed because probabilities never rise on the way down.
 """
@@ -155,6 +153,8 @@ def _per_node(models: SetModels, X: Any, floor: float) -> FloatArray:
     proba = _start(models, X)
     # What a node leaves to its children; the same array unless there are gates.
     passed = proba.copy(order="F") if models.gates else proba
+    if 0 in models.gates:
+        passed[:, 0] = 1 - answers(models.gates[0], protect(X), 1)[:, 0]
     for node in (1 + np.flatnonzero(models.populated[1:])).tolist():
         bound = _at_most(models, passed, node)
         rows = np.flatnonzero(bound >= max(floor, np.finfo(float).tiny))
@@ -194,35 +194,15 @@ def _per_parent(models: SetModels, X: Any, floor: float) -> FloatArray:
 
 
 def _per_level(models: SetModels, X: Any, floor: float) -> FloatArray:
+    """Ask every classifier for all its nodes; flat, there is one classifier for all levels."""
     proba = _start(models, X)
-    everyone = np.arange(n_rows_of(X))
-    for level, nodes in enumerate(models.hierarchy.nodes_by_level[1:], start=1):
-        estimator = models.classifiers.get(level)
-        proba[:, nodes] = models.populated[nodes]
-        if estimator is not None:
-            asked = models.classes[level]
-            proba[:, asked] = answers(estimator, _rows(X, everyone), len(asked))
-        for node in nodes[models.populated[nodes]].tolist():
-            proba[:, node] = np.minimum(proba[:, node], _at_most(models, proba, node))
+    proba[:, 1:] = models.populated[1:]
+    for owner, estimator in models.classifiers.items():
+        asked = models.classes[owner]
+        proba[:, asked] = answers(estimator, protect(X), len(asked))
+    for node in (1 + np.flatnonzero(models.populated[1:])).tolist():
+        proba[:, node] = np.minimum(proba[:, node], _at_most(models, proba, node))
     return proba
-
-
-def _flat(models: SetModels, X: Any, floor: float) -> FloatArray:
-    absent = np.zeros((n_rows_of(X), len(models.ends)))
-    estimator = models.classifiers.get(0)
-    if estimator is not None:
-        asked = models.classes[0]
-        with np.errstate(divide="ignore"):
-            found = np.log1p(-answers(estimator, protect(X), len(asked)))
-        absent[:, np.searchsorted(models.ends, asked)] = found
-    certain = np.setdiff1d(models.ends, models.classes.get(0, models.ends[:0]))
-    absent[:, np.searchsorted(models.ends, certain)] = -np.inf
-    # Products of "absent" are sums of logarithms; infinity times zero would be no number.
-    absent = np.maximum(absent, -1e3)
-    above = sp.csr_array(models.hierarchy._closure[models.ends], dtype=np.float64)
-    proba = -np.expm1(absent @ above)
-    proba[:, 0] = 1
-    return np.asarray(proba)
 
 
 def _ensemble(models: SetModels, X: Any, floor: float) -> FloatArray:
@@ -242,7 +222,7 @@ _COMBINE: dict[str, Callable[[SetModels, Any, float], FloatArray]] = {
     "node": _per_node,
     "parent": _per_parent,
     "level": _per_level,
-    "flat": _flat,
+    "flat": _per_level,
     "ensemble": _ensemble,
 }
 

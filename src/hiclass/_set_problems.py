@@ -41,10 +41,15 @@ class SetIndex:
         self._below, self._own = closed.tocsc(), own.tocsc()
         self.n_below: IntArray = np.diff(self._below.indptr)
         self.n_own: IntArray = np.diff(self._own.indptr)
+        self._without_labels = np.flatnonzero(np.diff(closed.indptr) == 1)
+        self.n_own[0] = len(self._without_labels)
 
     def own(self, node: int) -> IntArray:
-        """Rows that have the node among their most specific ones, ascending."""
-        return _column(self._own, node)
+        """Rows that have the node among their most specific ones, ascending.
+
+        A row without labels ends at the root.
+        """
+        return _column(self._own, node) if node else self._without_labels
 
     def below(self, node: int) -> IntArray:
         """Rows that are in the node, ascending."""
@@ -65,9 +70,9 @@ class SetIndex:
         parts = [rows_of(v) for v in nodes.tolist()]
         return np.unique(np.concatenate([np.empty(0, dtype=np.intp), *parts]))
 
-    def target(self, rows: IntArray | None, nodes: IntArray, *, own: bool = False) -> IntArray:
+    def target(self, rows: IntArray | None, nodes: IntArray) -> IntArray:
         """Which of some rows are in which of some nodes: 0 or 1; one column is 1-D."""
-        columns = (self._own if own else self._below)[:, nodes]
+        columns = self._below[:, nodes]
         chosen = columns if rows is None else columns.tocsr()[rows]
         target = chosen.toarray().astype(np.intp)
         return target[:, 0] if len(nodes) == 1 else target
@@ -108,11 +113,10 @@ def set_problems_per_level(index: SetIndex) -> Iterator[LocalProblem]:
 
 
 def set_problems_flat(index: SetIndex) -> Iterator[LocalProblem]:
-    """One problem over all nodes that are some row's most specific ones."""
-    ends = np.flatnonzero(index.n_own)
-    asked = ends[index.n_own[ends] < index.n_rows]
+    """One problem over all nodes and all rows."""
+    asked = _asked(index, np.arange(1, index.hierarchy.n_nodes), index.n_rows)
     if len(asked):
-        yield LocalProblem(0, None, index.target(None, asked, own=True), asked)
+        yield LocalProblem(0, None, index.target(None, asked), asked)
 
 
 def set_problems_per_node(
@@ -151,7 +155,6 @@ def set_gates(index: SetIndex) -> Iterator[LocalProblem]:
     none of them.
     """
     inner = ~index.hierarchy.is_leaf & (index.n_own > 0) & (index.n_own < index.n_below)
-    inner[0] = False
     for node in _largest_first(index, np.flatnonzero(inner)):
         rows = index.below(node)
         ends = np.isin(rows, index.own(node), assume_unique=True).astype(np.intp)

@@ -64,6 +64,15 @@ def encode(
     return encode_nodes(y_true, y_pred, hierarchy, sample_weight)
 
 
+def as_set_pair(pair: Pair | SetPair) -> SetPair:
+    """One label per row as sets."""
+    if isinstance(pair, SetPair):
+        return pair
+    graph = pair.hierarchy
+    true, pred = closure(graph, pair.true), closure(graph, pair.pred)
+    return SetPair(graph, true, pred, pair.weight, pair.keep)
+
+
 def encode_sets(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any) -> SetPair:
     """Turn several labels per row into sets of nodes; drop the rows of weight zero."""
     graph, true, pred = encode_set_pair(y_true, y_pred, hierarchy)
