@@ -25,6 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 from strategies import hierarchies_with_sets
 
 from hiclass import (
+    ConformalClassifier,
     EnsembleClassifier,
     FlatClassifier,
     Hierarchy,
@@ -32,6 +33,7 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
     metrics,
+    tune_confidence,
 )
 from hiclass._problems import POLICIES
 from hiclass._set_fit import OneVsRest
@@ -641,3 +643,16 @@ def test_ensembles_refuse_members_that_do_not_fit_together():
     other = FlatClassifier(GaussianNB(), multi_label=True)
     with pytest.raises(ValueError, match="different hierarchies"):
         EnsembleClassifier([members()[0], ("other", other)]).fit(X, y)
+
+
+def test_guarantees_and_tuning_of_single_paths_refuse_sets():
+    X, y = zoo(20)
+    single = [row[0] for row in y]
+    for model, labels in (
+        (FlatClassifier(hierarchy=DAG, multi_label=True), y),
+        (FlatClassifier(hierarchy=EDGES), single),
+    ):
+        with pytest.raises(ValueError, match="ConformalClassifier is about one path per row"):
+            ConformalClassifier(model).fit(X, labels)
+        with pytest.raises(ValueError, match="tune_confidence is about one path per row"):
+            tune_confidence(model.fit(X, labels), X, labels)

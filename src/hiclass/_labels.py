@@ -263,7 +263,8 @@ def _split(y: Any, name: str) -> tuple[list[Any], int]:
         y = y.tolist()  # None where a label is masked
     elif hasattr(y, "__array__"):
         y = np.asarray(y)
-    if isinstance(y, str | bytes | dict | set) or not hasattr(y, "__len__"):
+    bare = isinstance(y, str | bytes | dict | set) or not hasattr(y, "__len__")
+    if bare or type(y).__module__.startswith("scipy.sparse"):
         raise TypeError(
             f"{name} must be array-like, one label or one path of labels per row; "
             f"got {type(y).__name__}. Several labels per row need multi_label=True, where that is "
@@ -417,12 +418,6 @@ def _encode_objects(column: list[Any], place: str) -> Encoded:
         spelled = ((i, v) for i, v in enumerate(column) if v is not _ABSENT and is_missing(v))
         first = next(spelled, None)
     kind = next(iter(kinds)) if kinds else "str"
-    if kind == "tuple":
-        row = next(i for i, v in enumerate(column) if isinstance(v, tuple))
-        raise ValueError(
-            f"{place} has the tuple {column[row]!r} in row {row}, as if the row had several paths. "
-            f"Several labels per row need multi_label=True, where that is offered."
-        )
     if kind == "float":
         for value in labels:
             if not np.isfinite(value) or int(value) != value:

@@ -100,10 +100,22 @@ def encode_nodes(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any) -
 
 
 def encode_tree(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any, name: str) -> Pair:
-    """Turn labels into nodes of a tree; refuse other hierarchies."""
+    """Turn labels into nodes of a tree; refuse other hierarchies, and several paths per row."""
+    _refuse_lists_of_paths(y_true, name)
     pair = encode_nodes(y_true, y_pred, hierarchy, sample_weight)
     require_tree(pair.hierarchy, name)
     return pair
+
+
+def _refuse_lists_of_paths(y: Any, name: str) -> None:
+    """Refuse rows that are lists of tuples, which would be read as paths of odd labels."""
+    rows = y.tolist() if isinstance(y, np.ndarray) and y.dtype == object else y
+    for i, row in enumerate(rows if isinstance(rows, list) else ()):
+        if isinstance(row, list) and row and all(isinstance(label, tuple) for label in row):
+            raise ValueError(
+                f"Row {i} of y_true is {row!r}, a list of paths. {name} compares one path per row; "
+                f"for several, use precision, recall or f1 with multi_label=True."
+            )
 
 
 def require_tree(hierarchy: Hierarchy, name: str) -> None:
