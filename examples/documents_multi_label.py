@@ -34,7 +34,9 @@ def make_documents(n_documents: int = 900, seed: int = 0):
         own = [subjects[i] for i in rng.choice(len(subjects), size=size, replace=False)]
         words = list(rng.choice(COMMON, size=12))
         for subject in own:
-            words += list(rng.choice(WORDS[subject].split(), size=4))
+            words += list(rng.choice(WORDS[subject].split(), size=2))
+        other = subjects[rng.integers(len(subjects))]
+        words.append(rng.choice(WORDS[other].split()))  # a word astray
         rng.shuffle(words)
         documents.append(" ".join(words))
         y.append(own)
