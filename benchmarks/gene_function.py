@@ -1,8 +1,9 @@
 """Gene functions: several labels per row in a tree of 499 and in a DAG of 4,125 classes.
 
-    python benchmarks/gene_function.py --data DATA --set cellcycle_FUN --output FUN.json
-    python benchmarks/gene_function.py --data DATA --set cellcycle_GO --models flat-mean
-    python benchmarks/gene_function.py --data DATA --imclef --output imclef.json
+    cd benchmarks
+    python gene_function.py --data DATA --set cellcycle_FUN --output results/FUN.json
+    python gene_function.py --data DATA --set cellcycle_GO --models flat-mean --with-profile
+    python gene_function.py --data DATA --imclef --output results/imclef.json
 
 Protocol of the published figures: fitted on train and valid, tested on test, missing values filled
 with the mean, features scaled, and the area under the micro-averaged precision-recall curve over
@@ -15,7 +16,9 @@ label per row: the hierarchical F-score of every strategy on ImCLEF07A with its 
 """
 
 import argparse
+import cProfile
 import json
+import pstats
 import sys
 import time
 from pathlib import Path
@@ -84,25 +87,32 @@ def load(name: str, folder: Path) -> tuple[Any, ...] | None:
 
 
 def make_model(name: str, hierarchy: Hierarchy, params: dict[str, Any]) -> Any:
-    """A pipeline that fills, scales and classifies."""
+    """A hierarchical model, unfitted, by its name."""
     strategy, child = name.split("-")
     strategy, _, policy = strategy.partition("_")
     options = {"binary_policy": policy} if policy else {}
-    model = STRATEGIES[strategy](
-        make_child(child, params), hierarchy=hierarchy, multi_label=True, **options
+    return STRATEGIES[strategy](
+        make_child(child, params, n_jobs=1 if strategy == "parent" else 2),
+        hierarchy=hierarchy,
+        multi_label=True,
+        **options,
     )
-    return make_pipeline(SimpleImputer(), StandardScaler(), model)
 
 
-def make_child(child: str, params: dict[str, Any]) -> Any:
+def scaled(X: Any, train: Any) -> Any:
+    """Missing values filled with the mean and features scaled, both learned on training rows."""
+    return make_pipeline(SimpleImputer(), StandardScaler()).fit(X[train]).transform(X)
+
+
+def make_child(child: str, params: dict[str, Any], n_jobs: int) -> Any:
     """One of the named children, with the parameters that were chosen."""
     if child == "logistic":
         return LogisticRegression(**params.get("logistic", {}))
     if child == "ridge":
         return KernelRidge(**params.get("ridge", {}))
     if child == "trees":
-        return LeafForest(**params.get("trees", {}), n_jobs=2)
-    first, second = make_child("trees", params), make_child("ridge", params)
+        return LeafForest(**params.get("trees", {}), n_jobs=n_jobs)
+    first, second = (make_child(part, params, n_jobs) for part in ("trees", "ridge"))
     return MeanOf(first, second, **params.get("mean", {}))
 
 
@@ -112,7 +122,8 @@ GRIDS: dict[str, list[dict[str, Any]]] = {
     "trees": [{"n_estimators": 150, "min_samples_leaf": leaf} for leaf in (2, 3, 5)],
     "mean": [{"weight": w} for w in (0.4, 0.5, 0.6, 0.7)],
 }
-FINAL = {"trees": {"n_estimators": 1000}}  # more trees than for tuning: they only steady the answer
+#: More trees than for tuning where there are few forests: they only steady the answer.
+N_TREES = {"flat": 1000, "level": 200, "parent": 50}
 
 
 def tune(child: str, data: tuple[Any, ...]) -> dict[str, Any]:
@@ -126,8 +137,9 @@ def tune(child: str, data: tuple[Any, ...]) -> dict[str, Any]:
         # The logistic regression takes one class after the other: per level is the same there.
         name = f"flat-{kind}"
         for fit, held_out in folds:
-            model = make_model(name, hierarchy, {kind: params}).fit(X[fit], y[fit])
-            proba[held_out] = model.predict_node_proba(X[held_out])
+            X_fold = scaled(X, fit)
+            model = make_model(name, hierarchy, {kind: params}).fit(X_fold[fit], y[fit])
+            proba[held_out] = model.predict_node_proba(X_fold[held_out])
         return proba
 
     def score(proba: np.ndarray) -> float:
@@ -171,10 +183,9 @@ def run_model(name: str, data: tuple[Any, ...], params: dict[str, Any]) -> dict[
         share = np.asarray(y[train].mean(axis=0))
         proba = np.tile(share, (int(test.sum()), 1))
         return {"model": name, "aupr": area(y[test], proba, hierarchy, exclude)}
-    for kind, more in FINAL.items():
-        if kind in params:
-            params[kind] = params[kind] | more
-    model = make_model(name, hierarchy, params)
+    if "trees" in params:
+        params["trees"] = params["trees"] | {"n_estimators": N_TREES[name.partition("-")[0]]}
+    X, model = scaled(X, train), make_model(name, hierarchy, params)
     start = time.perf_counter()
     model.fit(X[train], y[train])
     fitted = time.perf_counter()
@@ -185,10 +196,29 @@ def run_model(name: str, data: tuple[Any, ...], params: dict[str, Any]) -> dict[
         "params": params,
         "aupr": area(y[test], proba, hierarchy, exclude),
         "f1": float(model.score(X[test], y[test])),
-        "n_classifiers": len(model[-1].local_classifiers_),
+        "n_classifiers": len(model.local_classifiers_),
         "fit_s": round(fitted - start, 2),
         "predict_s": round(done - fitted, 2),
     }
+
+
+def profile(name: str, data: tuple[Any, ...], params: dict[str, Any]) -> dict[str, Any]:
+    """Where the time of a model goes, in seconds under the profiler of Python."""
+    profiler = cProfile.Profile()
+    row = profiler.runcall(run_model, name, data, params)
+    stats = pstats.Stats(profiler).stats  # type: ignore[attr-defined]
+
+    def seconds(module: str, function: str) -> float:
+        found = (v[3] for k, v in stats.items() if k[0].endswith(module) and k[2] == function)
+        return round(sum(found), 2)
+
+    row["profile_s"] = {
+        "fit": seconds("_children.py", "fit"),
+        "fit: local classifiers": seconds("hiclass/_fit.py", "_fit_one"),
+        "predict": seconds("_base.py", "predict_node_proba"),
+        "predict: local classifiers": seconds("_set_predict.py", "answers"),
+    }
+    return row
 
 
 def run_all(options: argparse.Namespace, name: str) -> dict[str, Any] | None:
@@ -212,7 +242,8 @@ def run_all(options: argparse.Namespace, name: str) -> dict[str, Any] | None:
             if kind == "mean":  # which tunes its parts on the way
                 for part in ("trees", "ridge"):
                     chosen.setdefault(part, {part: found[part]})
-        row = child(options, name, "--one", model, "--params", json.dumps(chosen.get(kind, {})))
+        what = "--profile" if options.with_profile and kind else "--one"
+        row = child(options, name, what, model, "--params", json.dumps(chosen.get(kind, {})))
         if row is not None:
             rows[model] = row
         result["models"] = [rows[m] for m in MODELS if m in rows]
@@ -307,19 +338,23 @@ def main() -> None:
     parser.add_argument("--imclef", action="store_true", help="ImCLEF07A with its hierarchy")
     parser.add_argument("--markdown", action="store_true", help="print the tables of --output")
     parser.add_argument("--tune", choices=CHILDREN, help=argparse.SUPPRESS)
+    parser.add_argument("--with-profile", action="store_true", help="say where the time goes")
+    parser.add_argument("--profile", choices=MODELS, help=argparse.SUPPRESS)
     parser.add_argument("--one", choices=MODELS, help=argparse.SUPPRESS)
     parser.add_argument("--params", default="{}", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.markdown:
         result = json.loads(Path(options.output).read_text())
         print(imclef_page(result) if result["set"] == "ImCLEF07A" else page(result))
-    elif options.tune or options.one:
+    elif options.tune or options.one or options.profile:
         data = load(options.set, Path(options.data))
         assert data is not None
         if options.tune:
             print(json.dumps(tune(options.tune, data)))
         else:
-            print(json.dumps(run_model(options.one, data, json.loads(options.params))))
+            run = profile if options.profile else run_model
+            name = options.profile or options.one
+            print(json.dumps(run(name, data, json.loads(options.params))))
     elif options.imclef:
         result = imclef(Path(options.data))
         if result is not None:
