@@ -267,17 +267,17 @@ def child(options: argparse.Namespace, name: str, *args: str, limit: float = 180
 
 def page(result: dict[str, Any]) -> str:
     """The results as a Markdown table."""
-    header = ("strategy", "child", "AU(PRC)", "hF", "classifiers", "fit", "predict", "peak memory")
+    header = ("strategy", "child", "AU(PRC)", "classifiers", "fit", "predict", "peak memory")
     rows = []
     for row in result["models"]:
         strategy, _, kind = row["model"].partition("-")
         cells = [strategy.replace("_", ", "), kind, f"{row['aupr']:.3f}"]
         if kind:
-            cells += [f"{row['f1']:.3f}", str(row["n_classifiers"])]
+            cells.append(str(row["n_classifiers"]))
             cells += [f"{row['fit_s']:.0f} s", f"{row['predict_s']:.0f} s"]
             cells.append(f"{row['peak_gb']:.1f} GB")
         rows.append(cells + [""] * (len(header) - len(cells)))
-    rows += [(f"published: {n}", "", f"{v:.3f}", *[""] * 5) for n, v in result["published"].items()]
+    rows += [(f"published: {n}", "", f"{v:.3f}", *[""] * 4) for n, v in result["published"].items()]
     return table(header, rows)
 
 

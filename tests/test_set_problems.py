@@ -113,7 +113,7 @@ def test_problems_per_parent_level_and_flat_hold_the_right_rows_and_columns(draw
         (set_problems_flat, "flat"),
     ):
         problems = list(make(index))
-        assert len(problems) <= count_set_problems(strategy, index)
+        assert len(problems) == count_set_problems(strategy, index)
         for problem in problems:
             rows = rows_of(problem, index)
             if strategy == "parent":

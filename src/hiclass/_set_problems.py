@@ -162,13 +162,20 @@ def set_gates(index: SetIndex) -> Iterator[LocalProblem]:
 
 
 def count_set_problems(strategy: str, index: SetIndex) -> int:
-    """How many problems a strategy has, or a little more: for the progress bar."""
-    populated = index.n_below > 0
-    if strategy == "node":
-        return int(populated.sum()) - 1
+    """How many problems a strategy has; per node at most that many."""
+    hierarchy, n_below = index.hierarchy, index.n_below
     if strategy == "parent":
-        return int((populated & ~index.hierarchy.is_leaf).sum())
-    return index.hierarchy.depth if strategy == "level" else 1
+        child = np.repeat(np.arange(hierarchy.n_nodes), np.diff(hierarchy.parent_indptr))
+        parent = hierarchy.parent_indices
+        asked = (n_below[child] > 0) & (n_below[child] < n_below[parent])
+        return len(np.unique(parent[asked]))
+    asked = 1 + np.flatnonzero((n_below[1:] > 0) & (n_below[1:] < index.n_rows))
+    if strategy == "level":
+        return len(np.unique(hierarchy.levels[asked]))
+    if strategy == "flat":
+        return int(len(asked) > 0)
+    gates = ~hierarchy.is_leaf & (index.n_own > 0) & (index.n_own < n_below)
+    return int((n_below[1:] > 0).sum() + gates.sum())
 
 
 # -- the six policies --------------------------------------------------------------------------

@@ -286,5 +286,5 @@ def _warn_of_lookalikes(hierarchy: Hierarchy) -> None:
             f"Some classes with the same parent differ only by case or surrounding spaces: "
             f"{shown}{more}. They are kept as different classes.",
             UserWarning,
-            stacklevel=5,  # the line that calls fit
+            stacklevel=6,  # the line that calls fit
         )
