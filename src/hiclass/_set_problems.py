@@ -167,8 +167,8 @@ def count_set_problems(strategy: str, index: SetIndex) -> int:
     if strategy == "parent":
         child = np.repeat(np.arange(hierarchy.n_nodes), np.diff(hierarchy.parent_indptr))
         parent = hierarchy.parent_indices
-        asked = (n_below[child] > 0) & (n_below[child] < n_below[parent])
-        return len(np.unique(parent[asked]))
+        undecided = (n_below[child] > 0) & (n_below[child] < n_below[parent])
+        return len(np.unique(parent[undecided]))
     asked = 1 + np.flatnonzero((n_below[1:] > 0) & (n_below[1:] < index.n_rows))
     if strategy == "level":
         return len(np.unique(hierarchy.levels[asked]))
