@@ -118,6 +118,15 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         given = getattr(self, "hierarchy", None)
         return self.multi_label or (isinstance(given, Hierarchy) and not given.is_tree)
 
+    def _require_paths(self, name: str) -> None:
+        """Refuse, for something that needs one path per row, to serve sets of classes."""
+        if self._is_about_sets():
+            raise ValueError(
+                f"{name} is about one path per row in a tree, but this {type(self).__name__} "
+                f"predicts sets of classes (multi_label=True, or a class with several parents). "
+                f"For those, choose a threshold, for example threshold='tuned'."
+            )
+
     # -- setting and forgetting what fit learns ------------------------------------------------
 
     def _remember_sets(self, models: SetModels, format: LabelFormat | SetFormat) -> None:

@@ -74,7 +74,7 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
             f"{type(model).__name__}."
         )
     check_is_fitted(model)
-    _require_paths(model, "tune_confidence")
+    model._require_paths("tune_confidence")
     decision = _uncut(model, X)
     table = model.hierarchy_.ancestor_table
     right = table[decision.nodes] == table[_true_nodes(model, y, len(decision.nodes))]
@@ -94,16 +94,6 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
             f"{reached[last_of_value].max():.3f}. Ask for less, or improve the model."
         )
     return float(confidence[good[-1]])
-
-
-def _require_paths(model: BaseHierarchicalClassifier, name: str) -> None:
-    """Refuse a model whose predictions are sets of classes."""
-    if model._is_about_sets():
-        raise ValueError(
-            f"{name} is about one path per row in a tree, but this {type(model).__name__} predicts "
-            f"sets of classes (multi_label=True, or a class with several parents). Choose its "
-            f"threshold instead, for example threshold='tuned'."
-        )
 
 
 def _uncut(model: Any, X: Any) -> Decision:
@@ -246,7 +236,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
                 f"model must be a hierarchical classifier of this library; got "
                 f"{type(model).__name__}."
             )
-        _require_paths(model, type(self).__name__)
+        model._require_paths(type(self).__name__)
         if not hasattr(model, "predict_proba"):
             raise ValueError(
                 "The model has no probabilities. Give it calibration='temperature' or a local "
@@ -274,7 +264,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             }
             model = clone(model).fit(take_rows(X, train), take_rows(y, train), **fit_params)
             X_cal, y_cal = take_rows(X, held_out), take_rows(y, held_out)
-        _require_paths(model, type(self).__name__)
+        model._require_paths(type(self).__name__)
         self.model_ = model
         self.kind_ = self.kind
         self._remember(model._models, model._format, None)
