@@ -35,8 +35,8 @@ class LocalClassifierPerNode(BaseLocalClassifier):
     ----------
     local_classifier : estimator or callable, default=None
         The classifier that is copied and fitted for every node, ``LogisticRegression()`` by
-        default. Or a callable that takes the path of a node, a tuple of labels, and returns the
-        classifier for it.
+        default. Or a callable that takes the path of a node, a tuple of labels (in a DAG, its
+        label), and returns the classifier for it.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
         default. Classes without training rows get probability 0.
@@ -180,7 +180,7 @@ class LocalClassifierPerParentNode(BaseLocalClassifier):
     local_classifier : estimator or callable, default=None
         The classifier that is copied and fitted for every parent node, ``LogisticRegression()`` by
         default. Or a callable that takes the path of a parent node, a tuple of labels that is empty
-        for the root, and returns the classifier for it.
+        for the root (in a DAG, its label), and returns the classifier for it.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
         default. Classes without training rows get probability 0.
