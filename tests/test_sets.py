@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 
+import joblib
 import numpy as np
 import pandas
 import pytest
@@ -400,13 +401,20 @@ def test_outputs_of_one_class_and_stacked_outputs_are_understood():
 
 
 def test_jobs_do_not_change_the_answers(estimator_class):
-    X, y = zoo(600)
-    child = GaussianNB()
-    one, two = (
-        estimator_class(child, hierarchy=DAG, multi_label=True, n_jobs=n).fit(X, y) for n in (1, 2)
-    )
+    X, y = zoo(1100)
+    model = estimator_class(GaussianNB(), hierarchy=DAG, multi_label=True)
+    one = clone(model).fit(X, y)
+    with joblib.parallel_config("threading", n_jobs=2):
+        two = clone(model).fit(X, y)
+        np.testing.assert_array_equal(one.predict_node_proba(X), two.predict_node_proba(X))
+        assert one.predict(X).tolist() == two.predict(X).tolist()
+
+
+def test_sets_travel_to_other_processes():
+    X, y = zoo(1100)
+    model = LocalClassifierPerParentNode(GaussianNB(), hierarchy=DAG, multi_label=True)
+    one, two = (clone(model).set_params(n_jobs=n).fit(X, y) for n in (1, 2))
     np.testing.assert_array_equal(one.predict_node_proba(X), two.predict_node_proba(X))
-    assert one.predict(X).tolist() == two.predict(X).tolist()
 
 
 def test_sample_weights_count_rows(estimator_class):
