@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import environment, run_child, table, write_json
+from _common import environment, run_child, table, write_json, write_section
 from _gene_children import KernelRidge, LeafForest, MeanOf
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.impute import SimpleImputer
@@ -127,15 +127,18 @@ N_TREES = {"flat": 1000, "level": 200, "parent": 50}
 
 
 def tune(child: str, data: tuple[Any, ...]) -> dict[str, Any]:
-    """Parameters by cross-validation on training rows, with one problem for all classes."""
+    """Parameters by cross-validation on training rows.
+
+    With one problem for all classes; for logistic regression, which takes one class at a time
+    anyhow, with the small problems per node.
+    """
     X, labels, hierarchy, train, exclude = data
     X, y = X[train], hierarchy.indicator([labels[i] for i in np.flatnonzero(train)])
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
 
     def answers(kind: str, params: dict[str, Any]) -> np.ndarray:
         proba = np.empty(y.shape, dtype=np.float32)
-        # The logistic regression takes one class after the other: per level is the same there.
-        name = f"flat-{kind}"
+        name = f"{'node' if kind == 'logistic' else 'flat'}-{kind}"
         for fit, held_out in folds:
             X_fold = scaled(X, fit)
             model = make_model(name, hierarchy, {kind: params}).fit(X_fold[fit], y[fit])
@@ -337,6 +340,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=1800, help="seconds for one step")
     parser.add_argument("--imclef", action="store_true", help="ImCLEF07A with its hierarchy")
     parser.add_argument("--markdown", action="store_true", help="print the tables of --output")
+    parser.add_argument("--page", help="with --markdown, a page with a section for the table")
     parser.add_argument("--tune", choices=CHILDREN, help=argparse.SUPPRESS)
     parser.add_argument("--with-profile", action="store_true", help="say where the time goes")
     parser.add_argument("--profile", choices=MODELS, help=argparse.SUPPRESS)
@@ -345,7 +349,10 @@ def main() -> None:
     options = parser.parse_args()
     if options.markdown:
         result = json.loads(Path(options.output).read_text())
-        print(imclef_page(result) if result["set"] == "ImCLEF07A" else page(result))
+        text = imclef_page(result) if result["set"] == "ImCLEF07A" else page(result)
+        print(text)
+        if options.page:
+            write_section(options.page, result["set"], text)
     elif options.tune or options.one or options.profile:
         data = load(options.set, Path(options.data))
         assert data is not None
