@@ -71,10 +71,15 @@ class SetIndex:
         return np.unique(np.concatenate([np.empty(0, dtype=np.intp), *parts]))
 
     def target(self, rows: IntArray | None, nodes: IntArray) -> IntArray:
-        """Which of some rows are in which of some nodes: 0 or 1; one column is 1-D."""
-        columns = self._below[:, nodes]
-        chosen = columns if rows is None else columns.tocsr()[rows]
-        target = chosen.toarray().astype(np.intp)
+        """Which of some rows are in which of some nodes: 0 or 1; one column is 1-D.
+
+        The rows must contain all rows of these nodes.
+        """
+        n_rows = self.n_rows if rows is None else len(rows)
+        target = np.zeros((n_rows, len(nodes)), dtype=np.intp)
+        for j, node in enumerate(nodes.tolist()):
+            here = self.below(node)
+            target[here if rows is None else np.searchsorted(rows, here), j] = 1
         return target[:, 0] if len(nodes) == 1 else target
 
 
