@@ -326,6 +326,22 @@ class OneVsRestOrOne:
         return self.child.predict_proba(X)
 
 
+class Vandal(Shares):
+    """Writes into its rows, and returns nothing from fit."""
+
+    def fit(self, X, y):
+        assert X.max() > 0
+        X[:] = 0
+        super().fit(X, y)
+
+
+def test_copies_for_single_classes_do_not_disturb_each_other(estimator_class):
+    X, y = zoo(20)
+    before = X.copy()
+    estimator_class(Vandal(), hierarchy=DAG, multi_label=True).fit(X, y)
+    np.testing.assert_array_equal(X, before)
+
+
 def test_a_callable_is_given_the_label_of_a_class_with_several_paths():
     asked = []
 

@@ -29,7 +29,7 @@ from hiclass._set_problems import (
     set_problems_per_parent,
 )
 from hiclass._set_targets import SetTarget
-from hiclass._validation import child_tags, copy_child, protect
+from hiclass._validation import child_tags, copy_child, protect, take_rows
 
 
 class OneVsRest(ClassifierMixin, BaseEstimator):
@@ -54,7 +54,9 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
         self.estimators_ = []
         for column in np.ascontiguousarray(y.T):
             child = copy_child(self.estimator)
-            self.estimators_.append(child.fit(protect(X), column, **fit_params) or child)
+            # Its own copy of the rows: a child may write into them.
+            child.fit(take_rows(X, None), column, **fit_params)
+            self.estimators_.append(child)
         return self
 
     def predict_proba(self, X: Any) -> Any:
