@@ -127,3 +127,19 @@ def dag_edges(draw, max_nodes=12):
     names = draw(st.permutations(range(n)))
     pairs = [(names[i], names[j]) for j in range(n) for i in range(j)]
     return draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=2 * n, unique=True))
+
+
+@st.composite
+def hierarchies_with_sets(draw, max_nodes=10, max_rows=14, tree=None, max_labels=3):
+    """Draw a DAG, or a tree, of labels, and for some rows the labels of each: (edges, y).
+
+    A row may have no label. Some labels stand above others of the same row.
+    """
+    edges = draw(dag_edges(max_nodes))
+    if tree is None:
+        tree = draw(st.booleans())
+    if tree:
+        edges = list({child: (parent, child) for parent, child in edges}.values())
+    labels = sorted({label for edge in edges for label in edge})
+    row = st.lists(st.sampled_from(labels), max_size=max_labels, unique=True)
+    return edges, draw(st.lists(row, min_size=1, max_size=max_rows))

@@ -170,11 +170,11 @@ def test_a_label_of_another_type_is_unknown(estimator_class):
         estimator_class(hierarchy={"a": ["1", "2"]}).fit(X2, [1, 2])
 
 
-def test_a_class_with_two_parents_is_refused_by_name(estimator_class):
+def test_paths_are_refused_where_a_class_has_two_parents(estimator_class):
     dag = {"pet": ["cat", "dog"], "feline": ["cat", "lion"]}
-    message = f"'cat' has several parents. {estimator_class.__name__} classifies into trees"
+    message = "y holds paths, .* 'cat' has several parents .* Give the most specific label"
     with pytest.raises(ValueError, match=message):
-        estimator_class(hierarchy=dag).fit(X2, ["cat", "dog"])
+        estimator_class(hierarchy=dag).fit(X2, [["pet", "cat"], ["pet", "dog"]])
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_parameters_of_the_models_are_reached_by_name():
     assert params["flat"] is ensemble.models[0][1]
     assert params["local__local_classifier__scale"] == 1.0
     assert set(ensemble.get_params(deep=False)) == {
-        "models", "voting", "weights", "decoding", "min_confidence"
+        "models", "voting", "weights", "decoding", "min_confidence", "threshold"
     }  # fmt: skip
     ensemble.set_params(local__local_classifier__scale=3.0, voting="mean")
     assert ensemble.models[1][1].local_classifier.scale == 3.0

@@ -969,3 +969,12 @@ def test_a_killed_run_continues_from_the_last_pickle_and_ends_with_the_same_mode
     for path, classifier in a.local_classifiers_.items():
         np.testing.assert_array_equal(classifier.coef_, b.local_classifiers_[path].coef_)
         assert classifier.t_ == b.local_classifiers_[path].t_
+
+
+def test_several_labels_per_row_are_for_fit():
+    model = LocalClassifierPerNode(MultinomialNB(), multi_label=True)
+    with pytest.raises(ValueError, match="multi_label=True is for fit"):
+        model.partial_fit([[1.0]], [["a"]])
+    model = LocalClassifierPerNode(MultinomialNB(), threshold=0.3)
+    with pytest.raises(ValueError, match="threshold"):
+        model.partial_fit([[1.0]], [["a"]])

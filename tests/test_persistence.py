@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -92,3 +92,22 @@ def test_a_given_hierarchy_comes_back(animals):
         back.hierarchy.labels = []
     with pytest.raises(ValueError, match="read-only"):
         back.hierarchy.levels[0] = 1
+
+
+def test_models_of_sets_of_classes_come_back(estimator_class):
+    X = np.tile(np.eye(3), (4, 1))
+    y = [["cat"], ["cat", "owl"], ["owl"]] * 4
+    hierarchy = {"animal": ["cat", "owl"], "pet": ["cat"]}
+    model = estimator_class(GaussianNB(), hierarchy=hierarchy, multi_label=True, threshold="tuned")
+    back = there_and_back(model.fit(X, y))
+    assert [list(row) for row in back.predict(X)] == [list(row) for row in model.predict(X)]
+    np.testing.assert_array_equal(back.predict_node_proba(X), model.predict_node_proba(X))
+
+
+def test_a_model_that_learns_from_batches_comes_back_and_goes_on(estimator_class, animals):
+    X, y = np.abs(animals[0]), animals[1]
+    model = estimator_class(MultinomialNB()).partial_fit(X, y)
+    back = there_and_back(model)
+    for one in (model, back):
+        one.partial_fit(X, y)
+    np.testing.assert_array_equal(back.predict_node_proba(X), model.predict_node_proba(X))

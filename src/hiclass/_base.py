@@ -7,12 +7,14 @@ Subclasses fit; here is what a fitted model does: X in, labels out. A fitted mod
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Iterable
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -38,6 +40,9 @@ from hiclass._predict import (
     node_proba,
     restrict,
 )
+from hiclass._set_labels import SetFormat, write_sets
+from hiclass._set_predict import SetModels, decide_nodes, decide_sets, set_node_proba
+from hiclass._set_targets import set_classes
 from hiclass._targets import LabelFormat, classes_by_level, decode, distinct_labels
 from hiclass._validation import (
     Interval,
@@ -63,22 +68,37 @@ def _has_proba(self: BaseHierarchicalClassifier) -> bool:
     return True
 
 
+def _has_paths(self: BaseHierarchicalClassifier) -> bool:
+    """Whether a row has one path, and its probabilities can be had, before and after fit."""
+    if self._is_about_sets():
+        raise AttributeError(
+            f"A prediction of this {type(self).__name__} is a set of classes, which has no path "
+            f"and no columns per level. Use predict_node_proba."
+        )
+    return _has_proba(self)
+
+
 class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     """Base of all hierarchical classifiers; not for direct use."""
 
-    _decision_parameters: ClassVar[tuple[str, ...]] = ("decoding", "min_confidence")
+    _decision_parameters: ClassVar[tuple[str, ...]] = ("decoding", "min_confidence", "threshold")
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "min_confidence": [Interval(Real, 0, 1, closed="both")],
+        "threshold": [Interval(Real, 0, 1, closed="right")],
     }
 
     decoding: Any
     min_confidence: float
+    threshold: float | str = 0.5
+    multi_label: bool = False
     leaf_only: bool = False
     n_jobs: int | None = None
     expected_f1_: float
+    thresholds_: FloatArray
     hierarchy_: Hierarchy
-    _models: LocalModels
-    _format: LabelFormat
+    classes_: Any
+    _models: Any  # LocalModels, or SetModels where rows are sets of classes
+    _format: Any  # LabelFormat, or SetFormat for several labels per row
 
     # -- what a subclass says ------------------------------------------------------------------
 
@@ -90,7 +110,32 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         """Tags of whatever takes X in the end; None if it is trusted with any X."""
         return None
 
+    def _is_about_sets(self) -> bool:
+        """Whether predictions are sets of classes: several labels per row, or several parents."""
+        models = self.__dict__.get("_models")
+        if models is not None:
+            return isinstance(models, SetModels)
+        given = getattr(self, "hierarchy", None)
+        return self.multi_label or (isinstance(given, Hierarchy) and not given.is_tree)
+
+    def _require_paths(self, name: str) -> None:
+        """Refuse, for something that needs one path per row, to serve sets of classes."""
+        if self._is_about_sets():
+            raise ValueError(
+                f"{name} is about one path per row in a tree, but this {type(self).__name__} "
+                f"predicts sets of classes (multi_label=True, or a class with several parents). "
+                f"For those, choose a threshold, for example threshold='tuned'."
+            )
+
     # -- setting and forgetting what fit learns ------------------------------------------------
+
+    def _remember_sets(self, models: SetModels, format: LabelFormat | SetFormat) -> None:
+        """Set everything that the prediction of sets needs."""
+        self._models = models
+        self._format = format
+        self.hierarchy_ = models.hierarchy
+        self.missing_label_ = format.missing
+        self.classes_ = set_classes(models.hierarchy, models.populated, models.ends, format)
 
     def _remember(self, models: LocalModels, format: LabelFormat, f: float | None) -> None:
         """Set everything that prediction needs."""
@@ -111,13 +156,45 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__.pop("_models", None)
         self.__dict__.pop("_format", None)
 
+    def _check_set_parameters(self) -> None:
+        """Refuse parameters that choose or cut a single path, where predictions are sets."""
+        usual = inspect.signature(type(self)).parameters["decoding"].default
+        why = "the hierarchy is no tree" if not self.multi_label else "multi_label=True"
+        for name, value, neutral, remedy in (
+            ("decoding", self.decoding, usual, "leave it out: threshold decides"),
+            ("min_confidence", self.min_confidence, 0, "use threshold"),
+            ("leaf_only", self.leaf_only, False, "leave it out: a set may end anywhere"),
+            (
+                "calibration",
+                getattr(self, "calibration", None),
+                None,
+                "use sklearn.calibration.CalibratedClassifierCV as local classifier",
+            ),
+        ):
+            if value != neutral:
+                raise ValueError(
+                    f"{name}={value!r} is for one path per row in a tree, but {why}, so that a "
+                    f"prediction is a set of classes; {remedy}."
+                )
+
     def _check_decision_parameters(self) -> None:
         check_parameters(self, self._decision_parameters)
+        if self._is_about_sets():
+            self._check_set_parameters()
+        elif "_models" in self.__dict__ and self.threshold != 0.5:
+            self._refuse_threshold()
         if self.leaf_only and self.min_confidence > 0:
             raise ValueError(
                 f"leaf_only=True wants every path to end at a leaf, but min_confidence="
                 f"{self.min_confidence} ends paths earlier. Set one of the two."
             )
+
+    def _refuse_threshold(self) -> None:
+        raise ValueError(
+            f"threshold={self.threshold!r} cuts sets of classes out of their probabilities, but "
+            f"here a prediction is one path. Use min_confidence, or multi_label=True if rows "
+            f"have several labels."
+        )
 
     # -- predict -------------------------------------------------------------------------------
 
@@ -214,12 +291,38 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_levels)
             Labels in the form and type of ``y`` in ``fit``; ``missing_label_`` after the end of a
-            path.
+            path. With ``multi_label=True``, an array of lists of the most specific labels, or an
+            indicator of all classes, sparse or dense, as ``y`` was.
         """
+        check_is_fitted(self)
+        if isinstance(self._models, SetModels):
+            return self._predict_sets(X)
         decision = self._decide(X)
         return decode(decision.nodes, self.hierarchy_, self._format, may_end=self._may_end())
 
-    @available_if(_has_proba)
+    def _predict_sets(self, X: Any) -> Any:
+        """Predict the set of classes, or in a DAG with one label per row the class, of rows."""
+        X = self._check_rows(X)
+        self._check_decision_parameters()
+        models, thresholds = self._models, self._thresholds()
+        if isinstance(self._format, LabelFormat):
+            parts = self._map(lambda chunk: decide_nodes(models, chunk, thresholds), X)
+            return decode(np.concatenate(parts), self.hierarchy_, self._format, may_end=False)
+        parts = self._map(lambda chunk: decide_sets(models, chunk, thresholds), X)
+        return write_sets(sp.csr_array(sp.vstack(parts)), self.hierarchy_, self._format)
+
+    def _thresholds(self) -> FloatArray:
+        """The threshold of every node."""
+        if self.threshold != "tuned":
+            return np.full(self.hierarchy_.n_nodes, float(self.threshold))
+        if not hasattr(self, "thresholds_"):
+            raise ValueError(
+                "threshold='tuned' needs thresholds that are learned out of fold, which fit does "
+                "with threshold='tuned'. Fit again with it."
+            )
+        return self.thresholds_
+
+    @available_if(_has_paths)
     def predict_confidence(self, X: Any) -> FloatArray:
         """Return the probability of every node on the predicted paths.
 
@@ -253,13 +356,15 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         -------
         proba : ndarray of shape (n_samples, n_nodes)
             One column per node of ``hierarchy_``; 1 for the root. The children of a node, and
-            stopping at it, sum to it.
+            stopping at it, sum to it. Where predictions are sets of classes, no class is more
+            probable than one above it.
         """
         X = self._check_rows(X)
         width = self.hierarchy_.n_nodes
-        return np.concatenate(self._map(lambda chunk: node_proba(self._models, chunk), X, width))
+        ask = set_node_proba if isinstance(self._models, SetModels) else node_proba
+        return np.concatenate(self._map(lambda chunk: ask(self._models, chunk), X, width))
 
-    @available_if(_has_proba)
+    @available_if(_has_paths)
     def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
         """Return probabilities per label.
 
@@ -280,7 +385,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         levels = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
         return levels[0] if self._format.ndim == 1 else levels
 
-    @available_if(_has_proba)
+    @available_if(_has_paths)
     def predict_log_proba(self, X: Any) -> FloatArray | list[FloatArray]:
         """Return the logarithms of ``predict_proba``.
 
@@ -315,7 +420,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         labels = object_array(distinct_labels(hierarchy.labels[ends]))
         return labels.astype(self._format.dtype)
 
-    @available_if(_has_proba)
+    @available_if(_has_paths)
     def predict_paths(self, X: Any, k: int = 5) -> tuple[AnyArray, FloatArray]:
         """Return the k most probable paths of every row.
 
@@ -342,7 +447,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         may_end = self._ends_early() or k > len(self._models.options.ends)
         return decode(nodes, self.hierarchy_, self._format, may_end=may_end), proba
 
-    @available_if(_has_proba)
+    @available_if(_has_paths)
     def restricted_to(self, classes: Iterable[Any]) -> Any:
         """Return a light copy of the fitted model that knows for sure: it is one of these classes.
 
@@ -391,13 +496,27 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         """
         y_pred = self.predict(X)
         # Single labels need the hierarchy to have ancestors; paths bring their own.
+        sets = self._set_options()
+        if sets is not None:
+            return float(metrics.f1(y, y_pred, **sets, sample_weight=sample_weight))
         needed = self._format.ndim == 1 and self.hierarchy_.depth > 1
         hierarchy = self.hierarchy_ if needed else None
         return float(metrics.f1(y, y_pred, hierarchy=hierarchy, sample_weight=sample_weight))
 
+    def _set_options(self) -> dict[str, Any] | None:
+        """What metrics must be told to compare several labels per row; None for one label."""
+        if not isinstance(self._format, SetFormat):
+            return None
+        # Paths, and labels that stand side by side, may be new: they bring their own hierarchy.
+        tree = self.hierarchy_
+        own = self._format.as_paths or (tree.identity == "path" and tree.depth == 1)
+        needed = not own or self._format.kind in ("dense", "sparse")
+        return {"hierarchy": tree if needed else None, "multi_label": True}
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = self.multi_label
         child = self._input_tags()
         if child is None:
             tags.input_tags.sparse = tags.input_tags.allow_nan = True

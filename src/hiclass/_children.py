@@ -11,7 +11,7 @@ import zlib
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from numbers import Integral
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -32,9 +32,14 @@ from hiclass._problems import (
     find_options,
     local_classes,
 )
-from hiclass._targets import Target, encode
+from hiclass._set_fit import fit_set_models
+from hiclass._set_predict import SetModels
+from hiclass._set_targets import SetTarget, as_set_target, encode_sets
+from hiclass._targets import Target, as_hierarchy, encode
+from hiclass._thresholds import tune_thresholds
 from hiclass._validation import (
     UNUSED,
+    Interval,
     MetadataRouter,
     MethodMapping,
     StrOptions,
@@ -61,6 +66,8 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         **BaseHierarchicalClassifier._parameter_constraints,
         "local_classifier": "no_validation",
         "hierarchy": "no_validation",
+        "multi_label": ["boolean"],
+        "threshold": [Interval(Real, 0, 1, closed="right"), StrOptions({"tuned"})],
         "leaf_only": ["boolean"],
         "calibration": [StrOptions({"temperature"}), None],
         "random_state": ["random_state"],
@@ -89,8 +96,13 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         return hierarchy.describe(problem.owner)
 
     def _owner_key(self, owner: int, hierarchy: Hierarchy) -> Any:
-        """What a callable ``local_classifier`` is given: the path of the node."""
-        return hierarchy.path(owner)
+        """What a callable ``local_classifier`` is given: the path of the node; in a DAG its label.
+
+        A class with several parents has no single path.
+        """
+        if hierarchy.is_tree or not owner:
+            return hierarchy.path(owner)
+        return plain(hierarchy.labels[owner])
 
     # -- fit -----------------------------------------------------------------------------------
 
@@ -127,9 +139,12 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
     def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
         self._check_parameters()
         X = check_X(self, X, self._input_tags(), reset=True)
-        target = encode(y, self.hierarchy)
+        target = self._encode(y)
         self._check_target(target, n_rows_of(X))
         params = self._params_of_children(X, sample_weight, fit_params)
+        if isinstance(target, SetTarget):
+            self._fit_sets(X, target, params)
+            return
         models = self._fit_models(X, target, params)
         f = None
         if self.calibration is not None or self.decoding == "expected_f1":
@@ -144,6 +159,77 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             )
             models = replace(models, temperature=temperature)
         self._remember(models, target.format, f)
+
+    def _encode(self, y: Any) -> Target | SetTarget:
+        """The labels as nodes, or as sets of nodes where a row may be in several."""
+        hierarchy = None if self.hierarchy is None else as_hierarchy(self.hierarchy)
+        if self.multi_label:
+            return encode_sets(y, hierarchy)
+        if hierarchy is None or hierarchy.is_tree:
+            if self.threshold != 0.5:
+                self._refuse_threshold()
+            return encode(y, hierarchy)
+        self._check_set_parameters()
+        target = encode(y, hierarchy)
+        if target.format.ndim == 2:
+            node = int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))
+            raise ValueError(
+                f"y holds paths, but the hierarchy is no tree: {hierarchy.labels[node]!r} has "
+                f"several parents and several paths. Give the most specific label of every row, "
+                f"or, with multi_label=True, a list of labels."
+            )
+        return as_set_target(target)
+
+    def _fit_sets(self, X: Any, target: SetTarget, params: dict[str, Any]) -> None:
+        """Fit a model whose predictions are sets of nodes."""
+        if not self._is_factory():
+            self._check_has_proba(self._child())
+        models = self._fit_set_models(X, target, params)
+        if self.threshold == "tuned":
+            self.thresholds_ = tune_thresholds(
+                lambda rows: self._fit_set_models(X, target, params, rows),
+                X,
+                target,
+                params.get("sample_weight"),
+            )
+        self._remember_sets(models, target.format)
+
+    def _fit_set_models(
+        self, X: Any, target: SetTarget, params: dict[str, Any], rows: IntArray | None = None
+    ) -> SetModels:
+        make = self._child_factory(target.hierarchy)
+
+        def make_with_proba(problem: LocalProblem) -> Any:
+            return self._check_has_proba(make(problem))
+
+        with warnings.catch_warnings():
+            if rows is not None:  # said once, by the fit on all rows
+                warnings.filterwarnings("ignore", message="No training row ends at an inner node")
+            return fit_set_models(
+                self._strategy,
+                getattr(self, "binary_policy", None),
+                X,
+                target,
+                make_with_proba,
+                lambda problem: self._owner_name(problem, target.hierarchy),
+                params,
+                self._settings("Fitting" if rows is None else "Fitting a fold"),
+                rows,
+            )
+
+    def _check_has_proba(self, child: Any) -> Any:
+        """Refuse a child without probabilities, which sets of classes are cut out of."""
+        if not hasattr(child, "predict_proba"):
+            name = type(child).__name__
+            raise ValueError(
+                f"A set of classes is cut out of probabilities, but {name} has no predict_proba. "
+                f"Wrap it: sklearn.calibration.CalibratedClassifierCV({name}())."
+            )
+        return child
+
+    def _settings(self, title: str) -> FitSettings:
+        directory = None if self.checkpoint_dir is None else str(self.checkpoint_dir)
+        return FitSettings(self.n_jobs, directory, self.verbose, title)
 
     def _fit_models(
         self, X: Any, target: Target, params: dict[str, Any], rows: IntArray | None = None
@@ -162,12 +248,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             self._child_factory(target.hierarchy),
             lambda problem: self._owner_name(problem, target.hierarchy),
             params,
-            FitSettings(
-                self.n_jobs,
-                None if self.checkpoint_dir is None else str(self.checkpoint_dir),
-                self.verbose,
-                "Fitting" if rows is None else "Fitting a fold",
-            ),
+            self._settings("Fitting" if rows is None else "Fitting a fold"),
         )
         soft = all(hasattr(c, "predict_proba") for c in (*classifiers.values(), *gates.values()))
         return LocalModels(
@@ -235,18 +316,12 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         usual = "best_path" if self._strategy == "flat" else "top_down"
         return "" if self.decoding == usual else f"decoding={self.decoding!r}"
 
-    def _check_target(self, target: Target, n_rows: int) -> None:
-        if len(target.nodes) != n_rows:
+    def _check_target(self, target: Target | SetTarget, n_rows: int) -> None:
+        n_labels = target.n_rows if isinstance(target, SetTarget) else len(target.nodes)
+        if n_labels != n_rows:
             raise ValueError(
-                f"X has {n_rows} rows but y has {len(target.nodes)} (inconsistent numbers of "
+                f"X has {n_rows} rows but y has {n_labels} (inconsistent numbers of "
                 f"samples). Give one label or path per row."
-            )
-        if not target.hierarchy.is_tree:
-            parents = np.diff(target.hierarchy.parent_indptr)
-            label = target.hierarchy.labels[int(np.argmax(parents > 1))]
-            raise ValueError(
-                f"The hierarchy is no tree: {label!r} has several parents. {type(self).__name__} "
-                f"classifies into trees; leave out all but one of the parents."
             )
 
     # -- children ------------------------------------------------------------------------------

@@ -82,6 +82,7 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
             f"{type(model).__name__}."
         )
     check_is_fitted(model)
+    model._require_paths("tune_confidence")
     if not model._models.has_proba:
         raise ValueError(_NO_PROBA)
     if model.leaf_only:
@@ -264,6 +265,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
                 f"model must be a hierarchical classifier of this library; got "
                 f"{type(model).__name__}."
             )
+        model._require_paths(type(self).__name__)
         if not hasattr(model, "predict_proba"):
             raise ValueError(_NO_PROBA)
         X = check_X(self, X, self._input_tags(), reset=True)
@@ -290,6 +292,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             }
             model = clone(model).fit(take_rows(X, train), take_rows(y, train), **fit_params)
             X_cal, y_cal = take_rows(X, held_out), take_rows(y, held_out)
+        model._require_paths(type(self).__name__)
         if not model._models.has_proba:
             raise ValueError(_NO_PROBA)
         self.model_ = model

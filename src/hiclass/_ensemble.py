@@ -16,6 +16,7 @@ from hiclass._children import BaseLocalClassifier
 from hiclass._fit import is_per_row
 from hiclass._labels import IntArray
 from hiclass._predict import LocalModels
+from hiclass._set_predict import SetModels
 from hiclass._targets import encode
 from hiclass._validation import (
     UNUSED,
@@ -62,6 +63,9 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         probabilities and the hierarchy and returns one node per row.
     min_confidence : float, default=0.0
         Cuts a path after its deepest node with at least this probability.
+    threshold : float, default=0.5
+        The probability from which on a class is predicted, where the models predict sets of
+        classes. Probabilities of classes are then combined one by one.
 
     Attributes
     ----------
@@ -116,12 +120,19 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         weights: Any = None,
         decoding: Any = "best_path",
         min_confidence: float = 0.0,
+        threshold: float = 0.5,
     ) -> None:
         self.models = models
         self.voting = voting
         self.weights = weights
         self.decoding = decoding
         self.min_confidence = min_confidence
+        self.threshold = threshold
+
+    @property
+    def multi_label(self) -> bool:  # type: ignore[override]
+        """Whether a row may have several labels: as the models say."""
+        return any(getattr(model, "multi_label", False) for _, model in self.models)
 
     @property
     def n_jobs(self) -> int | None:  # type: ignore[override]
@@ -208,6 +219,14 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         X = check_X(self, X, self._input_tags(), reset=True)
         params = self._params_of_models(sample_weight, fit_params)
         models = [clone(model).fit(X, y, **params[name]) for name, model in self.models]
+        if any(isinstance(model._models, SetModels) for model in models):
+            joint_sets = self._join_sets(models, weights)
+            self._name_models(models)
+            self._remember_sets(joint_sets, models[0]._format)
+            self._check_decision_parameters()
+            return
+        if self.threshold != 0.5:
+            self._refuse_threshold()
         joint = self._join(models, weights)
         f = None
         if self.decoding == "expected_f1":
@@ -220,10 +239,13 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 calibrate=False,
                 leaf_only=self.leaf_only,
             )
+        self._name_models(models)
+        self._remember(joint, models[0]._format, f)
+
+    def _name_models(self, models: list[Any]) -> None:
         self.models_ = models
         names = [name for name, _ in self.models]
         self.named_models_ = Bunch(**dict(zip(names, models, strict=True)))
-        self._remember(joint, models[0]._format, f)
 
     def _fit_fold(
         self,
@@ -276,7 +298,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                     f"The model {name!r} is a {type(model).__name__}, whose guarantee would be "
                     f"lost. Put the ensemble into the {type(model).__name__} instead."
                 )
-            if not hasattr(model, "predict_proba"):
+            if not hasattr(model, "predict_node_proba"):
                 raise ValueError(_NO_PROBA.format(name))
         if self.weights is None:
             return (1 / len(names),) * len(names)
@@ -289,17 +311,44 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             )
         return tuple(w / sum(weights) for w in weights)
 
+    def _join_sets(self, models: list[Any], weights: tuple[float, ...]) -> SetModels:
+        """Put models together that predict sets of classes."""
+        parts = tuple(model._models for model in models)
+        first = parts[0]
+        for (name, _), part in zip(self.models, parts, strict=True):
+            if type(part) is not type(first):
+                raise ValueError(
+                    f"One of the models {self.models[0][0]!r} and {name!r} predicts sets of "
+                    f"classes, the other single paths. Give both the same multi_label and "
+                    f"hierarchy."
+                )
+            self._check_same_hierarchy(first, name, part)
+        return SetModels(
+            "ensemble",
+            first.hierarchy,
+            {},
+            {},
+            first.populated,
+            first.ends,
+            members=parts,
+            weights=weights,
+            voting=self.voting,
+        )
+
+    def _check_same_hierarchy(self, first: Any, name: str, part: Any) -> None:
+        if part.hierarchy != first.hierarchy:
+            raise ValueError(
+                f"The models {self.models[0][0]!r} and {name!r} have different hierarchies. "
+                f"Give both the same hierarchy=, or none."
+            )
+
     def _join(self, models: list[Any], weights: tuple[float, ...]) -> LocalModels:
         parts = tuple(model._models for model in models)
         first = parts[0]
         for (name, _), part in zip(self.models, parts, strict=True):
             if not part.has_proba:
                 raise ValueError(_NO_PROBA.format(name))
-            if part.hierarchy != first.hierarchy:
-                raise ValueError(
-                    f"The models {self.models[0][0]!r} and {name!r} have different hierarchies. "
-                    f"Give both the same hierarchy=, or none."
-                )
+            self._check_same_hierarchy(first, name, part)
             if not np.array_equal(part.options.ends, first.options.ends):
                 raise ValueError(
                     f"The models {self.models[0][0]!r} and {name!r} may end at different nodes. "

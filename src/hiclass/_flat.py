@@ -24,8 +24,8 @@ class FlatClassifier(IncrementalClassifier):
         The classifier, ``LogisticRegression()`` by default; it is copied. Or a callable that takes
         the empty path ``()`` and returns it.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
-        The tree of classes; read from ``y`` by default. Classes without training rows get
-        probability 0.
+        The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
+        default. Classes without training rows get probability 0.
     decoding : {"best_path", "expected_f1"} or callable, default="best_path"
         How a path is chosen: the most probable ending, or the node with the best expected
         hierarchical F-score, which may end a path early. A callable takes node probabilities and
@@ -39,6 +39,14 @@ class FlatClassifier(IncrementalClassifier):
         With ``"temperature"``, scores of the classifier become probabilities through a softmax with
         a temperature that is learned from three out-of-fold fits. Works for classifiers that have
         only ``decision_function``.
+    multi_label : bool, default=False
+        Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
+        for every row, or is an indicator; see the page on hierarchies. Every class is a question of
+        its own, and a prediction is a set of classes.
+    threshold : float or "tuned", default=0.5
+        The probability from which on a class is predicted, with ``multi_label=True`` or if a class
+        has several parents. ``"tuned"`` learns one per class, for its F1, from three out-of-fold
+        fits.
     n_jobs : int, default=None
         Number of chunks of rows that are predicted in parallel, with joblib's meaning. There is one
         classifier to fit.
@@ -67,6 +75,8 @@ class FlatClassifier(IncrementalClassifier):
     expected_f1_ : float
         The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
         decoding or a calibration.
+    thresholds_ : ndarray of shape (n_nodes,)
+        The threshold of every node; only with ``threshold="tuned"``.
     n_features_in_ : int
         Number of features, where X has columns.
     feature_names_in_ : ndarray of str
@@ -100,6 +110,8 @@ class FlatClassifier(IncrementalClassifier):
         min_confidence: float = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
+        multi_label: bool = False,
+        threshold: float | str = 0.5,
         n_jobs: int | None = None,
         checkpoint_dir: Any = None,
         random_state: Any = None,
@@ -111,6 +123,8 @@ class FlatClassifier(IncrementalClassifier):
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
         self.calibration = calibration
+        self.multi_label = multi_label
+        self.threshold = threshold
         self.n_jobs = n_jobs
         self.checkpoint_dir = checkpoint_dir
         self.random_state = random_state

@@ -217,12 +217,24 @@ class IncrementalClassifier(BaseLocalClassifier):
     # -- what is known -------------------------------------------------------------------------
 
     def _check_stream_parameters(self) -> None:
+        if self.multi_label:
+            raise ValueError(
+                "partial_fit learns one label or path per row; multi_label=True is for fit. Set "
+                "multi_label=False, or call fit."
+            )
+        if self.threshold != 0.5:
+            self._refuse_threshold()
         if self.calibration is not None:
             raise ValueError(
                 f"calibration={self.calibration!r} is learned out of fold from all rows, which "
                 f"partial_fit never has together. Set calibration=None, or call fit."
             )
         models = self.__dict__.get("_models")
+        if models is not None and not isinstance(models, LocalModels):
+            raise ValueError(
+                "This model was fitted on sets of classes, which partial_fit does not learn. Call "
+                "fit to start anew."
+            )
         if models is not None and models.temperature is not None:
             raise ValueError(
                 "This model was calibrated by fit: after more rows its temperature would be wrong. "
@@ -246,16 +258,16 @@ class IncrementalClassifier(BaseLocalClassifier):
                 "the model that it was made from."
             )
         stream = self.__dict__.get("_stream")
-        if stream is not None and stream.settings != self._settings():
+        if stream is not None and stream.settings != self._stream_settings():
             raise ValueError(
                 f"{', '.join(self._setting_names())} must stay as they were in the first batch: "
-                f"{stream.settings} then, {self._settings()} now. Call fit to start anew."
+                f"{stream.settings} then, {self._stream_settings()} now. Call fit to start anew."
             )
 
     def _setting_names(self) -> list[str]:
         return ["leaf_only", *(["binary_policy"] if self._strategy == "node" else [])]
 
-    def _settings(self) -> tuple[Any, ...]:
+    def _stream_settings(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self._setting_names())
 
     def _check_form(self, columns: LabelColumns, n_rows: int) -> None:
@@ -379,7 +391,7 @@ class IncrementalClassifier(BaseLocalClassifier):
         columns = None
         if self._strategy == "level":
             columns = level_columns(models.hierarchy, layout)
-        return Stream(layout, columns, complete, policy, self._settings(), ended_early)
+        return Stream(layout, columns, complete, policy, self._stream_settings(), ended_early)
 
     def _outgrown(self, stream: Stream, models: LocalModels, nodes: IntArray) -> bool:
         """Whether a batch brings something that the layout has no place for; per node only."""

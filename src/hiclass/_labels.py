@@ -264,10 +264,12 @@ def _split(y: Any, name: str) -> tuple[list[Any], int]:
         y = y.tolist()  # None where a label is masked
     elif hasattr(y, "__array__"):
         y = np.asarray(y)
-    if isinstance(y, str | bytes | dict | set) or not hasattr(y, "__len__"):
+    bare = isinstance(y, str | bytes | dict | set) or not hasattr(y, "__len__")
+    if bare or type(y).__module__.startswith("scipy.sparse"):
         raise TypeError(
             f"{name} must be array-like, one label or one path of labels per row; "
-            f"got {type(y).__name__}."
+            f"got {type(y).__name__}. Several labels per row need multi_label=True, where that is "
+            f"offered."
         )
     if isinstance(y, np.ndarray):
         if y.ndim == 1:

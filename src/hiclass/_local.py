@@ -36,11 +36,11 @@ class LocalClassifierPerNode(IncrementalClassifier):
     ----------
     local_classifier : estimator or callable, default=None
         The classifier that is copied and fitted for every node, ``LogisticRegression()`` by
-        default. Or a callable that takes the path of a node, a tuple of labels, and returns the
-        classifier for it.
+        default. Or a callable that takes the path of a node, a tuple of labels (in a DAG, its
+        label), and returns the classifier for it.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
-        The tree of classes; read from ``y`` by default. Classes without training rows get
-        probability 0.
+        The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
+        default. Classes without training rows get probability 0.
     binary_policy : str, default="siblings"
         Which rows are positive and negative for a node: ``"siblings"``, ``"exclusive_siblings"``,
         ``"inclusive"``, ``"less_inclusive"``, ``"exclusive"`` or ``"less_exclusive"``.
@@ -57,6 +57,14 @@ class LocalClassifierPerNode(IncrementalClassifier):
         With ``"temperature"``, scores of the local classifiers become probabilities through a
         softmax with one temperature for the whole tree, learned from three out-of-fold fits. Works
         for classifiers that have only ``decision_function``.
+    multi_label : bool, default=False
+        Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
+        for every row, or is an indicator; see the page on hierarchies. Every class is a question of
+        its own, and a prediction is a set of classes.
+    threshold : float or "tuned", default=0.5
+        The probability from which on a class is predicted, with ``multi_label=True`` or if a class
+        has several parents. ``"tuned"`` learns one per class, for its F1, from three out-of-fold
+        fits.
     n_jobs : int, default=None
         Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
         parallel, with joblib's meaning; joblib's active backend decides where.
@@ -88,6 +96,8 @@ class LocalClassifierPerNode(IncrementalClassifier):
     expected_f1_ : float
         The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
         decoding or a calibration.
+    thresholds_ : ndarray of shape (n_nodes,)
+        The threshold of every node; only with ``threshold="tuned"``.
     n_features_in_ : int
         Number of features, where X has columns.
     feature_names_in_ : ndarray of str
@@ -127,6 +137,8 @@ class LocalClassifierPerNode(IncrementalClassifier):
         min_confidence: float = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
+        multi_label: bool = False,
+        threshold: float | str = 0.5,
         n_jobs: int | None = None,
         checkpoint_dir: Any = None,
         random_state: Any = None,
@@ -139,6 +151,8 @@ class LocalClassifierPerNode(IncrementalClassifier):
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
         self.calibration = calibration
+        self.multi_label = multi_label
+        self.threshold = threshold
         self.n_jobs = n_jobs
         self.checkpoint_dir = checkpoint_dir
         self.random_state = random_state
@@ -169,10 +183,10 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
     local_classifier : estimator or callable, default=None
         The classifier that is copied and fitted for every parent node, ``LogisticRegression()`` by
         default. Or a callable that takes the path of a parent node, a tuple of labels that is empty
-        for the root, and returns the classifier for it.
+        for the root (in a DAG, its label), and returns the classifier for it.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
-        The tree of classes; read from ``y`` by default. Classes without training rows get
-        probability 0.
+        The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
+        default. Classes without training rows get probability 0.
     decoding : {"top_down", "best_path", "expected_f1"} or callable, default="top_down"
         How a path is chosen: the best child at every step; the most probable path; or the node
         with the best expected hierarchical F-score, which may end a path early. A callable takes
@@ -186,6 +200,14 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
         With ``"temperature"``, scores of the local classifiers become probabilities through a
         softmax with one temperature for the whole tree, learned from three out-of-fold fits. Works
         for classifiers that have only ``decision_function``.
+    multi_label : bool, default=False
+        Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
+        for every row, or is an indicator; see the page on hierarchies. Every class is a question of
+        its own, and a prediction is a set of classes.
+    threshold : float or "tuned", default=0.5
+        The probability from which on a class is predicted, with ``multi_label=True`` or if a class
+        has several parents. ``"tuned"`` learns one per class, for its F1, from three out-of-fold
+        fits.
     n_jobs : int, default=None
         Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
         parallel, with joblib's meaning; joblib's active backend decides where.
@@ -215,6 +237,8 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
     expected_f1_ : float
         The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
         decoding or a calibration.
+    thresholds_ : ndarray of shape (n_nodes,)
+        The threshold of every node; only with ``threshold="tuned"``.
     n_features_in_ : int
         Number of features, where X has columns.
     feature_names_in_ : ndarray of str
@@ -250,6 +274,8 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
         min_confidence: float = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
+        multi_label: bool = False,
+        threshold: float | str = 0.5,
         n_jobs: int | None = None,
         checkpoint_dir: Any = None,
         random_state: Any = None,
@@ -261,6 +287,8 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
         self.calibration = calibration
+        self.multi_label = multi_label
+        self.threshold = threshold
         self.n_jobs = n_jobs
         self.checkpoint_dir = checkpoint_dir
         self.random_state = random_state
@@ -284,8 +312,8 @@ class LocalClassifierPerLevel(IncrementalClassifier):
         default. Or a callable that takes the number of a level, from 1, and returns the classifier
         for it.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
-        The tree of classes; read from ``y`` by default. Classes without training rows get
-        probability 0.
+        The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
+        default. Classes without training rows get probability 0.
     decoding : {"top_down", "best_path", "expected_f1"} or callable, default="top_down"
         How a path is chosen: the best child at every step; the most probable path; or the node
         with the best expected hierarchical F-score, which may end a path early. A callable takes
@@ -299,6 +327,14 @@ class LocalClassifierPerLevel(IncrementalClassifier):
         With ``"temperature"``, scores of the local classifiers become probabilities through a
         softmax with one temperature for the whole tree, learned from three out-of-fold fits. Works
         for classifiers that have only ``decision_function``.
+    multi_label : bool, default=False
+        Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
+        for every row, or is an indicator; see the page on hierarchies. Every class is a question of
+        its own, and a prediction is a set of classes.
+    threshold : float or "tuned", default=0.5
+        The probability from which on a class is predicted, with ``multi_label=True`` or if a class
+        has several parents. ``"tuned"`` learns one per class, for its F1, from three out-of-fold
+        fits.
     n_jobs : int, default=None
         Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
         parallel, with joblib's meaning; joblib's active backend decides where.
@@ -328,6 +364,8 @@ class LocalClassifierPerLevel(IncrementalClassifier):
     expected_f1_ : float
         The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
         decoding or a calibration.
+    thresholds_ : ndarray of shape (n_nodes,)
+        The threshold of every node; only with ``threshold="tuned"``.
     n_features_in_ : int
         Number of features, where X has columns.
     feature_names_in_ : ndarray of str
@@ -363,6 +401,8 @@ class LocalClassifierPerLevel(IncrementalClassifier):
         min_confidence: float = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
+        multi_label: bool = False,
+        threshold: float | str = 0.5,
         n_jobs: int | None = None,
         checkpoint_dir: Any = None,
         random_state: Any = None,
@@ -374,6 +414,8 @@ class LocalClassifierPerLevel(IncrementalClassifier):
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
         self.calibration = calibration
+        self.multi_label = multi_label
+        self.threshold = threshold
         self.n_jobs = n_jobs
         self.checkpoint_dir = checkpoint_dir
         self.random_state = random_state

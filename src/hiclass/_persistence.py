@@ -15,6 +15,7 @@ from sklearn.utils import Bunch
 from hiclass._conformal import ConformalClassifier
 from hiclass._ensemble import EnsembleClassifier
 from hiclass._flat import FlatClassifier
+from hiclass._incremental import Stream
 from hiclass._local import (
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
@@ -22,6 +23,10 @@ from hiclass._local import (
 )
 from hiclass._predict import LocalModels
 from hiclass._problems import Options
+from hiclass._set_fit import OneVsRest
+from hiclass._set_labels import SetFormat
+from hiclass._set_predict import SetModels
+from hiclass._stream import LevelColumns
 from hiclass._targets import LabelFormat
 from hiclass.hierarchy import Hierarchy
 
@@ -36,6 +41,13 @@ _TYPES: tuple[type[Any], ...] = (
     Options,
     LabelFormat,
     Hierarchy,
+    # Sets of classes per row.
+    SetModels,
+    SetFormat,
+    OneVsRest,
+    # What a model that learns from batches has seen.
+    Stream,
+    LevelColumns,
     # The type of the labels, and the models of an ensemble by name.
     np.dtype,
     Bunch,

@@ -255,7 +255,7 @@ def problems_per_node(index: RowIndex, options: Options, policy: str) -> Iterato
     inner = ~hierarchy.is_leaf
     literal = bool(index.n_own[inner].any())
     if not literal:
-        policy = _simplify(policy)
+        policy = simplify(policy)
     sets = _POLICY_SETS[policy]
     for parent in _largest_first(index, np.flatnonzero(inner)):
         children = options.children_of(parent)
@@ -279,7 +279,7 @@ def problems_per_node(index: RowIndex, options: Options, policy: str) -> Iterato
             yield LocalProblem(parent, _all_as_none(rows, index), stops, classes, gate=True)
 
 
-def _simplify(policy: str) -> str:
+def simplify(policy: str) -> str:
     """Where no row ends at an inner node, "most specific class c" reads as "c or below"."""
     same = {
         "exclusive": "less_inclusive",

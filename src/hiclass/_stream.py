@@ -25,8 +25,8 @@ from hiclass._problems import (
     Options,
     RowIndex,
     _rows_of_options,
-    _simplify,
     find_options,
+    simplify,
 )
 from hiclass.hierarchy import Hierarchy
 
@@ -218,7 +218,7 @@ def _as_plan(problems: list[LocalProblem]) -> Plan:
 
 def read_policy(policy: str, ends_early: bool) -> str:
     """The policy that a stream follows from its beginning; see ``problems_per_node``."""
-    return policy if ends_early else _simplify(policy)
+    return policy if ends_early else simplify(policy)
 
 
 # -- what a batch must not bring, and what it leaves open --------------------------------------

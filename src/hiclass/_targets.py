@@ -92,7 +92,7 @@ def encode(y: Any, hierarchy: Any = None) -> Target:
     dtype = columns.dtype
     if hierarchy is None:
         hierarchy, nodes = Hierarchy._from_columns(columns)
-        _warn_of_lookalikes(hierarchy)
+        _warn_of_lookalikes(hierarchy, stacklevel=6)  # the line that calls fit
     else:
         hierarchy = as_hierarchy(hierarchy)
         nodes = nodes_of(columns, hierarchy)
@@ -269,7 +269,9 @@ def distinct_labels(labels: AnyArray) -> list[Any]:
         return sorted(distinct, key=lambda label: (type(label).__name__, str(label)))
 
 
-def _warn_of_lookalikes(hierarchy: Hierarchy, new: AnyArray | None = None) -> None:
+def _warn_of_lookalikes(
+    hierarchy: Hierarchy, new: AnyArray | None = None, *, stacklevel: int = 5
+) -> None:
     """Warn where siblings differ only by case or surrounding spaces: mostly a slip of the pen.
 
     With a mask of new nodes, only pairs with a new one count.
@@ -289,5 +291,5 @@ def _warn_of_lookalikes(hierarchy: Hierarchy, new: AnyArray | None = None) -> No
             f"Some classes with the same parent differ only by case or surrounding spaces: "
             f"{shown}{more}. They are kept as different classes.",
             UserWarning,
-            stacklevel=5,  # the line that calls fit or partial_fit
+            stacklevel=stacklevel,
         )

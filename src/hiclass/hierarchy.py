@@ -19,6 +19,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from hiclass._closure import closure_matrix
 from hiclass._graph import gather, number_nodes, order_nodes, preorder, unique_keys
 from hiclass._labels import (
     AnyArray,
@@ -29,6 +30,7 @@ from hiclass._labels import (
     plain,
     read_labels,
 )
+from hiclass._set_labels import membership, read_sets
 from hiclass._views import draw_tree, tree_html, tree_text
 
 _JSON_TYPES = (str, int, float, bool)
@@ -622,6 +624,39 @@ class Hierarchy:
         if not self.is_tree:
             return str(self.labels[node])
         return " > ".join(map(str, self.path(node)))
+
+    def indicator(self, y: Any) -> Any:
+        """Return which nodes each row is in, as a sparse boolean matrix.
+
+        Parameters
+        ----------
+        y : list of lists, or indicator
+            Several labels per row, in any form that ``fit`` takes with ``multi_label=True``: a list
+            of labels, or of path tuples, for every row; a sparse or boolean matrix with a column
+            per node; or a frame whose columns are labels.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of bool, of shape (n_samples, n_nodes)
+            A column per node, the root first. A row is in its classes and in everything above
+            them.
+
+        Examples
+        --------
+        >>> from hiclass import Hierarchy
+        >>> h = Hierarchy.from_edges([("pet", "cat"), ("feline", "cat"), ("feline", "lion")])
+        >>> h.labels.tolist()
+        [None, 'feline', 'lion', 'pet', 'cat']
+        >>> h.indicator([["cat"], ["lion"]]).toarray().astype(int)
+        array([[1, 1, 0, 1, 1],
+               [1, 1, 1, 0, 0]])
+        """
+        return membership(read_sets(y), self)
+
+    @cached_property
+    def _closure(self) -> Any:
+        """Row ``v`` has ones at node ``v`` and its ancestors, the root included."""
+        return closure_matrix(self)
 
     @cached_property
     def _child_index(self) -> dict[Any, int]:

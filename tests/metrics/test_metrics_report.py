@@ -138,6 +138,7 @@ def test_bad_limits_are_errors(kwargs):
         classification_report(TRUE, PRED, **kwargs)
 
 
-def test_several_parents_are_refused():
-    with pytest.raises(ValueError, match="classification_report is defined on trees"):
-        classification_report(["z"], ["z"], hierarchy=[("p", "z"), ("q", "z")])
+def test_with_several_parents_classes_are_named_by_label():
+    edges = [("p", "z"), ("q", "z")]
+    report = classification_report(["z"], ["z"], hierarchy=edges, output_dict=True)
+    assert [row["class"] for row in report["classes"]] == ["p", "q", "z"]

@@ -18,6 +18,7 @@ from scipy import sparse
 from sklearn.exceptions import UndefinedMetricWarning
 
 from hiclass._labels import IntArray
+from hiclass._set_targets import encode_set_pair
 from hiclass._targets import encode_pair
 from hiclass.hierarchy import Hierarchy
 
@@ -40,7 +41,55 @@ class Pair:
     keep: npt.NDArray[np.bool_]
 
 
-def encode(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any) -> Pair:
+@dataclass(frozen=True)
+class SetPair:
+    """Rows with their true and predicted sets of nodes, the root left out, and weight.
+
+    The sets are sparse rows of ones. ``keep`` is as in :class:`Pair`.
+    """
+
+    hierarchy: Hierarchy
+    true: Any
+    pred: Any
+    weight: FloatArray
+    keep: npt.NDArray[np.bool_]
+
+
+def encode(
+    y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any, multi_label: bool = False
+) -> Pair | SetPair:
+    """Turn labels into nodes, or sets of nodes; drop the rows of weight zero."""
+    if multi_label:
+        return encode_sets(y_true, y_pred, hierarchy, sample_weight)
+    return encode_nodes(y_true, y_pred, hierarchy, sample_weight)
+
+
+def as_set_pair(pair: Pair | SetPair) -> SetPair:
+    """One label per row as sets."""
+    if isinstance(pair, SetPair):
+        return pair
+    graph = pair.hierarchy
+    true, pred = closure(graph, pair.true), closure(graph, pair.pred)
+    return SetPair(graph, true, pred, pair.weight, pair.keep)
+
+
+def encode_sets(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any) -> SetPair:
+    """Turn several labels per row into sets of nodes; drop the rows of weight zero."""
+    graph, true, pred = encode_set_pair(y_true, y_pred, hierarchy)
+    weight = check_weight(sample_weight, true.shape[0])
+    keep = weight > 0
+    return SetPair(graph, without_root(true[keep]), without_root(pred[keep]), weight[keep], keep)
+
+
+def without_root(closed: Any) -> Any:
+    """Sets of nodes as rows of ones, without the root, which is in all of them."""
+    sets = sparse.csr_array(closed, dtype=np.float64)
+    sets.data[sets.indices == 0] = 0
+    sets.eliminate_zeros()
+    return sets
+
+
+def encode_nodes(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any) -> Pair:
     """Turn labels into nodes; drop the rows of weight zero."""
     hierarchy, true, pred = encode_pair(y_true, y_pred, hierarchy)
     weight = check_weight(sample_weight, len(true))
@@ -51,10 +100,22 @@ def encode(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any) -> Pair
 
 
 def encode_tree(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any, name: str) -> Pair:
-    """Turn labels into nodes of a tree; refuse other hierarchies."""
-    pair = encode(y_true, y_pred, hierarchy, sample_weight)
+    """Turn labels into nodes of a tree; refuse other hierarchies, and several paths per row."""
+    _refuse_lists_of_paths(y_true, name)
+    pair = encode_nodes(y_true, y_pred, hierarchy, sample_weight)
     require_tree(pair.hierarchy, name)
     return pair
+
+
+def _refuse_lists_of_paths(y: Any, name: str) -> None:
+    """Refuse rows that are lists of tuples, which would be read as paths of odd labels."""
+    rows = y.tolist() if isinstance(y, np.ndarray) and y.dtype == object else y
+    for i, row in enumerate(rows if isinstance(rows, list) else ()):
+        if isinstance(row, list) and row and all(isinstance(label, tuple) for label in row):
+            raise ValueError(
+                f"Row {i} of y_true is {row!r}, a list of paths. {name} compares one path per row; "
+                f"for several, use precision, recall or f1 with multi_label=True."
+            )
 
 
 def require_tree(hierarchy: Hierarchy, name: str) -> None:
@@ -144,8 +205,11 @@ def meeting_node(pair: Pair) -> IntArray:
     return np.where(level > 0, table[pair.true, level - 1], 0)
 
 
-def row_counts(pair: Pair) -> Counts:
+def row_counts(pair: Pair | SetPair) -> Counts:
     """Sizes, per row, of the common, the predicted and the true set of nodes."""
+    if isinstance(pair, SetPair):
+        both = pair.true.multiply(pair.pred)
+        return tuple(np.asarray(m.sum(axis=1)) for m in (both, pair.pred, pair.true))
     if pair.hierarchy.is_tree:
         size = pair.hierarchy.levels.astype(np.float64)
         return meeting_level(pair).astype(np.float64), size[pair.pred], size[pair.true]
@@ -154,8 +218,19 @@ def row_counts(pair: Pair) -> Counts:
     return tuple(m.sum(axis=1)[inverse] for m in (a.multiply(b), b, a))
 
 
-def node_counts(pair: Pair) -> Counts:
+def is_exact(pair: Pair | SetPair) -> FloatArray:
+    """Whether, per row, the prediction is exactly the truth: 0 or 1."""
+    if isinstance(pair, SetPair):
+        both, pred, true = row_counts(pair)
+        return ((both == pred) & (both == true)).astype(np.float64)
+    return (pair.true == pair.pred).astype(np.float64)
+
+
+def node_counts(pair: Pair | SetPair) -> Counts:
     """Total weight, per node, of the rows in which it is both, predicted, and true."""
+    if isinstance(pair, SetPair):
+        both = sparse.csr_array(pair.true.multiply(pair.pred))
+        return tuple(m.T @ pair.weight for m in (both, pair.pred, pair.true))
     hierarchy = pair.hierarchy
     if hierarchy.is_tree:
         ends = meeting_node(pair), pair.pred, pair.true

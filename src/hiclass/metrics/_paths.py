@@ -18,6 +18,7 @@ from hiclass.metrics._pairs import (
     divide,
     encode,
     encode_tree,
+    is_exact,
     mean,
     meeting_level,
     meeting_node,
@@ -27,9 +28,14 @@ from hiclass.metrics._pairs import (
 
 
 def exact_match(
-    y_true: Any, y_pred: Any, *, hierarchy: Any = None, sample_weight: Any = None
+    y_true: Any,
+    y_pred: Any,
+    *,
+    hierarchy: Any = None,
+    multi_label: bool = False,
+    sample_weight: Any = None,
 ) -> float:
-    """Part of the rows whose predicted path is exactly the true one.
+    """Part of the rows whose predicted path, or set of classes, is exactly the true one.
 
     Parameters
     ----------
@@ -39,6 +45,8 @@ def exact_match(
         Predicted labels; a path may be empty.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
         The hierarchy of the labels. By default the one that both sets of paths span.
+    multi_label : bool, default=False
+        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
@@ -52,8 +60,8 @@ def exact_match(
     >>> exact_match([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Cat"], ["Animal"]])
     0.5
     """
-    pair = encode(y_true, y_pred, hierarchy, sample_weight)
-    return mean((pair.true == pair.pred).astype(np.float64), pair.weight)
+    pair = encode(y_true, y_pred, hierarchy, sample_weight, multi_label)
+    return mean(is_exact(pair), pair.weight)
 
 
 def tree_distance(

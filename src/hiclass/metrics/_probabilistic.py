@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from hiclass._labels import AnyArray, IntArray, check_paths, read_labels
+from hiclass._labels import AnyArray, check_paths, read_labels
+from hiclass._set_labels import membership, read_sets
 from hiclass._targets import as_hierarchy, nodes_of
 from hiclass.hierarchy import Hierarchy
-from hiclass.metrics._pairs import FloatArray, check_weight, closure, mean
+from hiclass.metrics._pairs import FloatArray, check_weight, closure, mean, without_root
 
 #: Entries of a block of rows x nodes that is looked at together.
 _BLOCK = 1 << 20
@@ -27,6 +28,7 @@ def node_log_loss(
     node_proba: Any,
     *,
     hierarchy: Any,
+    multi_label: bool = False,
     per_node: bool = False,
     sample_weight: Any = None,
 ) -> float | FloatArray:
@@ -43,6 +45,8 @@ def node_log_loss(
         Probability of every node, the root first, as ``predict_node_proba`` returns it.
     hierarchy : Hierarchy, networkx.DiGraph, dict or edges
         The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+    multi_label : bool, default=False
+        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
     per_node : bool, default=False
         Whether to return the mean loss of every node instead of their sum.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -71,7 +75,7 @@ def node_log_loss(
         p = np.clip(p, eps, 1 - eps)
         return -np.log(np.where(truth, p, 1 - p))
 
-    return _node_loss(loss, y_true, node_proba, hierarchy, per_node, sample_weight)
+    return _node_loss(loss, y_true, node_proba, hierarchy, multi_label, per_node, sample_weight)
 
 
 def node_brier_score(
@@ -79,6 +83,7 @@ def node_brier_score(
     node_proba: Any,
     *,
     hierarchy: Any,
+    multi_label: bool = False,
     per_node: bool = False,
     sample_weight: Any = None,
 ) -> float | FloatArray:
@@ -96,6 +101,8 @@ def node_brier_score(
         Probability of every node, the root first, as ``predict_node_proba`` returns it.
     hierarchy : Hierarchy, networkx.DiGraph, dict or edges
         The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+    multi_label : bool, default=False
+        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
     per_node : bool, default=False
         Whether to return the mean score of every node instead of their sum.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -117,7 +124,7 @@ def node_brier_score(
     def loss(p: AnyArray, truth: AnyArray) -> AnyArray:
         return np.square(p - truth)
 
-    return _node_loss(loss, y_true, node_proba, hierarchy, per_node, sample_weight)
+    return _node_loss(loss, y_true, node_proba, hierarchy, multi_label, per_node, sample_weight)
 
 
 def average_precision(
@@ -125,6 +132,7 @@ def average_precision(
     node_proba: Any,
     *,
     hierarchy: Any,
+    multi_label: bool = False,
     average: str | None = "micro",
     exclude: Iterable[Any] = (),
     sample_weight: Any = None,
@@ -140,6 +148,8 @@ def average_precision(
         score that ranks will do.
     hierarchy : Hierarchy, networkx.DiGraph, dict or edges
         The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+    multi_label : bool, default=False
+        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
     average : {"micro", "macro", "weighted"} or None, default="micro"
         "micro": one curve for all pairs of row and node. "macro": the mean of the areas of the
         nodes that are true in some row; "weighted" weighs them by how often they are. None: the
@@ -172,11 +182,13 @@ def average_precision(
         )
     if isinstance(exclude, str):
         raise ValueError(f"exclude={exclude!r} must be a list of paths or labels: [{exclude!r}].")
-    tree, nodes, proba, weight = _check_proba(y_true, node_proba, hierarchy, sample_weight, False)
+    tree, truth, proba, weight = _check_proba(
+        y_true, node_proba, hierarchy, multi_label, sample_weight, False
+    )
     keep = np.ones(tree.n_nodes, dtype=bool)
     keep[[0, *(tree.find(key) for key in exclude)]] = False
     columns = np.flatnonzero(keep)
-    truth = closure(tree, nodes).tocsc()
+    truth = truth.tocsc()
     if average == "micro":
         dense = truth[:, columns].toarray().astype(bool)
         if not dense.any():
@@ -186,7 +198,7 @@ def average_precision(
         return float(average_precision_score(dense.ravel(), scores, sample_weight=weights))
     area = np.full(tree.n_nodes, np.nan)
     for v in columns[np.diff(truth.indptr)[columns] > 0].tolist():
-        positive = np.zeros(len(nodes), dtype=bool)
+        positive = np.zeros(len(proba), dtype=bool)
         positive[truth.indices[truth.indptr[v] : truth.indptr[v + 1]]] = True
         area[v] = average_precision_score(positive, proba[:, v], sample_weight=weight)
     if average is None:
@@ -200,14 +212,17 @@ def _node_loss(
     y_true: Any,
     node_proba: Any,
     hierarchy: Any,
+    multi_label: bool,
     per_node: bool,
     sample_weight: Any,
 ) -> float | FloatArray:
     """Mean over rows of a loss per row and node, in blocks of rows."""
-    tree, nodes, proba, weight = _check_proba(y_true, node_proba, hierarchy, sample_weight, True)
-    total, truth = np.zeros(tree.n_nodes), closure(tree, nodes)
+    tree, truth, proba, weight = _check_proba(
+        y_true, node_proba, hierarchy, multi_label, sample_weight, True
+    )
+    total = np.zeros(tree.n_nodes)
     step = max(1, _BLOCK // tree.n_nodes)
-    for start in range(0, len(nodes), step):
+    for start in range(0, len(proba), step):
         rows = slice(start, start + step)
         losses = loss(proba[rows], truth[rows].toarray().astype(bool))
         total += (weight[rows, None] * losses).sum(axis=0)
@@ -217,19 +232,28 @@ def _node_loss(
 
 
 def _check_proba(
-    y_true: Any, node_proba: Any, hierarchy: Any, sample_weight: Any, is_proba: bool
-) -> tuple[Hierarchy, IntArray, AnyArray, FloatArray]:
-    """Check shapes and values; return hierarchy, true nodes, probabilities and weights."""
+    y_true: Any,
+    node_proba: Any,
+    hierarchy: Any,
+    multi_label: bool,
+    sample_weight: Any,
+    is_proba: bool,
+) -> tuple[Hierarchy, Any, AnyArray, FloatArray]:
+    """Check shapes and values; return hierarchy, true sets, probabilities and weights."""
     tree = as_hierarchy(hierarchy)
-    columns = read_labels(y_true, "y_true")
-    check_paths(columns, name="y_true")
-    nodes = nodes_of(columns, tree, "y_true")
+    if multi_label:
+        truth = without_root(membership(read_sets(y_true, "y_true"), tree, "y_true"))
+    else:
+        columns = read_labels(y_true, "y_true")
+        check_paths(columns, name="y_true")
+        truth = closure(tree, nodes_of(columns, tree, "y_true"))
+    n_rows = truth.shape[0]
     proba = np.asarray(node_proba)
     if proba.dtype.kind != "f":
         proba = proba.astype(np.float64)
-    if proba.shape != (len(nodes), tree.n_nodes):
+    if proba.shape != (n_rows, tree.n_nodes):
         raise ValueError(
-            f"node_proba has shape {proba.shape}; expected ({len(nodes)}, {tree.n_nodes}): a row "
+            f"node_proba has shape {proba.shape}; expected ({n_rows}, {tree.n_nodes}): a row "
             f"per label of y_true and a column per node of the hierarchy, the root first, as "
             f"predict_node_proba returns it."
         )
@@ -244,8 +268,8 @@ def _check_proba(
             f"node_proba has {proba[row, node]} in row {row} for node {node} "
             f"({tree.describe(node)}), which is not {what}."
         )
-    weight = check_weight(sample_weight, len(nodes))
+    weight = check_weight(sample_weight, n_rows)
     keep = weight > 0
     if not keep.all():
-        nodes, proba, weight = nodes[keep], proba[keep], weight[keep]
-    return tree, nodes, proba, weight
+        truth, proba, weight = truth[keep], proba[keep], weight[keep]
+    return tree, truth, proba, weight

@@ -13,9 +13,11 @@ import numpy as np
 from hiclass._labels import plain
 from hiclass.metrics._pairs import (
     Pair,
+    SetPair,
+    as_set_pair,
     check_zero_division,
     divide,
-    encode_tree,
+    encode,
     mean,
     meeting_level,
     node_counts,
@@ -23,6 +25,7 @@ from hiclass.metrics._pairs import (
     warn_undefined,
 )
 from hiclass.metrics._paths import scores_by_level
+from hiclass.metrics._set_report import set_report, set_tables
 
 _NAME_WIDTH = 44
 
@@ -32,6 +35,7 @@ def classification_report(
     y_pred: Any,
     *,
     hierarchy: Any = None,
+    multi_label: bool = False,
     sample_weight: Any = None,
     digits: int = 2,
     output_dict: bool = False,
@@ -48,7 +52,11 @@ def classification_report(
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels; a path may be empty.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The tree of the labels. By default the one that both sets of paths span.
+        The hierarchy of the labels. By default the one that both sets of paths span.
+    multi_label : bool, default=False
+        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``. Then,
+        and where a class has several parents, there are no paths: the report has no accuracy and
+        no mistakes, and names a class by its label and level.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
     digits : int, default=2
@@ -100,7 +108,12 @@ def classification_report(
         if limit is not None and (not isinstance(limit, int | np.integer) or limit < 0):
             raise ValueError(f"{name}={limit!r} must be a whole number that is not negative.")
     fill = check_zero_division(zero_division)
-    pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, "classification_report")
+    pair = encode(y_true, y_pred, hierarchy, sample_weight, multi_label)
+    if isinstance(pair, SetPair) or not pair.hierarchy.is_tree:
+        report, undefined = set_report(as_set_pair(pair), fill)
+        if undefined and isinstance(zero_division, str):
+            warn_undefined(f"{undefined} class(es) that are never predicted or never true")
+        return report if output_dict else _set_text(report, digits, max_depth, max_rows)
     levels, undefined = scores_by_level(pair, "macro", fill)
     if undefined and isinstance(zero_division, str):
         warn_undefined(f"{undefined} class(es) that are never predicted or never true")
@@ -222,6 +235,16 @@ def _text(report: dict[str, Any], digits: int, max_depth: int | None, max_rows: 
         parts.append(
             f"{len(classes) - len(shown)} more classes are not shown; see max_depth and max_rows."
         )
+    return "\n\n".join(parts)
+
+
+def _set_text(
+    report: dict[str, Any], digits: int, max_depth: int | None, max_rows: int | None
+) -> str:
+    tables, n_hidden = set_tables(report, digits, max_depth, max_rows)
+    parts = [_table(rows, left=(0,) if rows[0][0] != "level" else ()) for rows in tables]
+    if n_hidden:
+        parts.append(f"{n_hidden} more classes are not shown; see max_depth and max_rows.")
     return "\n\n".join(parts)
 
 

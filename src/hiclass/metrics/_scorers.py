@@ -25,8 +25,8 @@ class _Scorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score the predictions for ``X`` against ``y``."""
-        y_pred, hierarchy = estimator.predict(X), given_hierarchy(estimator)
-        return float(self.metric(y, y_pred, hierarchy=hierarchy, sample_weight=sample_weight))
+        y_pred, options = estimator.predict(X), _options(estimator)
+        return float(self.metric(y, y_pred, **options, sample_weight=sample_weight))
 
     def set_score_request(self, *, sample_weight: bool | str | None = None) -> _Scorer:
         """Return a copy that asks for weights where scikit-learn's metadata routing is enabled.
@@ -54,15 +54,27 @@ class _Scorer:
         return f"{self.metric.__name__}_scorer"
 
 
-def given_hierarchy(estimator: Any) -> Any:
-    """The hierarchy that a fitted estimator was given; None if it was read from the labels."""
+def _options(estimator: Any) -> dict[str, Any]:
+    """What a metric must be told to compare the labels of a fitted estimator."""
+    sets = getattr(_innermost(estimator), "_set_options", None)
+    options: dict[str, Any] | None = None if sets is None else sets()
+    return {"hierarchy": given_hierarchy(estimator)} if options is None else options
+
+
+def _innermost(estimator: Any) -> Any:
+    """The estimator inside searches and pipelines."""
     while True:
         if hasattr(estimator, "best_estimator_"):  # a search
             estimator = estimator.best_estimator_
         elif hasattr(estimator, "steps"):  # a pipeline
             estimator = estimator.steps[-1][1]
         else:
-            break
+            return estimator
+
+
+def given_hierarchy(estimator: Any) -> Any:
+    """The hierarchy that a fitted estimator was given; None if it was read from the labels."""
+    estimator = _innermost(estimator)
     hierarchy = getattr(estimator, "hierarchy_", None)
     given = getattr(estimator, "hierarchy", None) is not None
     # One that was read from the training rows may lack labels of the rows to be scored.

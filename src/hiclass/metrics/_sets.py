@@ -35,6 +35,7 @@ def precision(
     y_pred: Any,
     *,
     hierarchy: Any = None,
+    multi_label: bool = False,
     average: str | None = "micro",
     sample_weight: Any = None,
     zero_division: Any = "warn",
@@ -52,6 +53,8 @@ def precision(
         Predicted labels. They may be labels that are never true; a path may be empty.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
         The hierarchy of the labels. By default the one that both sets of paths span.
+    multi_label : bool, default=False
+        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
     average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
         "micro" sums over all rows, then divides (the paper's formula). "samples" is the mean over
         rows. "macro" is the mean over the nodes that are true or predicted in some row, "weighted"
@@ -74,7 +77,15 @@ def precision(
     0.75
     """
     return _score(
-        "Precision", 0.0, y_true, y_pred, hierarchy, average, sample_weight, zero_division
+        "Precision",
+        0.0,
+        y_true,
+        y_pred,
+        hierarchy,
+        multi_label,
+        average,
+        sample_weight,
+        zero_division,
     )
 
 
@@ -83,6 +94,7 @@ def recall(
     y_pred: Any,
     *,
     hierarchy: Any = None,
+    multi_label: bool = False,
     average: str | None = "micro",
     sample_weight: Any = None,
     zero_division: Any = "warn",
@@ -100,6 +112,8 @@ def recall(
         Predicted labels. They may be labels that are never true; a path may be empty.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
         The hierarchy of the labels. By default the one that both sets of paths span.
+    multi_label : bool, default=False
+        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
     average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
         As in :func:`precision`.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -119,7 +133,15 @@ def recall(
     0.75
     """
     return _score(
-        "Recall", math.inf, y_true, y_pred, hierarchy, average, sample_weight, zero_division
+        "Recall",
+        math.inf,
+        y_true,
+        y_pred,
+        hierarchy,
+        multi_label,
+        average,
+        sample_weight,
+        zero_division,
     )
 
 
@@ -128,6 +150,7 @@ def f1(
     y_pred: Any,
     *,
     hierarchy: Any = None,
+    multi_label: bool = False,
     average: str | None = "micro",
     sample_weight: Any = None,
     zero_division: Any = "warn",
@@ -144,12 +167,14 @@ def f1(
         Predicted labels. They may be labels that are never true; a path may be empty.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
         The hierarchy of the labels. By default the one that both sets of paths span.
+    multi_label : bool, default=False
+        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
     average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
         As in :func:`precision`; means are taken of the F1 of the rows or nodes.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
-        As in :func:`precision`. As every row has a true label, F1 is never 0 / 0.
+        As in :func:`precision`. Where every row has a true label, F1 is never 0 / 0.
 
     Returns
     -------
@@ -162,7 +187,9 @@ def f1(
     >>> f1([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Cat"], ["Animal"]])
     0.8571428571428571
     """
-    return _score("F1", 1.0, y_true, y_pred, hierarchy, average, sample_weight, zero_division)
+    return _score(
+        "F1", 1.0, y_true, y_pred, hierarchy, multi_label, average, sample_weight, zero_division
+    )
 
 
 def fbeta(
@@ -171,6 +198,7 @@ def fbeta(
     *,
     beta: float,
     hierarchy: Any = None,
+    multi_label: bool = False,
     average: str | None = "micro",
     sample_weight: Any = None,
     zero_division: Any = "warn",
@@ -189,6 +217,8 @@ def fbeta(
         Weight of recall, zero (precision) to infinity (recall).
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
         The hierarchy of the labels. By default the one that both sets of paths span.
+    multi_label : bool, default=False
+        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
     average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
         As in :func:`precision`; means are taken of the F-beta of the rows or nodes.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -211,7 +241,15 @@ def fbeta(
     if not isinstance(beta, int | float | np.number) or not beta >= 0:
         raise ValueError(f"beta={beta!r} must be a number from 0 to infinity.")
     return _score(
-        "F-beta", float(beta), y_true, y_pred, hierarchy, average, sample_weight, zero_division
+        "F-beta",
+        float(beta),
+        y_true,
+        y_pred,
+        hierarchy,
+        multi_label,
+        average,
+        sample_weight,
+        zero_division,
     )
 
 
@@ -221,6 +259,7 @@ def _score(
     y_true: Any,
     y_pred: Any,
     hierarchy: Any,
+    multi_label: bool,
     average: str | None,
     sample_weight: Any,
     zero_division: Any,
@@ -231,7 +270,7 @@ def _score(
             f"average={average!r} is unknown. Use one of {', '.join(map(repr, _AVERAGES))}."
         )
     fill = check_zero_division(zero_division)
-    pair = encode(y_true, y_pred, hierarchy, sample_weight)
+    pair = encode(y_true, y_pred, hierarchy, sample_weight, multi_label)
     per_row = average in ("micro", "samples")
     counts = row_counts(pair) if per_row else node_counts(pair)
     if average == "micro":
