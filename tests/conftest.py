@@ -21,6 +21,9 @@ from hiclass import (
     LocalClassifierPerParentNode,
 )
 
+# They hold no doctests, and two of one name cannot both be collected.
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]
+
 LOCAL_CLASSES = [LocalClassifierPerNode, LocalClassifierPerParentNode, LocalClassifierPerLevel]
 ESTIMATOR_CLASSES = [*LOCAL_CLASSES, FlatClassifier]
 
