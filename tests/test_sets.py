@@ -7,7 +7,6 @@ import numpy as np
 import pandas
 import pytest
 import scipy.sparse as sp
-from conftest import ESTIMATOR_CLASSES
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -38,6 +37,13 @@ from hiclass import (
 )
 from hiclass._problems import POLICIES
 from hiclass._set_fit import OneVsRest
+
+ESTIMATOR_CLASSES = [
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+    LocalClassifierPerLevel,
+    FlatClassifier,
+]
 
 EDGES = [
     ("pet", "cat"),
