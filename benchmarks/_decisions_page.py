@@ -52,10 +52,12 @@ def set_table(result: dict[str, Any]) -> str:
         scores = [f"**{first}**" if row["hF"] == best else first]
         scores += [number(row[k]) for k in ("hP", "hR", "exact")] + [number(row["log_loss"], 3)]
         lines.append((*head, *scores, number(row["fit_s"], 1), number(row["predict_s"], 2)))
+    notes: dict[str, list[str]] = {}
     for name, row in result.get("published", {}).items():
         head = (f"published 5.0.8, {name}", "none", "top_down")
         if "failed" in row:
-            lines.append((*head, row["failed"], *"------"))
+            notes.setdefault(row["failed"], []).append(name)
+            lines.append((*head, "fails", *"------"))
         else:
             scores = [number(row[k]) for k in ("hF", "hP", "hR", "exact")]
             lines.append(
@@ -68,7 +70,10 @@ def set_table(result: dict[str, Any]) -> str:
         f"{result['n_unseen']} test rows end where no training row does. "
         f"Seconds are {clock} time.\n\n"
     )
-    return text + table(HEADER, lines)
+    text += table(HEADER, lines)
+    for reason, names in notes.items():
+        text += f"\n\nThe published package fails {' and '.join(names)}: `{reason}`"
+    return text
 
 
 def recipe_tables(results: list[dict[str, Any]]) -> str:
