@@ -6,16 +6,20 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import skops.io
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.naive_bayes import GaussianNB
+from sklearn.multioutput import ClassifierChain
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from hiclass import (
+    TRUSTED_TYPES,
     ConformalClassifier,
     EnsembleClassifier,
     FlatClassifier,
@@ -23,6 +27,7 @@ from hiclass import (
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
+    explain,
     metrics,
     tune_confidence,
 )
@@ -360,3 +365,104 @@ def test_weights_of_a_conformal_classifier_reach_its_model():
     plain = model.fit(X, y).model_.local_classifiers_[()].class_prior_
     heavy = model.fit(X, y, weight).model_.local_classifiers_[()].class_prior_
     assert heavy[1] > plain[1] + 0.1
+
+
+COUNTS = np.random.default_rng(0).poisson(2, (40, 5)).astype(float)
+PATHS = [["A", "a1"], ["A", "a2"], ["B", "b1"], ["B", "b2"]] * 10
+
+
+def test_a_conformal_model_keeps_to_the_model_that_it_was_calibrated_for():
+    model = LocalClassifierPerNode(MultinomialNB()).partial_fit(COUNTS, PATHS)
+    safe = ConformalClassifier(FrozenEstimator(model), 0.5).fit(COUNTS, PATHS)
+    before = safe.predict(COUNTS)
+    model.partial_fit(COUNTS[:1], [["A", "a0"]])
+    np.testing.assert_array_equal(safe.predict(COUNTS), before)
+
+
+@pytest.mark.parametrize("kind", [LocalClassifierPerParentNode, LocalClassifierPerLevel])
+def test_local_classes_of_a_stream_are_those_that_its_classifiers_know(kind):
+    model = kind(MultinomialNB()).partial_fit(COUNTS, PATHS, classes=[*PATHS, ["A", "a0"]])
+    for key, classes in model.local_classes_.items():
+        assert len(classes) == len(model.local_classifiers_[key].classes_)
+    found = explain(model, COUNTS[:1]).to_dict()
+    assert "inf" not in repr(found)
+
+
+def test_local_classes_of_sets_name_a_node_per_column():
+    model = LocalClassifierPerParentNode(
+        GaussianNB(), hierarchy={"A": ["a", "b"], "C": ["b"]}, multi_label=True
+    ).fit(COUNTS[:4], [["a"], ["b"], ["a", "b"], ["C"]])
+    names = {key: model.hierarchy_.labels[v].tolist() for key, v in model.local_classes_.items()}
+    assert sorted(names["A"]) == ["a", "b"]
+
+
+def test_a_stream_with_gates_goes_through_skops():
+    model = LocalClassifierPerNode(MultinomialNB()).partial_fit(COUNTS, PATHS, classes=PATHS)
+    model.partial_fit(COUNTS[:1], [["C", "c1"]])
+    back = skops.io.loads(skops.io.dumps(model), trusted=list(TRUSTED_TYPES))
+    np.testing.assert_array_equal(back.predict_node_proba(COUNTS), model.predict_node_proba(COUNTS))
+    steps = explain(model, COUNTS[:1]).to_dict()
+    assert "inf" not in repr(steps)
+
+
+@pytest.mark.parametrize("policy", ["exclusive", "less_exclusive"])
+def test_sets_below_an_inner_class_with_rows_of_its_own_are_found(policy):
+    X = 5 * np.eye(6)[np.arange(60) % 6]
+    y = [[label] for label in ["A", "a", "b", "B", "x", "z"]] * 10
+    model = LocalClassifierPerNode(
+        LogisticRegression(C=100),
+        hierarchy={"A": ["a", "b"], "B": ["x", "z"]},
+        multi_label=True,
+        binary_policy=policy,
+    ).fit(X, y)
+    assert model.score(X, y) == 1
+    proba, tree = model.predict_node_proba(X), model.hierarchy_
+    assert (proba[:, 1:] <= proba[:, tree.parent[1:]]).all()
+
+
+@pytest.mark.parametrize(
+    "display", [metrics.HierarchyDisplay, metrics.ConfusionByLevelDisplay], ids=lambda d: d.__name__
+)
+def test_displays_refuse_models_of_sets(display):
+    y = [["sport"], ["sport", "politics"], ["news"], ["politics", "sport"]] * 10
+    model = LocalClassifierPerParentNode(multi_label=True, threshold=0.2).fit(COUNTS, y)
+    with pytest.raises(ValueError, match="compares one path per row"):
+        display.from_estimator(model, COUNTS, y)
+
+
+def test_a_child_for_several_labels_only_is_told_where_one_question_is():
+    y = [["A"], ["B"], ["A", "B"], ["B"]] * 10
+    child = ClassifierChain(LogisticRegression())
+    with pytest.raises(ValueError, match="ClassifierChain takes several labels per row only"):
+        LocalClassifierPerNode(child, multi_label=True).fit(COUNTS, y)
+
+
+def test_pruning_goes_by_the_least_threshold_of_a_class():
+    asked = []
+
+    class Asked(LogisticRegression):
+        def predict_proba(self, X):
+            asked.append(len(X))
+            return super().predict_proba(X)
+
+    X = 5 * np.eye(4)[np.arange(40) % 4]
+    y = [[label] for label in "abxz"] * 10
+    model = LocalClassifierPerNode(
+        Asked(C=100), hierarchy={"A": ["a", "b"], "B": ["x", "z"]}, multi_label=True
+    ).fit(X, y)
+    model.set_params(threshold=0.5).predict(X)
+    pruned = sum(asked)
+    model.set_params(threshold="tuned").fit(X, y)
+    asked.clear()
+    model.predict(X)
+    assert sum(asked) == pruned < 40 * 6
+
+
+def test_rows_of_classes_that_no_model_has_seen_are_covered_too():
+    X, y = four_quarters(200)
+    model = LocalClassifierPerParentNode(GaussianNB()).fit(X, y)
+    new = [["C", "r"] if i % 4 == 0 else path for i, path in enumerate(y)]
+    safe = ConformalClassifier(FrozenEstimator(model), 0.1, kind="set").fit(X, new)
+    assert safe.threshold_ == 1
+    assert safe.predict_set(X[:2]) == [[], []]
+    assert (safe.predict(X[:2]) == "").all()

@@ -399,13 +399,19 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         """
         keys = list(self.local_classifiers_)
         models = self._models
+        if isinstance(models, SetModels):
+            return {k: models.classes[v] for k, v in zip(keys, models.classifiers, strict=True)}
         while models.strategy == "restricted":
             (models,) = models.members
-        classes = (
-            local_classes(self._strategy, owner, models.options, models.hierarchy)
-            for owner in models.classifiers
-        )
-        return {key: found for key, found in zip(keys, classes, strict=True) if len(found)}
+
+        def classes(owner: int, options: Options) -> IntArray:
+            return local_classes(self._strategy, owner, options, models.hierarchy)
+
+        return {
+            key: classes(owner, models.known)
+            for key, owner in zip(keys, models.classifiers, strict=True)
+            if len(classes(owner, models.options))
+        }
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata the local classifier and ``score`` want.

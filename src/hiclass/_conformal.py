@@ -282,6 +282,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
                 raise ValueError(
                     f"A frozen model is not fitted, so it has no use for {sorted(fit_params)}."
                 )
+            model = copy.copy(model)  # as it is now: its owner may let it learn, or grow
             X_cal, y_cal = X, y
         else:
             n_rows = n_rows_of(X)
@@ -379,7 +380,13 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     def _cover(self, endings: FloatArray) -> Decision:
         """Decide for the deepest node above everything that is likely."""
         nodes = self._covering_node(self._chosen(endings))
+        if self._excludes_nothing():
+            nodes[:] = 0
         return with_confidence(self._models, endings_to_nodes(self._models, endings), nodes)
+
+    def _excludes_nothing(self) -> bool:
+        """Whether a set holds even classes that the model has never seen: their score is 1."""
+        return self.threshold_ >= 1
 
     def _chosen(self, endings: FloatArray) -> AnyArray:
         """Which endings are in the set: all that are probable enough, and the best one."""
@@ -413,7 +420,8 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         list of list
             Per row some classes, as path tuples, or as labels where ``y`` had one dimension. A
             class stands for everything at or below it. With ``kind="path"`` it is the last class
-            of the predicted path, or nothing if the path is empty.
+            of the predicted path. An empty list excludes nothing: the path is empty, or too many
+            rows of calibration were of classes that the model has never seen.
         """
         check_is_fitted(self)
         if self.kind_ == "path":
@@ -422,6 +430,8 @@ class ConformalClassifier(BaseHierarchicalClassifier):
 
     def _name_sets(self, endings: FloatArray) -> list[list[Any]]:
         """The smallest sets of classes that stand for the likely endings of each row."""
+        if self._excludes_nothing():
+            return [[] for _ in endings]
         chosen, models = self._chosen(endings), self._models
         count = endings_to_nodes(models, chosen.astype(np.float64))
         total = endings_to_nodes(models, np.ones((1, chosen.shape[1])))

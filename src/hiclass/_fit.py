@@ -286,6 +286,7 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
     }
     X_here = take_rows(X, rows) if task.X is None else task.X
     remarks: list[str] = []
+    failure = None
     try:
         if shared.checkpoint_dir is None:
             estimator.fit(X_here, task.target, **params)
@@ -293,19 +294,21 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
             estimator = _fit_or_load(task, X_here, params, shared.checkpoint_dir, remarks)
     except Exception as error:
         error.add_note(f"while fitting the classifier of {_text(task.name)}")
-        _check_travels(error)
-        raise
+        failure = _that_travels(error)
+    if failure is not None:  # not inside the handler: the old error must not travel as its context
+        raise failure
     return Fitted(task.owner, task.gate, estimator, tuple(remarks))
 
 
-def _check_travels(error: Exception) -> None:
-    """Replace an exception that no process could send to another, which would lose it."""
+def _that_travels(error: Exception) -> Exception:
+    """The error, or its message where no process could send it to another, which would lose it."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
         again = RuntimeError(f"{type(error).__name__}: {error}")
         again.__notes__ = [*error.__notes__]
-        raise again from None
+        return again
+    return error
 
 
 def _fit_or_load(

@@ -53,8 +53,7 @@ from hiclass._validation import (
 from hiclass.hierarchy import Hierarchy
 
 _WITH_PARTIAL_FIT = (
-    "SGDClassifier(loss='log_loss'), MultinomialNB, BernoulliNB, GaussianNB, MLPClassifier or "
-    "Perceptron"
+    "SGDClassifier(loss='log_loss'), MultinomialNB, BernoulliNB, MLPClassifier or Perceptron"
 )
 
 
@@ -331,7 +330,9 @@ class IncrementalClassifier(BaseLocalClassifier):
             classifiers={int(moved[node]): c for node, c in models.classifiers.items()},
             gates={int(moved[node]): c for node, c in models.gates.items()},
             n_own=n_own,
-            one_sided={(int(moved[n]), gate): s for (n, gate), s in models.one_sided.items()},
+            one_sided={
+                int(moved[n]) if n >= 0 else ~int(moved[~n]): s for n, s in models.one_sided.items()
+            },
         )
         return models, nodes
 
@@ -483,7 +484,7 @@ class IncrementalClassifier(BaseLocalClassifier):
         )
 
     def _learner_factory(
-        self, models: LocalModels, one_sided: dict[tuple[int, bool], int]
+        self, models: LocalModels, one_sided: dict[int, int]
     ) -> Callable[[LocalProblem], _Learner]:
         """A function that makes what the engine fits, and notes who has seen one class only."""
         make: list[Any] = []  # made when it is needed: it may draw a random number

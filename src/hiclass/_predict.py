@@ -87,7 +87,7 @@ class LocalModels:
     voting: str = "product"
     n_own: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     layout: Options | None = None
-    one_sided: dict[tuple[int, bool], int] = field(default_factory=dict)
+    one_sided: dict[int, int] = field(default_factory=dict)
 
     @property
     def has_proba(self) -> bool:
@@ -217,7 +217,7 @@ def _per_node(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArr
             if gate is not None:
                 found[:, -1] = (
                     _share_of_stops(models, node)
-                    if (node, True) in models.one_sided
+                    if ~node in models.one_sided
                     else _positive(models, gate, protect(X_here))
                 )
         evidence.append(found)
@@ -226,7 +226,7 @@ def _per_node(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArr
 
 def _can_answer(models: LocalModels, child: int) -> bool:
     """Whether the binary classifier of a node has seen rows of both classes: after fit, always."""
-    return child in models.classifiers and (child, False) not in models.one_sided
+    return child in models.classifiers and child not in models.one_sided
 
 
 def _left_over(models: LocalModels, found: FloatArray, n_silent: int) -> FloatArray:

@@ -136,6 +136,8 @@ class Advocate:
         if self.by_node:
             stop = way == above
             source = self.model.stop_classifiers_ if stop else self.model.local_classifiers_
+            if (~way if stop else way) in self.model._models.one_sided:
+                return None  # it has seen one class only, and is not asked
             key = self._key(way)
             return Voice(open_child(source[key], 2), None) if key in source else None
         key = self._level(above) if self.by_level else self._key(0 if self.is_flat else above)

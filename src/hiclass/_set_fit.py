@@ -126,6 +126,13 @@ def fit_set_models(
 
     def make(problem: LocalProblem) -> Any:
         child = make_child(problem)
+        tags = child_tags(child)
+        if problem.target.ndim == 1 and tags is not None and not tags.target_tags.single_output:
+            raise ValueError(
+                f"{type(child).__name__} takes several labels per row only, but "
+                f"{describe(problem)} is one question. Give the classifier inside it: one copy is "
+                f"fitted per class."
+            )
         return OneVsRest(child) if problem.target.ndim == 2 and not takes_sets(child) else child
 
     classifiers, gates = fit_problems(
@@ -140,6 +147,8 @@ def fit_set_models(
         1 + np.flatnonzero(index.n_own[1:]),
         inside_parent=policy in INSIDE_PARENT,
         gates=gates,
+        of_endings=policy in ("exclusive", "less_exclusive")
+        and bool(index.n_own[~target.hierarchy.is_leaf].any()),
     )
 
 

@@ -68,6 +68,7 @@ class SetModels:
     members: tuple[SetModels, ...] = ()
     weights: tuple[float, ...] = ()
     voting: str = "product"
+    of_endings: bool = False
 
     has_proba = True
     temperature = None
@@ -149,7 +150,25 @@ def _at_most(models: SetModels, proba: FloatArray, node: int) -> FloatArray:
     return proba[:, parents[0]] if len(parents) == 1 else proba[:, parents].min(axis=1)
 
 
+def _of_endings(models: SetModels, X: Any) -> FloatArray:
+    """Where answers say "it ends here", a node is as probable as the likeliest ending below it."""
+    proba = _start(models, X)
+    ends = np.isin(np.arange(len(models.populated)), models.ends)
+    for node in (1 + np.flatnonzero(models.populated[1:])[::-1]).tolist():
+        estimator = models.classifiers.get(node)
+        if estimator is not None:
+            found = answers(estimator, protect(X), 1)[:, 0]
+            proba[:, node] = np.maximum(proba[:, node], found)
+        elif ends[node]:  # without a negative row
+            proba[:, node] = 1
+        for parent in models.hierarchy.parents(node).tolist():
+            proba[:, parent] = np.maximum(proba[:, parent], proba[:, node])
+    return proba
+
+
 def _per_node(models: SetModels, X: Any, floor: float) -> FloatArray:
+    if models.of_endings:
+        return _of_endings(models, X)
     proba = _start(models, X)
     # What a node leaves to its children; the same array unless there are gates.
     passed = proba.copy(order="F") if models.gates else proba
@@ -237,7 +256,7 @@ def _rows(X: Any, rows: IntArray) -> Any:
 
 def decide_sets(models: SetModels, X: Any, thresholds: FloatArray) -> Any:
     """Closed sets for a chunk of rows: nodes that reach their thresholds, like all above them."""
-    floor = float(thresholds[models.populated].min())
+    floor = float(thresholds[1:][models.populated[1:]].min(initial=1.0))
     return closed_by(set_node_proba(models, X, floor), thresholds, models)
 
 

@@ -245,9 +245,9 @@ def check_layout(hierarchy: Hierarchy, layout: Options, nodes: IntArray, leaf_on
         raise ValueError(f"Row {row} of y ends at {name}, where no path has ended before. {remedy}")
 
 
-def note_sides(problem: LocalProblem, is_new: bool, one_sided: dict[tuple[int, bool], int]) -> None:
+def note_sides(problem: LocalProblem, is_new: bool, one_sided: dict[int, int]) -> None:
     """Note in ``one_sided`` whether a binary classifier has seen rows of one class only."""
-    key = (problem.owner, problem.gate)
+    key = ~problem.owner if problem.gate else problem.owner
     low, high = int(problem.target.min()), int(problem.target.max())
     if is_new and low == high:
         one_sided[key] = low

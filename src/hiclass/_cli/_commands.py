@@ -32,6 +32,7 @@ from hiclass._cli._tables import (
     FORMATS,
     Table,
     check_output,
+    open_output,
     read_table,
     write_table,
 )
@@ -79,7 +80,13 @@ def fit(args: argparse.Namespace) -> None:
 def predict(args: argparse.Namespace) -> None:
     """Predict the rows of a file: a label and a confidence per level."""
     check_output(args.output)
-    format = args.output_format or FORMATS.get(Path(args.output).suffix.lower(), "csv")
+    suffix = Path(args.output).suffix.lower()
+    if args.output_format is None and suffix and suffix not in FORMATS:
+        raise CommandError(
+            f"{args.output}: the format cannot be told from the name. Use --output-format csv, "
+            f"tsv, parquet or jsonl."
+        )
+    format = args.output_format or FORMATS.get(suffix, "csv")
     model = load_model(args.model_file)
     table = _read(args)
     X = prepare(table, model.columns)
@@ -116,6 +123,8 @@ def _predict(args: argparse.Namespace, model: Model, X: Any) -> tuple[Any, Any]:
 
 def evaluate(args: argparse.Namespace) -> None:
     """Score a model on a labelled file; optionally write the report."""
+    if args.report == "-":
+        raise CommandError("--report needs the name of a file: standard output has the scores.")
     if args.report is not None:
         check_output(args.report)
     model = load_model(args.model_file)
@@ -143,7 +152,9 @@ def write_report(
     """Write the report on a classifier to a file, whole or not at all."""
     from hiclass import make_report
 
-    make_report(classifier, X, y, title=title, feature_names=names).save(path)
+    report = make_report(classifier, X, y, title=title, feature_names=names)
+    with open_output(path) as file:
+        file.write(report.html.encode("utf-8"))
 
 
 def tree(args: argparse.Namespace) -> None:

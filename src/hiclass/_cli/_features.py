@@ -22,6 +22,8 @@ Columns = dict[str, list[str]]
 _NO_NUMBER = {"", "na", "n/a", "nan", "null", "none", "-", "?"}
 # A column of strings is text from so many words per cell on, and a category up to so many values.
 _WORDS, _VALUES, _SHARE = 4, 50, 0.1
+# So many rows or more that are numbered one by one have an id; fewer may be numbers by chance.
+_COUNTED = 20
 
 
 def choose_columns(
@@ -86,9 +88,14 @@ def _guess(column: Any) -> tuple[str | None, str]:
     values = [value for value in column.tolist() if value is not None]
     if not values:
         return None, "empty"
-    if all(_number(value) is not None for value in values):
-        distinct = {_number(value) for value in values}
-        return ("numbers", "") if len(distinct) > 1 else (None, "the same value in every row")
+    numbers = [_number(value) for value in values]
+    if all(number is not None for number in numbers):
+        distinct = set(numbers)
+        if len(distinct) == 1:
+            return None, "the same value in every row"
+        if len(values) >= _COUNTED and len(distinct) == len(values) and _counts(distinct):
+            return None, "it numbers the rows"
+        return "numbers", ""
     if not all(isinstance(value, str) for value in values):
         return None, f"values of the type {type(values[0]).__name__}"
     n_distinct = len(set(values))
@@ -99,6 +106,15 @@ def _guess(column: Any) -> tuple[str | None, str]:
     if n_distinct == len(values):
         return None, "a different value in every row"
     return ("categories" if n_distinct <= max(_VALUES, _SHARE * len(values)) else "text"), ""
+
+
+def _counts(numbers: Any) -> bool:
+    """Whether different numbers are those from one integer to another, without a gap."""
+    return (
+        min(numbers) % 1 == 0
+        and max(numbers) - min(numbers) == len(numbers) - 1
+        and all(number % 1 == 0 for number in numbers)
+    )
 
 
 def _number(value: Any) -> float | None:

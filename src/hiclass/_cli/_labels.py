@@ -36,7 +36,7 @@ def read_labels(
     twice = next((name for name in target if target.count(name) > 1), None)
     if twice is not None:
         raise CommandError(f"--target names the column {twice!r} twice. Name every level once.")
-    y = np.column_stack([table.column(name) for name in target])
+    y = _whole(np.column_stack([table.column(name) for name in target]))
     missing = np.frompyfunc(lambda label: label is None, 1, 1)(y).astype(bool)
     gap = missing[:, :-1] & ~missing[:, 1:]
     if truncate_gaps:
@@ -67,25 +67,32 @@ def read_labels(
     return rows, y
 
 
+@np.vectorize(otypes=[object])
+def _whole(label: Any) -> Any:
+    """A label as it is, but 3.0 as 3: pandas turns integers beside empty cells into floats."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label
+
+
 def like(y: Any, hierarchy: Any, target: list[str], table: Table) -> Any:
     """Write labels in the types that a model knows: a CSV file holds integers as text."""
-    known = {type(label) for label in hierarchy.labels[1:].tolist()}
-    if known == {str}:
-        convert: Any = str
-    elif known == {int}:
-        convert = int
-    else:
-        return y
+    known = [
+        {type(label) for label in hierarchy.labels[hierarchy.levels == level].tolist()}
+        for level in range(1, len(target) + 1)
+    ]
+    missing = "" if set().union(*known) == {str} else None
     converted = y.copy()
     for index, label in np.ndenumerate(y):
         if label is None or label == "":
-            converted[index] = "" if convert is str else None
+            converted[index] = missing
+            continue
+        convert: Any = next(iter(known[index[1]]), None) if len(known[index[1]]) == 1 else None
+        if convert not in (str, int):
             continue
         try:
             converted[index] = convert(label)
         except ValueError:
             raise CommandError(
-                f"{table.name}: the label {label!r} in {target[index[1]]!r} is no integer, as all "
-                f"labels of the model are. Correct it."
+                f"{table.name}: the label {label!r} in {target[index[1]]!r} is no integer, as the "
+                f"labels of the model at this level are. Correct it."
             ) from None
     return converted

@@ -9,9 +9,12 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from hiclass import __version__
@@ -92,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _clean_up_when_terminated():
             _show_warnings_in_one_line()
             _run(args)
             sys.stdout.flush()
@@ -110,6 +113,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = f"{type(error).__name__}: {error}"
         return _fail(f"{text} (HICLASS_TRACEBACK=1 shows where this happened)")
     return 0
+
+
+@contextmanager
+def _clean_up_when_terminated() -> Iterator[None]:
+    """Let SIGTERM end the program as Ctrl+C does: what was begun is removed."""
+
+    def stop(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may handle signals
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _run(args: argparse.Namespace) -> None:

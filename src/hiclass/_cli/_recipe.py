@@ -101,3 +101,6 @@ def set_jobs(model: Any, n_jobs: int | None, verbose: int = 0) -> None:
             if name.rpartition("__")[2] in values and "local_classifier" not in name
         }
     )
+    # The fitted members of an ensemble are clones: its parameters do not reach them.
+    for member in getattr(model, "named_models_", {}).values():
+        set_jobs(member, n_jobs, verbose)

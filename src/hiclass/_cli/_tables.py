@@ -162,7 +162,9 @@ def _parse_csv(text: str, name: str, separator: str) -> Table:
     rows: list[list[str]] = []
     lines: list[int] = []
     try:
-        header = next(row for row in reader if row)
+        header = next((row for row in reader if row), None)
+        if header is None:
+            raise CommandError(f"{name} is empty. It needs a header and at least one row.")
         _check_header(header, name)
         end = reader.line_num
         for row in reader:
@@ -244,7 +246,10 @@ def _parse_parquet(raw: bytes, name: str) -> Any:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value == "" or (isinstance(value, float) and np.isnan(value))
+    # Not value == "": a cell of a list column of Parquet is an array.
+    if isinstance(value, str):
+        return not value
+    return value is None or (isinstance(value, float) and bool(np.isnan(value)))
 
 
 # -- output ------------------------------------------------------------------------------------
@@ -260,7 +265,10 @@ def check_output(path: str) -> None:
         raise CommandError(f"{path} is a folder. Give the name of a file.")
     if not folder.is_dir():
         raise CommandError(f"{path} cannot be written: there is no folder {folder}. Make it first.")
-    writable = os.access(target, os.W_OK) if target.exists() else os.access(folder, os.W_OK)
+    # The file is written beside its place and renamed: its folder must be writable, too.
+    writable = not target.exists() or os.access(target, os.W_OK)
+    if not target.exists() or target.is_file():
+        writable = writable and os.access(target.resolve().parent, os.W_OK)
     if not writable:
         raise CommandError(f"{path} cannot be written: permission denied. Choose another place.")
 
@@ -373,7 +381,7 @@ def _write_jsonl(frame: Any, file: IO[bytes]) -> None:
 
 def _plain(value: Any) -> Any:
     """What JSON does not know: numbers of NumPy as numbers, dates and the like as text."""
-    return value.item() if isinstance(value, np.generic) else str(value)
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else str(value)
 
 
 def _write_parquet(frame: Any, file: IO[bytes]) -> None:

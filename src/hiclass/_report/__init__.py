@@ -52,6 +52,11 @@ class Report:
         folder = os.path.dirname(path)
         if not os.path.isdir(folder):
             raise FileNotFoundError(f"The folder {folder!r} does not exist; create it first.")
+        if os.path.exists(path) and not os.path.isfile(path):
+            # A device or a pipe: it must not be replaced by a file.
+            with open(path, "w", encoding="utf-8", newline="\n") as file:
+                file.write(self.html)
+            return
         handle, part = tempfile.mkstemp(prefix=".report-", suffix=".html", dir=folder)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
@@ -59,7 +64,8 @@ class Report:
             # A temporary file is for its owner only; this one is for whoever may read new files.
             mask = os.umask(0)
             os.umask(mask)
-            os.chmod(part, 0o666 & ~mask)
+            known = os.path.exists(path)
+            os.chmod(part, os.stat(path).st_mode & 0o777 if known else 0o666 & ~mask)
             os.replace(part, path)
         except BaseException:
             os.unlink(part)

@@ -277,7 +277,8 @@
     while (stack.length) {
       const v = stack.pop();
       const at = place(v, area);
-      if (at.high < 0.12 || at.y > area.height || at.y + at.high < 0 || level[v] - view.level > area.columns) continue;
+      const hidden = at.high < 0.12 || at.y > area.height || at.y + at.high < 0 || level[v] - view.level > area.columns;
+      if (hidden && v !== zoomed) continue; // the box that is zoomed to is always there, also on the way
       seen.add(v);
       paintBox(v, at, area);
       stack.push(...children[v]);
@@ -328,7 +329,7 @@
     cancelAnimationFrame(moving);
     crumbs();
     const step = (now) => {
-      const t = still ? 1 : Math.min((now - began) / 240, 1);
+      const t = still ? 1 : Math.min(Math.max(now - began, 0) / 240, 1); // a frame may have begun before the click
       const s = t === 1 ? 1 : 1 - (1 - t) ** 3;
       view = { top: from.top + s * (target.top - from.top), size: from.size + s * (target.size - from.size),
         level: from.level + s * (target.level - from.level) };

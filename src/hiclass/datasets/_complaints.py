@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import zipfile
+import zlib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -95,6 +97,14 @@ def fetch_consumer_complaints(
     from sklearn.datasets import get_data_home
 
     path = Path(get_data_home(data_home)) / "hiclass" / "consumer_complaints.csv.zip"
+    if path.exists() and sha256 is not None:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != sha256.lower():
+            raise OSError(
+                f"{path} has the SHA-256 checksum {found}, not {sha256}: it is another version. "
+                f"Remove it to download it again."
+            )
     if not path.exists():
         if not download_if_missing:
             raise OSError(
@@ -144,10 +154,19 @@ def _rows(path: Path, target: tuple[str, str]) -> Iterator[dict[str, str]]:
                     f"the bureau. Remove it to download it again."
                 )
             for row in reader:
+                if None in row.values():
+                    raise EOFError("a row is cut off")
                 if row[TEXT].strip() and row[target[0]].strip():
                     # The other columns would need memory for nothing.
                     yield {name: row[name] for name in wanted}
-    except (zipfile.BadZipFile, IndexError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        IndexError,
+        UnicodeDecodeError,
+        csv.Error,
+    ) as error:
         raise ValueError(
             f"{path} is no zipped CSV file, or it is damaged ({error}). Remove it to download it "
             f"again."

@@ -11,7 +11,7 @@ import numpy as np
 from hiclass._labels import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
 from hiclass.metrics._pairs import FloatArray, Pair, encode_tree, total_by
-from hiclass.metrics._scorers import given_hierarchy
+from hiclass.metrics._scorers import given_hierarchy, refuse_sets
 
 _NORMALIZE = {"true": 1, "pred": 0, "all": None}
 #: Matrices up to this size show their numbers.
@@ -89,6 +89,7 @@ class ConfusionByLevelDisplay:
         -------
         ConfusionByLevelDisplay
         """
+        refuse_sets(estimator, cls.__name__)
         kwargs.setdefault("hierarchy", given_hierarchy(estimator))
         return cls.from_predictions(y, estimator.predict(X), **kwargs)
 

@@ -9,7 +9,7 @@ import numpy as np
 from hiclass._labels import IntArray
 from hiclass.hierarchy import Hierarchy
 from hiclass.metrics._pairs import FloatArray, divide, encode_tree, node_counts
-from hiclass.metrics._scorers import given_hierarchy
+from hiclass.metrics._scorers import given_hierarchy, refuse_sets
 
 #: Trees with more leaves than this are drawn as an icicle.
 _MAX_LEAVES = 60
@@ -80,6 +80,7 @@ class HierarchyDisplay:
         -------
         HierarchyDisplay
         """
+        refuse_sets(estimator, cls.__name__)
         kwargs.setdefault("hierarchy", given_hierarchy(estimator))
         return cls.from_predictions(y, estimator.predict(X), **kwargs)
 

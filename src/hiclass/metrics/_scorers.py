@@ -54,6 +54,16 @@ class _Scorer:
         return f"{self.metric.__name__}_scorer"
 
 
+def refuse_sets(estimator: Any, name: str) -> None:
+    """Refuse, for something that compares paths, a model of several labels per row."""
+    sets = getattr(_innermost(estimator), "_set_options", None)
+    if sets is not None and sets() is not None:
+        raise ValueError(
+            f"{name} compares one path per row, but this {type(estimator).__name__} predicts "
+            f"several labels per row. Use precision, recall or f1 with multi_label=True."
+        )
+
+
 def _options(estimator: Any) -> dict[str, Any]:
     """What a metric must be told to compare the labels of a fitted estimator."""
     sets = getattr(_innermost(estimator), "_set_options", None)
