@@ -298,6 +298,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", help="folder with naics2022_index.parquet")
     parser.add_argument("--memory", action="store_true", help="only that, into a stored result")
+    parser.add_argument("--bare", action="store_true", help="only that, into a stored result")
     parser.add_argument("--quick", action="store_true", help="fewer rows and repetitions")
     parser.add_argument("--output", help="where to write the result")
     parser.add_argument("--markdown", help="a page to put the tables of the stored result into")
@@ -306,15 +307,16 @@ def main():
     quick = options.quick
     options.rows, options.rows_naics = (10_000, 6_000) if quick else (50_000, None)
     options.rows_wide, options.rows_text = (50_000, 20_000) if quick else (120_000, 20_000)
-    options.repeat = 3 if quick else 5
+    options.repeat = 3 if quick else 15
     if options.one:
         return one_fit(*options.one, options)
     if options.markdown:
         return write_page(json.loads(RESULTS.read_text()), options.markdown)
     argv = (["--data", options.data] if options.data else []) + ["--quick"] * quick
-    if options.memory:
+    if options.memory or options.bare:
         result = json.loads(Path(options.output).read_text())
-        write_json(result | {"memory": memory(options, argv)}, options.output)
+        part = {"memory": memory(options, argv)} if options.memory else {"bare": bare(options)}
+        write_json(result | part, options.output)
         return None
     result = environment()
     for library in ("lightgbm", "dask", "ray"):

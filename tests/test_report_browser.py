@@ -8,6 +8,7 @@ import base64
 import os
 import shutil
 import sys
+import time
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
@@ -146,11 +147,11 @@ def resize(browser, width, height):
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
 
-def prefer(browser, scheme, media=""):
+def prefer(browser, scheme, media="", motion="reduce"):
     """Set the wishes of the user; without motion every zoom is done at once."""
     features = [
         {"name": "prefers-color-scheme", "value": scheme},
-        {"name": "prefers-reduced-motion", "value": "reduce"},
+        {"name": "prefers-reduced-motion", "value": motion},
     ]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
 
@@ -362,6 +363,23 @@ def test_the_hierarchy_works_with_the_keyboard_alone(view):
     cursor = find(browser, "#cursor")
     assert float(cursor.get_attribute("height")) > 1
     assert cursor.value_of_css_property("stroke-width") == "3.5px"
+
+
+def test_nothing_is_lost_while_zooming_is_in_motion(view):
+    browser, data = view("500")
+    prefer(browser, "light", motion="no-preference")
+    while focused(browser) is None:
+        press(browser, "TAB")
+    for _ in range(4):
+        press(browser, "ARROW_RIGHT", "ARROW_RIGHT", "ENTER")
+        time.sleep(0.6)  # the zoom takes a quarter of a second
+        chosen = focused(browser)
+        assert chosen is not None
+        assert text(browser, "#detail .name") == data["nodes"]["label"][int(chosen)]
+        assert browser.find_elements("css selector", "#icicle [data-node], [role=treeitem]")
+        press(browser, "ESCAPE", "ESCAPE", "ESCAPE")
+        time.sleep(0.6)
+        press(browser, "HOME", "ARROW_DOWN")
 
 
 def test_a_node_too_small_to_see_is_zoomed_to(view):
