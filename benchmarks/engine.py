@@ -21,6 +21,7 @@ import sys
 import time
 from contextlib import contextmanager
 from importlib import metadata
+from itertools import product
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
@@ -39,7 +40,7 @@ from hiclass._targets import encode
 RESULTS = Path(__file__).parent / "results" / "engine.json"
 CHILDREN = ("LinearSVC", "LogisticRegression", "LightGBM", "RandomForest")
 BACKENDS = ("serial", "threading", "loky")
-CLUSTERS = ("dask", "ray")  # with one child only: they take long to start
+CLUSTERS = ("dask", "ray")
 LIMIT_BARE, LIMIT_SMALL, LIMIT_MEMORY = 1.25, 1.5, 1.5
 
 
@@ -180,12 +181,11 @@ def watched(name, child, backend, argv):
 # -- the four comparisons ----------------------------------------------------------------------
 
 
-def speed(options, argv):
-    """Each child and backend on each set, one result after the other."""
+def speed(options, argv, known=()):
+    """Each child and backend on each set, one result after the other; not those that are known."""
     for name in ("synthetic", "naics") if options.data else ("synthetic",):
-        for child in CHILDREN:
-            backends = BACKENDS + (CLUSTERS if child == "LogisticRegression" else ())
-            for backend in backends:
+        for child, backend in product(CHILDREN, BACKENDS + CLUSTERS):
+            if (name, child, backend) not in known:
                 result = watched(name, child, backend, argv)
                 found = {"set": name, "child": child, "backend": backend, **result}
                 print(json.dumps(found), flush=True)
@@ -261,7 +261,12 @@ def write_page(result, page):
     """The tables of a stored result."""
     runs = {(r["set"], r["child"], r["backend"]): r for r in result["speed"]}
     rows = []
-    for (name, child, backend), run in runs.items():
+    order = [*BACKENDS, *CLUSTERS]
+    in_order = sorted(
+        runs, key=lambda k: (k[0] == "naics", CHILDREN.index(k[1]), order.index(k[2]))
+    )
+    for name, child, backend in in_order:
+        run = runs[name, child, backend]
         serial = runs[name, child, "serial"]
         if "error" in run or "error" in serial:
             rows.append((name, child, backend, "failed", "", ""))
@@ -298,6 +303,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", help="folder with naics2022_index.parquet")
     parser.add_argument("--memory", action="store_true", help="only that, into a stored result")
+    parser.add_argument("--more", action="store_true", help="what a stored result lacks")
     parser.add_argument("--bare", action="store_true", help="only that, into a stored result")
     parser.add_argument("--quick", action="store_true", help="fewer rows and repetitions")
     parser.add_argument("--output", help="where to write the result")
@@ -317,6 +323,13 @@ def main():
         result = json.loads(Path(options.output).read_text())
         part = {"memory": memory(options, argv)} if options.memory else {"bare": bare(options)}
         write_json(result | part, options.output)
+        return None
+    if options.more:
+        result = json.loads(Path(options.output).read_text())
+        known = {(r["set"], r["child"], r["backend"]) for r in result["speed"]}
+        for found in speed(options, argv, known):
+            result["speed"].append(found)
+            write_json(result, options.output)
         return None
     result = environment()
     for library in ("lightgbm", "dask", "ray"):

@@ -153,9 +153,9 @@ def test_a_classifier_is_one_sided_until_it_has_seen_the_other_class():
 
     seen = {}
     learn([1, 1], is_new=True)
-    assert seen == {(3, False): 1}
+    assert seen == {3: 1}
     learn([1])
-    assert seen == {(3, False): 1}
+    assert seen == {3: 1}
     learn([0])
     assert seen == {}
     learn([0])  # it has seen both before

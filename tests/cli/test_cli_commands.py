@@ -40,12 +40,12 @@ class TestFit:
         rows = [[*row, "same", "", f"{i}"] for i, row in enumerate(make_rows())]
         model, _, err = fit(rows, header=[*HEADER, "constant", "empty", "number"])
         assert model.columns == {
-            "text": ["narrative"], "numbers": ["amount", "number"], "categories": ["state"]
+            "text": ["narrative"], "numbers": ["amount"], "categories": ["state"]
         }  # fmt: skip
         assert model.target == TARGET
         assert "Features, text: narrative" in err
         left_out = "id (a different value in every row), constant (the same value in every row)"
-        assert f"Left out: {left_out}, empty (empty)" in err
+        assert f"Left out: {left_out}, empty (empty), number (it numbers the rows)" in err
 
     def test_short_texts_with_many_values_are_texts(self, fit):
         rows = [[*row[:3], f"word{i % 55} hello", *row[4:]] for i, row in enumerate(make_rows(110))]

@@ -80,7 +80,7 @@ FIT = ["fit", "data.csv", "--target", *TARGET, "--text", "narrative", "-o", "out
         ),
         (
             "id\n1\n",
-            ["predict", "data.csv", "data.csv", "-o", "out.skops"],
+            ["predict", "data.csv", "data.csv", "-o", "out.csv"],
             "data.csv is no model of hiclass. Make one with: hiclass fit.",
         ),
         (
