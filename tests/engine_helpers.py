@@ -5,9 +5,11 @@ Workers import this module by its name, so nothing here needs pytest.
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
+import joblib
 import numpy as np
 from sklearn.naive_bayes import GaussianNB
 
@@ -48,6 +50,21 @@ class Child(GaussianNB):
                 file.write(f"{len(y)}\n")
         time.sleep(self.pause)
         return super().fit(X, y, sample_weight)
+
+
+class Nested(GaussianNB):
+    """Naive Bayes that calls joblib itself, as a forest does, and notes who did the work."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.backend_ = type(joblib.parallel.get_active_backend()[0]).__name__
+        self.workers_ = set(joblib.Parallel(n_jobs=2)(joblib.delayed(worker)() for _ in range(4)))
+        self.home_ = worker()
+        return super().fit(X, y, sample_weight)
+
+
+def worker():
+    """This process and this thread."""
+    return os.getpid(), threading.get_ident()
 
 
 def logged(path):

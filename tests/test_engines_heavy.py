@@ -17,13 +17,24 @@ import pandas as pd
 import psutil
 import pytest
 import scipy.sparse as sp
-from engine_helpers import PARENT_ROWS, ROOT_ROWS, BrokenError, Child, end_early, logged, make_data
+from engine_helpers import (
+    PARENT_ROWS,
+    ROOT_ROWS,
+    BrokenError,
+    Child,
+    Nested,
+    end_early,
+    logged,
+    make_data,
+)
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from hiclass import LocalClassifierPerNode, LocalClassifierPerParentNode
@@ -154,6 +165,26 @@ def test_clusters_give_the_model_of_the_serial_fit(backend, local_class, kind):
         X, child = rows_of(kind, X), child_of(kind)
     y = end_early(y)
     assert_same(local_class(child).fit(X, y), serially(local_class, child, X, y), X)
+
+
+def test_a_child_that_calls_joblib_gets_no_workers_of_the_cluster(backend):
+    X, y = make_data()
+    model = LocalClassifierPerParentNode(Nested()).fit(X, y)
+    for child in model.local_classifiers_.values():
+        assert child.workers_ == {child.home_}
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_clusters_fit_sets_of_classes(backend, native):
+    X, y = make_data()
+    hierarchy = {"top": [f"c{i}" for i in range(4)], "other": ["c1", "c2"]}
+    sets = [[f"c{i % 4}"] if i % 3 else [f"c{i % 4}", "c2"] for i in range(len(y))]
+    child = DecisionTreeClassifier(max_depth=3, random_state=0) if native else GaussianNB()
+    model = LocalClassifierPerParentNode(child, hierarchy=hierarchy, multi_label=True)
+    found = clone(model).fit(X, sets).predict_node_proba(X)
+    with joblib.parallel_config(backend="sequential"):
+        expected = model.fit(X, sets).predict_node_proba(X)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 def test_clusters_slice_weights(backend):

@@ -474,12 +474,15 @@ FOREST = [["a", "x"], ["a", "y", "u"], ["a", "y", "v"], ["a"], ["b", "x"], ["b"]
 
 
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
-@pytest.mark.parametrize("kind", ["node", "parent", "level"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_jobs_in_parallel_change_nothing(kind, calibration):
     X = rows_for(FOREST, 0)
     serial = fitted(kind, calibration, FOREST, 0)
     with joblib.parallel_config("threading"):
-        parallel = make(kind, calibration, decoding="expected_f1", n_jobs=2).fit(X, FOREST)
+        parallel = make(kind, calibration, decoding="expected_f1")
+        jobs = [name for name in parallel.get_params() if name.split("__")[-1] == "n_jobs"]
+        parallel.set_params(**dict.fromkeys(jobs, 2)).fit(X, FOREST)
+        assert parallel.n_jobs == 2
         assert_same(everything(parallel, X), everything(serial, X), atol=0)
     assert parallel.expected_f1_ == serial.expected_f1_
     assert getattr(parallel, "temperature_", None) == getattr(serial, "temperature_", None)

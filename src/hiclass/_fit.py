@@ -9,12 +9,13 @@ lists) travels as the rows of a task. Problems come largest first, and small one
 from __future__ import annotations
 
 import pickle
+import sys
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
 
@@ -26,7 +27,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from hiclass._checkpoint import checkpoint_key, load_checkpoint, save_checkpoint
 from hiclass._labels import IntArray
@@ -171,7 +172,7 @@ def _run(
     jobs = effective_n_jobs(n_jobs)
     if jobs == 1 or n_rows_of(X) < _FEW_ROWS:
         start = time.monotonic()
-        with _one_blas_thread():
+        with _one_thread() if n_problems > 1 else nullcontext():
             for task in tasks:
                 yield _fit_one(task, X, shared)
                 if jobs > 1 and time.monotonic() - start > _A_WHILE:
@@ -198,7 +199,8 @@ def _run_on_joblib(
     batches = _batches(tasks, n_problems, X, effective_n_jobs(n_jobs), bring_rows=not shares)
     if one_memory:
         # Warning filters belong to the process: nothing to hand on, and no thread may set them.
-        kind, work = joblib.Parallel, joblib.delayed(partial(in_thread, get_config(), fit_batch))
+        kind = joblib.Parallel
+        work = joblib.delayed(partial(in_thread, get_config(), _fit_in_thread))
     else:
         kind, work = Parallel, delayed(fit_batch)
     parallel = kind(
@@ -230,8 +232,14 @@ def _run_on_joblib(
 @contextmanager
 def _threads() -> Iterator[None]:
     """Put back what threads may have changed for the whole process."""
-    with warnings.catch_warnings(), threadpool_limits(1):
+    with warnings.catch_warnings(), _one_thread():
         yield
+
+
+def _fit_in_thread(batch: list[Task], X: Any, shared: Shared) -> list[Fitted]:
+    # BLAS is limited for the whole process, OpenMP for the thread that starts its threads.
+    with _thread_pools(len(sys.modules)).select(user_api="openmp").limit(limits=1):
+        return fit_batch(batch, X, shared)
 
 
 def in_thread(config: dict[str, Any], function: Callable[..., Any], *args: Any) -> Any:
@@ -240,9 +248,15 @@ def in_thread(config: dict[str, Any], function: Callable[..., Any], *args: Any) 
         return function(*args)
 
 
-def _one_blas_thread() -> AbstractContextManager[Any]:
-    """Local problems are small: more BLAS threads only get into each other's way."""
-    return threadpool_limits(1, user_api="blas")
+def _one_thread() -> AbstractContextManager[Any]:
+    """Many problems are small: more threads of BLAS or OpenMP only get into each other's way."""
+    return _thread_pools(len(sys.modules)).limit(limits=1)
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(n_modules: int) -> ThreadpoolController:
+    """What has threads of its own in this process; looked for again after an import."""
+    return ThreadpoolController()
 
 
 def _can_be_shared(X: Any) -> bool:
@@ -275,8 +289,12 @@ def _text(name: Name) -> str:
 
 
 def fit_batch(batch: list[Task], X: Any, shared: Shared) -> list[Fitted]:
-    """Fit some tasks, wherever this runs."""
-    return [_fit_one(task, X, shared) for task in batch]
+    """Fit some tasks, wherever this runs.
+
+    A child that calls joblib itself gets no workers of its own: they all have work already.
+    """
+    with joblib.parallel_config(backend="sequential"):
+        return [_fit_one(task, X, shared) for task in batch]
 
 
 def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
