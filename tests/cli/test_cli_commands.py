@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import warnings
 
 import numpy as np
@@ -318,6 +319,35 @@ class TestEvaluate:
         assert "<script>Loan" not in text
         assert "mortgage" in text  # the strongest features have their names
         assert sorted(p.name for p in tmp_path.iterdir()) == ["data.csv", "m.skops", "report.html"]
+
+    def test_rows_are_in_the_report_only_if_asked_for(self, run, model, tmp_path):
+        rows = [[*row, f"marked {i}"] for i, row in enumerate(make_rows())]
+        rows[5][1:3] = rows[17][1:3] = ["Card", "Debit"]
+        # A row without a label, which is left out, must not shift the texts of the others.
+        rows.insert(0, ["x", "", "", "nothing", "1", "BY", "marked as unlabelled"])
+        path = write_csv(tmp_path / "data.csv", rows, header=[*HEADER, "remark"])
+        report = tmp_path / "report.html"
+        command = ["evaluate", model, path, "--report", report, "--skip-unlabelled"]
+        run(*command)
+        assert "marked" not in report.read_text(encoding="utf-8")
+        run(*command, "--examples", "remark")
+        shown = {int(i) for i in re.findall(r"marked (\d+)", report.read_text(encoding="utf-8"))}
+        out, _ = run("predict", model, path, "--keep", *TARGET)
+        wrong = {
+            i
+            for i, row in enumerate(read(out)[1:])
+            if any(row[name] != row[f"predicted_{name}"] for name in TARGET)
+        }
+        assert {5, 17} <= wrong
+        assert shown == wrong
+
+    def test_examples_that_cannot_be_shown_are_refused(self, fails, model, train, tmp_path):
+        report = ["--report", tmp_path / "report.html"]
+        message = fails("evaluate", model, train, *report, "--examples", "narative")
+        assert message == f"{train} has no column 'narative'. Did you mean 'narrative'?"
+        message = fails("evaluate", model, train, "--examples", "narrative")
+        assert message == "--examples puts rows into the report. Give --report FILE as well."
+        assert list(tmp_path.iterdir()) == []
 
     def test_the_report_gets_the_features_of_the_model_by_name(self, model, run, train):
         loaded = load_model(model)

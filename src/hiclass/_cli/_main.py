@@ -57,6 +57,7 @@ EVALUATE_EXAMPLES = """\
 examples:
   hiclass evaluate model.skops test.csv
   hiclass evaluate model.skops test.csv --report report.html --min-confidence 0.8
+  hiclass evaluate model.skops test.csv --report report.html --examples narrative
 
 "answered" is the share of rows whose predicted path reaches the level.
 """
@@ -70,6 +71,7 @@ examples:
   hiclass demo                  animals (seconds), then ICD-10-CM (about two minutes)
   hiclass demo --only animals   the first part alone
 """
+_FORMATS = ("csv", "tsv", "parquet", "jsonl")
 _NEEDED = ("pandas", "pyarrow", "skops")
 
 
@@ -246,7 +248,7 @@ def _add_predict(commands: Any) -> None:
     )
     output.add_argument(
         "--output-format",
-        choices=["csv", "tsv", "parquet", "jsonl"],
+        choices=_FORMATS,
         help="by default by the name of the output, else csv",
     )
     output.add_argument(
@@ -270,7 +272,14 @@ def _add_evaluate(commands: Any) -> None:
     _add_input(command)
     _add_label_options(command)
     _add_decision(command)
-    command.add_argument("--report", metavar="FILE", help="also write a report as HTML")
+    report = command.add_argument_group("report")
+    report.add_argument("--report", metavar="FILE", help="also write a report as HTML")
+    report.add_argument(
+        "--examples",
+        metavar="COLUMN",
+        help="show this column of some rows that the model gets wrong in the report; by default "
+        "no row is in it",
+    )
 
 
 def _add_tree(commands: Any) -> None:
@@ -312,7 +321,7 @@ def _add_input(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("input")
     group.add_argument(
         "--format",
-        choices=["csv", "tsv", "parquet", "jsonl"],
+        choices=_FORMATS,
         help="by default by the name of the file; csv for standard input",
     )
     group.add_argument(
