@@ -410,6 +410,18 @@ class TestTree:
         assert out.splitlines()[:2] == ["├── \\x1b[2Jgone  1", "└── two\\nlines  1"]
 
 
+def test_control_characters_in_names_of_columns_do_nothing(run, tmp_path):
+    header = ["id", "\x1b[2Jproduct", "sub_product", "\x1b[31mnarrative", "amount", "sta\x07te"]
+    path = write_csv(tmp_path / "d.csv", make_rows(), header=header)
+    options = ["--target", header[1], "--model", "parent", "-o", tmp_path / "m.skops"]
+    shown = [*run("fit", path, *options), *run("evaluate", tmp_path / "m.skops", path)]
+    shown += run("tree", path, "--target", "nothing", status=1)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f]", "".join(shown))
+    assert "Features, text: \\x1b[31mnarrative" in shown[1]
+    assert "1      \\x1b[2Jproduct" in shown[2]
+    assert "sta\\x07te" in shown[-1]
+
+
 def test_warnings_are_one_line_each(run, tmp_path):
     rows = [
         [*row[:1], row[1].lower() if i % 2 else row[1], *row[2:]]
