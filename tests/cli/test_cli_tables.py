@@ -171,10 +171,17 @@ class TestWrite:
         back = pd.read_parquet(tmp_path / "x.parquet")
         assert back["label"][0] == "=1+1"
         assert back["n"].tolist() == [1, 2, 3]
-        mixed = pd.DataFrame({"a": [1, "x"]}, dtype=object)
-        with pytest.raises(CommandError, match="no form in Parquet"):
-            write_table(mixed, str(tmp_path / "y.parquet"), format="parquet")
-        assert [path.name for path in tmp_path.iterdir()] == ["x.parquet"]
+
+    @pytest.mark.parametrize(
+        "cells",
+        [[1, "x"], [{}, {}], [[1], "x"], [2**70, 1], ["\ud800", "x"]],
+        ids=["mixed types", "empty objects", "a list and a text", "too large", "half a character"],
+    )
+    def test_cells_that_parquet_lacks_are_refused(self, tmp_path, cells):
+        frame = pd.DataFrame({"a": pd.Series(cells, dtype=object)})
+        with pytest.raises(CommandError, match=r"no form in Parquet .* choose the columns"):
+            write_table(frame, str(tmp_path / "y.parquet"), format="parquet")
+        assert list(tmp_path.iterdir()) == []
 
     def test_half_a_character_does_not_stop_the_output(self, tmp_path):
         frame = pd.DataFrame({"a": ["\ud800"]}, dtype=object)

@@ -395,9 +395,12 @@ def _plain(value: Any) -> Any:
 
 
 def _write_parquet(frame: Any, file: IO[bytes]) -> None:
+    import pyarrow as pa
+
     try:
         frame.convert_dtypes().to_parquet(file, index=False)
-    except (TypeError, ValueError, NotImplementedError) as error:
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
+        # Too large an integer and half a character get past pyarrow's own errors.
         raise CommandError(
             f"These columns have no form in Parquet ({' '.join(str(error).split())}). Write CSV or "
             f"JSON lines, or choose the columns with --keep."
