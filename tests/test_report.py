@@ -369,8 +369,18 @@ def test_single_labels_with_a_hierarchy():
     data = make_report(model, X_test, last_test).data
     assert data["scores"]["f1"] == pytest.approx(model.score(X_test, last_test))
     assert data["nodes"]["support"][node_of(data, "g")] == (y_test[:, 0] == "g").sum()
-    with pytest.raises(ValueError, match="no class 'zebra'"):
-        make_report(model, X_test[:1], ["zebra"])
+
+
+def test_single_labels_must_be_in_the_hierarchy_but_need_not_have_been_seen():
+    X, _, X_test, _ = mixture(n=80)
+    last = np.where(X[:, 0] > 0, "a", np.where(X[:, 1] > 0, "b", "c"))
+    model = LocalClassifierPerParentNode(hierarchy={"p": ["a", "b"], "q": ["c", "new"]})
+    model.fit(X, last)
+    data = make_report(model, X_test[:3], ["new", "q", "a"]).data
+    support = dict(zip(data["nodes"]["label"], data["nodes"]["support"], strict=True))
+    assert (support["q"], support["new"], support["p"], support["a"]) == (2, 1, 1, 1)
+    with pytest.raises(ValueError, match=r"Row 2 of y: .*no class 'zebra'.* must be in the hierar"):
+        make_report(model, X_test[:3], ["a", "q", "zebra"])
 
 
 def test_labels_of_one_level():

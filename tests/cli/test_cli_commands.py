@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import warnings
 
 import numpy as np
@@ -319,6 +320,35 @@ class TestEvaluate:
         assert "mortgage" in text  # the strongest features have their names
         assert sorted(p.name for p in tmp_path.iterdir()) == ["data.csv", "m.skops", "report.html"]
 
+    def test_rows_are_in_the_report_only_if_asked_for(self, run, model, tmp_path):
+        rows = [[*row, f"marked {i}"] for i, row in enumerate(make_rows())]
+        rows[5][1:3] = rows[17][1:3] = ["Card", "Debit"]
+        # A row without a label, which is left out, must not shift the texts of the others.
+        rows.insert(0, ["x", "", "", "nothing", "1", "BY", "marked as unlabelled"])
+        path = write_csv(tmp_path / "data.csv", rows, header=[*HEADER, "remark"])
+        report = tmp_path / "report.html"
+        command = ["evaluate", model, path, "--report", report, "--skip-unlabelled"]
+        run(*command)
+        assert "marked" not in report.read_text(encoding="utf-8")
+        run(*command, "--examples", "remark")
+        shown = {int(i) for i in re.findall(r"marked (\d+)", report.read_text(encoding="utf-8"))}
+        out, _ = run("predict", model, path, "--keep", *TARGET)
+        wrong = {
+            i
+            for i, row in enumerate(read(out)[1:])
+            if any(row[name] != row[f"predicted_{name}"] for name in TARGET)
+        }
+        assert {5, 17} <= wrong
+        assert shown == wrong
+
+    def test_examples_that_cannot_be_shown_are_refused(self, fails, model, train, tmp_path):
+        report = ["--report", tmp_path / "report.html"]
+        message = fails("evaluate", model, train, *report, "--examples", "narative")
+        assert message == f"{train} has no column 'narative'. Did you mean 'narrative'?"
+        message = fails("evaluate", model, train, "--examples", "narrative")
+        assert message == "--examples puts rows into the report. Give --report FILE as well."
+        assert list(tmp_path.iterdir()) == []
+
     def test_the_report_gets_the_features_of_the_model_by_name(self, model, run, train):
         loaded = load_model(model)
         frame = pd.DataFrame(make_rows(), columns=HEADER)
@@ -378,6 +408,18 @@ class TestTree:
         path = write_csv(tmp_path / "d.csv", [["\x1b[2Jgone"], ["two\nlines"]], header=["a"])
         out, _ = run("tree", path, "--target", "a")
         assert out.splitlines()[:2] == ["├── \\x1b[2Jgone  1", "└── two\\nlines  1"]
+
+
+def test_control_characters_in_names_of_columns_do_nothing(run, tmp_path):
+    header = ["id", "\x1b[2Jproduct", "sub_product", "\x1b[31mnarrative", "amount", "sta\x07te"]
+    path = write_csv(tmp_path / "d.csv", make_rows(), header=header)
+    options = ["--target", header[1], "--model", "parent", "-o", tmp_path / "m.skops"]
+    shown = [*run("fit", path, *options), *run("evaluate", tmp_path / "m.skops", path)]
+    shown += run("tree", path, "--target", "nothing", status=1)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f]", "".join(shown))
+    assert "Features, text: \\x1b[31mnarrative" in shown[1]
+    assert "1      \\x1b[2Jproduct" in shown[2]
+    assert "sta\\x07te" in shown[-1]
 
 
 def test_warnings_are_one_line_each(run, tmp_path):

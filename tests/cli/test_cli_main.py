@@ -42,6 +42,29 @@ def test_a_command_that_is_not_understood_has_status_2(run, arguments, message):
     assert message in run(*arguments, status=2)[1]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (
+            ["fit", "--target", "a", "b", "data.csv", "-o", "m"],
+            "--target, --text, --numbers, --categories, --ignore",
+        ),
+        (["tree", "--target", "a", "data.csv"], "--target"),
+        (["predict", "m.skops", "--keep", "id", "new.csv"], "--keep"),
+    ],
+)
+def test_a_file_that_an_option_has_taken_is_missed_with_the_remedy(run, arguments, options):
+    _, err = run(*arguments, status=2)
+    remedy = f"FILE comes before options that take several columns: {options}"
+    assert err.splitlines()[-1].endswith(f"the following arguments are required: FILE. {remedy}")
+
+
+def test_help_has_the_file_where_it_belongs(run):
+    first = run("fit", "--help")[0].splitlines()[0]
+    assert first == "usage: hiclass fit FILE --target COLUMN [COLUMN ...] -o FILE [options]"
+    assert "FILE comes before" not in run("evaluate", "m.skops", status=2)[1]
+
+
 def test_an_unexpected_error_is_one_line_and_its_place_can_be_had(fails, monkeypatch, train):
     def broken(args):
         raise RuntimeError("something\nodd")

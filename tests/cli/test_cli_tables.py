@@ -96,7 +96,8 @@ class TestRead:
             ("  \n", "x.csv", "x.csv is empty"),
             ("a,b\n", "x.csv", "has a header but no rows"),
             ("a,b\n1,2\n1,2,3\n", "x.csv", "line 3: 3 cells, but the header has 2. Put quotes"),
-            ("a,b\n1\n", "x.csv", "line 2: 1 cells, but the header has 2"),
+            ("a,b\n1\n", "x.csv", r"line 2: 1 cells, but the header has 2.* line break\.$"),
+            ("a;b\n1;2,3\n", "x.csv", "line 2: 2 cells, but the header has 1.*see --separator"),
             ('a,b\n1,"x\n', "x.csv", "line 2: unexpected end of data. Check the quotes"),
             ("a,b,a\n1,2,3\n", "x.csv", "2 columns with the name 'a'. Rename them"),
             ("{}\n[1]\n", "x.jsonl", "line 2: an object such as"),
@@ -124,6 +125,9 @@ class TestRead:
             read("a,c\n1,2\n").column("b")
         with pytest.raises(CommandError, match="another separator: see --separator"):
             read("a;b\n1;2\n").column("b")
+        # The whole header is like the name, but it is not what is meant.
+        with pytest.raises(CommandError, match="another separator: see --separator"):
+            read("id,sub_product\n1,2\n", separator=";").column("sub_product")
         many = ",".join(f"c{i}" for i in range(12))
         with pytest.raises(CommandError, match=r"c8, c9 and 2 more\.$"):
             read(f"{many}\n{many}\n").column("other")
@@ -167,10 +171,17 @@ class TestWrite:
         back = pd.read_parquet(tmp_path / "x.parquet")
         assert back["label"][0] == "=1+1"
         assert back["n"].tolist() == [1, 2, 3]
-        mixed = pd.DataFrame({"a": [1, "x"]}, dtype=object)
-        with pytest.raises(CommandError, match="no form in Parquet"):
-            write_table(mixed, str(tmp_path / "y.parquet"), format="parquet")
-        assert [path.name for path in tmp_path.iterdir()] == ["x.parquet"]
+
+    @pytest.mark.parametrize(
+        "cells",
+        [[1, "x"], [{}, {}], [[1], "x"], [2**70, 1], ["\ud800", "x"]],
+        ids=["mixed types", "empty objects", "a list and a text", "too large", "half a character"],
+    )
+    def test_cells_that_parquet_lacks_are_refused(self, tmp_path, cells):
+        frame = pd.DataFrame({"a": pd.Series(cells, dtype=object)})
+        with pytest.raises(CommandError, match=r"no form in Parquet .* choose the columns"):
+            write_table(frame, str(tmp_path / "y.parquet"), format="parquet")
+        assert list(tmp_path.iterdir()) == []
 
     def test_half_a_character_does_not_stop_the_output(self, tmp_path):
         frame = pd.DataFrame({"a": ["\ud800"]}, dtype=object)
@@ -200,6 +211,15 @@ class TestWrite:
     )
     def test_a_cell_never_starts_a_formula(self, value, written):
         assert safe_cell(value) == written
+
+
+def test_json_lines_have_no_number_that_json_lacks(tmp_path):
+    cells = [np.inf, -np.inf, np.float32("nan"), [1.5, np.inf], {"x": (np.nan, "y")}, np.ones(2)]
+    frame = pd.DataFrame({"a": pd.Series(cells, dtype=object)})
+    write_table(frame, str(tmp_path / "x.jsonl"), format="jsonl")
+    lines = (tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()
+    expected = [None, None, None, [1.5, None], {"x": [None, "y"]}, [1.0, 1.0]]
+    assert [json.loads(line)["a"] for line in lines] == expected
 
 
 class TestOutput:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hiclass.datasets import fetch_consumer_complaints
+from hiclass.datasets._complaints import URL
 from hiclass.datasets._download import download
 
 FILE = "/complaints.csv.zip"
@@ -277,6 +278,16 @@ class TestComplaints:
         first, second = fetch(), fetch(download_if_missing=False)
         np.testing.assert_array_equal(first.data, second.data)
         assert len(server.requests) == 1
+
+    def test_a_kept_file_of_another_address_is_not_taken(self, fetch, server, tmp_path):
+        fetch()
+        server.body = zipped([])
+        assert len(fetch(url=f"{server.url}?year=2024").data) == 0
+        assert len(server.requests) == 2
+        assert len(fetch().data) == 3
+        with pytest.raises(OSError, match=r"consumer_complaints\.csv\.zip does not exist"):
+            fetch(url=URL, download_if_missing=False)
+        assert len(list((tmp_path / "hiclass").iterdir())) == 2
 
     def test_an_interrupted_download_continues(self, fetch, server):
         server.faults = ["truncates"]

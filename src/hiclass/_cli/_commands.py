@@ -23,6 +23,7 @@ from hiclass._cli._features import (
     feature_names,
     make_features,
     prepare,
+    texts,
 )
 from hiclass._cli._labels import like, read_labels
 from hiclass._cli._models import Model, load_model, save_model
@@ -127,9 +128,12 @@ def evaluate(args: argparse.Namespace) -> None:
         raise CommandError("--report needs the name of a file: standard output has the scores.")
     if args.report is not None:
         check_output(args.report)
+    elif args.examples is not None:
+        raise CommandError("--examples puts rows into the report. Give --report FILE as well.")
     model = load_model(args.model_file)
     table = _read(args)
     rows, y = _labels(args, table, model.target)
+    examples = None if args.examples is None else texts(table, args.examples)[rows]
     y = like(y, model.hierarchy, model.target, table)
     X = prepare(table, model.columns).iloc[rows].reset_index(drop=True)
     predicted, _ = _predict(args, model, X)
@@ -142,17 +146,25 @@ def evaluate(args: argparse.Namespace) -> None:
             args.report,
             title=Path(table.name).name,
             names=feature_names(model.pipeline[0], model.columns),
+            examples=examples,
         )
         _screen.note(f"Wrote {args.report}", args.quiet)
 
 
 def write_report(
-    classifier: Any, X: Any, y: Any, path: str, *, title: str, names: list[str]
+    classifier: Any,
+    X: Any,
+    y: Any,
+    path: str,
+    *,
+    title: str,
+    names: list[str],
+    examples: Any = None,
 ) -> None:
     """Write the report on a classifier to a file, whole or not at all."""
     from hiclass import make_report
 
-    report = make_report(classifier, X, y, title=title, feature_names=names)
+    report = make_report(classifier, X, y, title=title, feature_names=names, examples=examples)
     with open_output(path) as file:
         file.write(report.html.encode("utf-8"))
 

@@ -14,10 +14,11 @@ def unknown_column(name: str, columns: Iterable[str], place: str) -> CommandErro
     """Say that a file has no such column, and which one may be meant."""
     names = [str(column) for column in columns]
     close = difflib.get_close_matches(name, names, n=1)
-    if close:
-        remedy = f"Did you mean {close[0]!r}?"
-    elif len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
+    # First, as a whole header in one cell may look like one of its columns.
+    if len(names) == 1 and any(mark in names[0] for mark in ",;\t|"):
         remedy = "It seems to have another separator: see --separator."
+    elif close:
+        remedy = f"Did you mean {close[0]!r}?"
     else:
         shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
         remedy = f"Its columns are: {shown}."

@@ -142,17 +142,20 @@ def prepare(table: Table, columns: Columns) -> Any:
     prepared = {}
     for kind in KINDS:
         for name in columns[kind]:
-            cells = table.column(name)
-            if kind == "numbers":
-                prepared[name] = _numbers(table, name, cells)
-            else:
-                texts = np.empty(len(cells), dtype=object)
-                texts[:] = ["" if cell is None else str(cell) for cell in cells]
-                prepared[name] = texts
+            prepared[name] = _numbers(table, name) if kind == "numbers" else texts(table, name)
     return pd.DataFrame(prepared)
 
 
-def _numbers(table: Table, name: str, cells: Any) -> Any:
+def texts(table: Table, name: str) -> Any:
+    """Return a column as texts; a missing cell is an empty one."""
+    cells = table.column(name)
+    found = np.empty(len(cells), dtype=object)
+    found[:] = ["" if cell is None else str(cell) for cell in cells]
+    return found
+
+
+def _numbers(table: Table, name: str) -> Any:
+    cells = table.column(name)
     numbers = np.empty(len(cells))
     for row, cell in enumerate(cells):
         number = _number(cell)

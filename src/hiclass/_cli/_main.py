@@ -15,7 +15,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from hiclass import __version__
 from hiclass._cli import _screen
@@ -57,6 +57,7 @@ EVALUATE_EXAMPLES = """\
 examples:
   hiclass evaluate model.skops test.csv
   hiclass evaluate model.skops test.csv --report report.html --min-confidence 0.8
+  hiclass evaluate model.skops test.csv --report report.html --examples narrative
 
 "answered" is the share of rows whose predicted path reaches the level.
 """
@@ -70,6 +71,7 @@ examples:
   hiclass demo                  animals (seconds), then ICD-10-CM (about two minutes)
   hiclass demo --only animals   the first part alone
 """
+_FORMATS = ("csv", "tsv", "parquet", "jsonl")
 _NEEDED = ("pandas", "pyarrow", "skops")
 
 
@@ -150,7 +152,7 @@ def _run(args: argparse.Namespace) -> None:
 
 
 def _fail(message: str, status: int = 1) -> int:
-    line = " ".join(message.split())
+    line = _screen.one_line(" ".join(message.split()))
     sys.stderr.write(f"{_screen.paint('hiclass: error:', 'red', sys.stderr)} {line}\n")
     return status
 
@@ -160,7 +162,7 @@ def _show_warnings_in_one_line() -> None:
     seen: set[str] = set()
 
     def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
-        line = " ".join(str(message).split())
+        line = _screen.one_line(" ".join(str(message).split()))
         if line not in seen:
             seen.add(line)
             sys.stderr.write(f"{_screen.paint('warning:', 'yellow', sys.stderr)} {line}\n")
@@ -174,9 +176,19 @@ def _show_warnings_in_one_line() -> None:
 # -- the parser --------------------------------------------------------------------------------
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that says where the file goes: an option with several values takes it as one."""
+
+    def error(self, message: str) -> NoReturn:
+        greedy = [a.option_strings[-1] for a in self._actions if a.nargs in ("+", "*")]
+        if greedy and "required" in message and "FILE" in message:
+            message += f". FILE comes before options that take several columns: {', '.join(greedy)}"
+        super().error(message)
+
+
 def make_parser() -> argparse.ArgumentParser:
     """Make the parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="hiclass",
         description=DESCRIPTION,
         epilog=EXAMPLES,
@@ -194,10 +206,14 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_command(commands: Any, name: str, text: str, examples: str) -> argparse.ArgumentParser:
+def _add_command(
+    commands: Any, name: str, text: str, examples: str, usage: str
+) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(
         name,
         help=text,
+        # By default the file comes last, where an option with several values would take it.
+        usage=f"%(prog)s {usage}",
         description=f"{text[0].upper()}{text[1:]}.",
         epilog=examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -209,7 +225,13 @@ def _add_command(commands: Any, name: str, text: str, examples: str) -> argparse
 def _add_fit(commands: Any) -> None:
     from hiclass._cli._recipe import MODELS
 
-    command = _add_command(commands, "fit", "fit a model on a labelled file", FIT_EXAMPLES)
+    command = _add_command(
+        commands,
+        "fit",
+        "fit a model on a labelled file",
+        FIT_EXAMPLES,
+        "FILE --target COLUMN [COLUMN ...] -o FILE [options]",
+    )
     _add_input(command)
     _add_target(command)
     _add_label_options(command)
@@ -235,7 +257,11 @@ def _add_fit(commands: Any) -> None:
 
 def _add_predict(commands: Any) -> None:
     command = _add_command(
-        commands, "predict", "predict paths and confidences for a file", PREDICT_EXAMPLES
+        commands,
+        "predict",
+        "predict paths and confidences for a file",
+        PREDICT_EXAMPLES,
+        "MODEL FILE [-o FILE] [options]",
     )
     _add_model_file(command)
     _add_input(command)
@@ -246,7 +272,7 @@ def _add_predict(commands: Any) -> None:
     )
     output.add_argument(
         "--output-format",
-        choices=["csv", "tsv", "parquet", "jsonl"],
+        choices=_FORMATS,
         help="by default by the name of the output, else csv",
     )
     output.add_argument(
@@ -264,18 +290,33 @@ def _add_predict(commands: Any) -> None:
 
 def _add_evaluate(commands: Any) -> None:
     command = _add_command(
-        commands, "evaluate", "score a model on a labelled file", EVALUATE_EXAMPLES
+        commands,
+        "evaluate",
+        "score a model on a labelled file",
+        EVALUATE_EXAMPLES,
+        "MODEL FILE [--report FILE] [options]",
     )
     _add_model_file(command)
     _add_input(command)
     _add_label_options(command)
     _add_decision(command)
-    command.add_argument("--report", metavar="FILE", help="also write a report as HTML")
+    report = command.add_argument_group("report")
+    report.add_argument("--report", metavar="FILE", help="also write a report as HTML")
+    report.add_argument(
+        "--examples",
+        metavar="COLUMN",
+        help="show this column of some rows that the model gets wrong in the report; by default "
+        "no row is in it",
+    )
 
 
 def _add_tree(commands: Any) -> None:
     command = _add_command(
-        commands, "tree", "show the hierarchy of a file with counts", TREE_EXAMPLES
+        commands,
+        "tree",
+        "show the hierarchy of a file with counts",
+        TREE_EXAMPLES,
+        "FILE --target COLUMN [COLUMN ...] [options]",
     )
     _add_input(command)
     _add_target(command)
@@ -287,7 +328,7 @@ def _add_tree(commands: Any) -> None:
 
 def _add_demo(commands: Any) -> None:
     command = _add_command(
-        commands, "demo", "fit, score and predict on built-in data", DEMO_EXAMPLES
+        commands, "demo", "fit, score and predict on built-in data", DEMO_EXAMPLES, "[options]"
     )
     command.add_argument("--only", choices=["animals", "icd10cm"], help="run this part alone")
     command.add_argument(
@@ -307,12 +348,14 @@ def _add_model_file(command: argparse.ArgumentParser) -> None:
 
 def _add_input(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "file", metavar="FILE", help="CSV, TSV, Parquet or JSON lines; - is standard input"
+        "file",
+        metavar="FILE",
+        help="CSV, TSV, Parquet or JSON lines; - is standard input; it comes before the options",
     )
     group = command.add_argument_group("input")
     group.add_argument(
         "--format",
-        choices=["csv", "tsv", "parquet", "jsonl"],
+        choices=_FORMATS,
         help="by default by the name of the file; csv for standard input",
     )
     group.add_argument(

@@ -32,7 +32,7 @@ def write_scores(y: Any, predicted: Any, target: list[str], hierarchy: Any = Non
         rows.append(
             [
                 str(levels["level"][i]),
-                target[i],
+                _screen.one_line(target[i]),
                 f"{int(levels['n_classes'][i]):,}",
                 f"{int(levels['support'][i]):,}",
                 f"{(reached > i).mean():.0%}",

@@ -27,7 +27,8 @@ def write(text: str = "") -> None:
 def note(text: str, quiet: bool = False) -> None:
     """Write a line about what is going on."""
     if not quiet:
-        sys.stderr.write(f"{paint(text, 'dim', sys.stderr)}\n")
+        # Names of columns and files come from elsewhere.
+        sys.stderr.write(f"{paint(one_line(text), 'dim', sys.stderr)}\n")
         sys.stderr.flush()
 
 

@@ -172,9 +172,11 @@ def _parse_csv(text: str, name: str, separator: str) -> Table:
             if not row:
                 continue
             if len(row) != len(header):
+                other = " If the cells are separated by something else, see --separator."
                 raise CommandError(
                     f"{name}, line {start}: {len(row)} cells, but the header has {len(header)}. "
                     f"Put quotes around cells that hold the separator or a line break."
+                    f"{other if len(header) == 1 else ''}"
                 )
             rows.append(row)
             lines.append(start)
@@ -373,21 +375,32 @@ def _write_jsonl(frame: Any, file: IO[bytes]) -> None:
     columns = [frame[name].to_numpy(dtype=object) for name in frame.columns]
     names = [str(name) for name in frame.columns]
     for row in zip(*columns, strict=True):
-        cells = [None if _is_missing(cell) else cell for cell in row]
+        cells = [None if _is_missing(cell) else _plain(cell) for cell in row]
         record = dict(zip(names, cells, strict=True))
-        line = json.dumps(record, ensure_ascii=False, default=_plain)
+        line = json.dumps(record, ensure_ascii=False, allow_nan=False)
         file.write(line.encode("utf-8", errors="replace") + b"\n")
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know: numbers of NumPy as numbers, dates and the like as text."""
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else str(value)
+    """A cell in what JSON has: no NaN and no infinity, no types of NumPy; dates become texts."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 def _write_parquet(frame: Any, file: IO[bytes]) -> None:
+    import pyarrow as pa
+
     try:
         frame.convert_dtypes().to_parquet(file, index=False)
-    except (TypeError, ValueError, NotImplementedError) as error:
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
+        # Too large an integer and half a character get past pyarrow's own errors.
         raise CommandError(
             f"These columns have no form in Parquet ({' '.join(str(error).split())}). Write CSV or "
             f"JSON lines, or choose the columns with --keep."

@@ -99,7 +99,9 @@ def make_report(
     X : rows
         Rows that the model was not fitted on, as for its ``predict``.
     y : array-like
-        Their true labels; classes that were not seen in ``fit`` are fine.
+        Their true labels. Paths may hold classes that were not seen in ``fit``. Where the model
+        predicts single labels of a hierarchy that it was given, every label must be in that
+        hierarchy, but need not have been seen.
     title : str, default=None
         The title of the page.
     feature_names : sequence of str, default=None

@@ -64,7 +64,11 @@ class Rows:
                 f"X has {len(y_pred)} rows but y has {len(true)}. Give one label or path per row."
             )
         single = y_pred.ndim == 1
-        self.tree, self.unseen, number = _join(hierarchy, own, single and hierarchy.depth > 1)
+        if single and hierarchy.depth > 1:
+            self.tree, self.unseen = hierarchy, np.empty(0, dtype=np.intp)
+            number = _find_labels(hierarchy, own, true)
+        else:
+            self.tree, self.unseen, number = _join(hierarchy, own)
         weight = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
         if weight.shape not in ((), true.shape):
             raise ValueError(
@@ -110,13 +114,23 @@ class Rows:
         return _totals(nodes, weight, self.tree.n_nodes)
 
 
-def _join(
-    hierarchy: Hierarchy, own: Hierarchy, by_label: bool
-) -> tuple[Hierarchy, IntArray, IntArray]:
+def _find_labels(hierarchy: Hierarchy, own: Hierarchy, true: IntArray) -> IntArray:
+    """Nodes of single labels. Nobody knows what is above one that the hierarchy does not have."""
+    where = np.zeros(own.n_nodes, dtype=np.intp)
+    for node, label in enumerate(own.labels[1:].tolist(), start=1):
+        try:
+            where[node] = hierarchy.find(label)
+        except ValueError as error:
+            row = int(np.argmax(true == node))
+            raise ValueError(
+                f"Row {row} of y: {error} A single label must be in the hierarchy of the model, as "
+                f"its ancestors are unknown otherwise. Leave the row out, or fit with paths."
+            ) from None
+    return where
+
+
+def _join(hierarchy: Hierarchy, own: Hierarchy) -> tuple[Hierarchy, IntArray, IntArray]:
     """The tree of the model and of ``y``, the nodes that are new, and the nodes of ``y`` in it."""
-    if by_label:
-        where = [0] + [hierarchy.find(label) for label in own.labels[1:]]
-        return hierarchy, np.empty(0, dtype=np.intp), np.array(where)
     paths = [own.path(v) for v in range(own.n_nodes)]
     try:
         known = np.array([hierarchy.find(path) for path in paths])

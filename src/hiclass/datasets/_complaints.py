@@ -51,7 +51,7 @@ def fetch_consumer_complaints(
     ----------
     data_home : str or path, default=None
         The folder of data of scikit-learn, ``~/scikit_learn_data`` by default; the file is kept in
-        its folder ``hiclass``.
+        its folder ``hiclass``, apart from files of another ``url``.
     url : str, default=URL
         Where the zipped CSV file is.
     target : {"product", "issue"}, default="product"
@@ -96,7 +96,7 @@ def fetch_consumer_complaints(
         raise ValueError(f"max_rows must be an integer of at least 1, or None; got {max_rows!r}.")
     from sklearn.datasets import get_data_home
 
-    path = Path(get_data_home(data_home)) / "hiclass" / "consumer_complaints.csv.zip"
+    path = Path(get_data_home(data_home)) / "hiclass" / _file_name(url)
     if path.exists() and sha256 is not None:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -138,6 +138,12 @@ def fetch_consumer_complaints(
         return_X_y=return_X_y,
         per_row={"date": dates, "complaint_id": numbers},
     )
+
+
+def _file_name(url: str) -> str:
+    """The name of the kept file: the file of one address must not stand for that of another."""
+    mark = "" if url == URL else f"_{hashlib.sha256(url.encode()).hexdigest()[:12]}"
+    return f"consumer_complaints{mark}.csv.zip"
 
 
 def _rows(path: Path, target: tuple[str, str]) -> Iterator[dict[str, str]]:
