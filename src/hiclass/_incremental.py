@@ -21,12 +21,11 @@ from hiclass._fit import FitSettings, fit_problems
 from hiclass._growth import first_format, grow, widen_format
 from hiclass._labels import IntArray, LabelColumns, check_paths, read_labels
 from hiclass._predict import LocalModels
-from hiclass._problems import LocalProblem, Options, find_options
+from hiclass._problems import LocalProblem, Options, RowCounts, find_options
 from hiclass._stream import (
     BatchIndex,
     LevelColumns,
     Plan,
-    Tally,
     check_layout,
     level_columns,
     make_layout,
@@ -300,7 +299,7 @@ class IncrementalClassifier(BaseLocalClassifier):
                 f"classify into trees; leave out all but one of the parents."
             )
         n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
-        options = find_options(Tally(hierarchy, n_own), leaf_only=self.leaf_only)
+        options = find_options(RowCounts(hierarchy, n_own), leaf_only=self.leaf_only)
         models = LocalModels(self._strategy, hierarchy, options, {}, {}, True, n_own=n_own)
         return models, given
 
@@ -472,7 +471,7 @@ class IncrementalClassifier(BaseLocalClassifier):
         np.add.at(n_own, index.nodes, 1)
         options = models.options
         if len(options.can_stop) < len(n_own) or not models.n_own[index.distinct].all():
-            options = find_options(Tally(hierarchy, n_own), leaf_only=self.leaf_only)
+            options = find_options(RowCounts(hierarchy, n_own), leaf_only=self.leaf_only)
         return replace(
             models,
             options=options,
