@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from hiclass._closure import rows_of
 from hiclass._labels import IntArray
 from hiclass._problems import LocalProblem, all_as_none, largest_first, simplify
 from hiclass.hierarchy import Hierarchy
@@ -49,11 +50,11 @@ class SetIndex:
 
         A row without labels ends at the root.
         """
-        return _column(self._own, node) if node else self._without_labels
+        return rows_of(self._own, node) if node else self._without_labels
 
     def below(self, node: int) -> IntArray:
         """Rows that are in the node, ascending."""
-        return _column(self._below, node)
+        return rows_of(self._below, node)
 
     def children(self, node: int) -> IntArray:
         """Children of a node that have training rows."""
@@ -81,10 +82,6 @@ class SetIndex:
             here = self.below(node)
             target[here if rows is None else np.searchsorted(rows, here), j] = 1
         return target[:, 0] if len(nodes) == 1 else target
-
-
-def _column(matrix: Any, node: int) -> IntArray:
-    return np.asarray(matrix.indices[matrix.indptr[node] : matrix.indptr[node + 1]], dtype=np.intp)
 
 
 def _asked(index: SetIndex, nodes: IntArray, n_rows: int) -> IntArray:
