@@ -19,7 +19,6 @@ from hiclass._problems import (
 )
 from hiclass._stream import (
     BatchIndex,
-    Tally,
     level_columns,
     make_layout,
     note_sides,
@@ -50,9 +49,9 @@ def test_the_index_of_a_batch_finds_the_rows_that_the_index_of_all_rows_finds(y)
             expected = whole.below(node, strictly=strictly)
             assert batch.below(node, strictly=strictly).tolist() == expected.tolist()
     assert batch.reached().tolist() == list(range(tree.n_nodes))
-    tally = Tally(tree, whole.n_own)
-    assert (tally.n_below == whole.n_below).all()
-    assert tally.n_rows == len(y)
+    for node in range(tree.n_nodes):
+        assert whole.n_own[node] == len(batch.own(node))
+        assert whole.n_below[node] == len(batch.below(node))
 
 
 def test_reached_are_the_root_and_the_nodes_at_or_above_a_row():

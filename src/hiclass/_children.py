@@ -62,6 +62,8 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
     """Base of the classifiers that fit one child per local problem; not for direct use."""
 
     _strategy: ClassVar[str]
+    #: The methods of the local classifiers that are handed metadata by methods of the same name.
+    _methods_of_children: ClassVar[tuple[str, ...]] = ("fit",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseHierarchicalClassifier._parameter_constraints,
         "local_classifier": "no_validation",
@@ -369,16 +371,18 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         return make
 
     def _params_of_children(
-        self, X: Any, sample_weight: Any, fit_params: dict[str, Any]
+        self, X: Any, sample_weight: Any, fit_params: dict[str, Any], method: str = "fit"
     ) -> dict[str, Any]:
+        """What a method of the local classifiers is given by keyword."""
         params = dict(fit_params)
         if sample_weight is not None:
             params["sample_weight"] = as_weights(sample_weight, X)
-        if routing_enabled() and not self._is_factory():
-            return dict(process_routing(self, "fit", **params).local_classifier.fit)
-        if not self._is_factory():
-            for name in params:
-                check_accepts_weights(self._child(), name)
+        if self._is_factory():
+            return params
+        if routing_enabled():
+            return dict(process_routing(self, method, **params).local_classifier[method])
+        for name in params:
+            check_accepts_weights(self._child(), name, method)
         return params
 
     @property
@@ -423,7 +427,9 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         """
         router = MetadataRouter(owner=self).add_self_request(self)
         if not self._is_factory():
-            mapping = MethodMapping().add(caller="fit", callee="fit")
+            mapping = MethodMapping()
+            for method in self._methods_of_children:
+                mapping.add(caller=method, callee=method)
             router.add(local_classifier=self._child(), method_mapping=mapping)
         return router
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hiclass._labels import AnyArray, IntArray
+from hiclass._labels import IntArray
 
 
 def closure_matrix(hierarchy: Any) -> Any:
@@ -21,14 +21,14 @@ def closure_matrix(hierarchy: Any) -> Any:
     if hierarchy.is_tree:
         path = np.column_stack([np.zeros(n, dtype=np.intp), hierarchy.ancestor_table])
         row, column = np.nonzero(path >= 0)
-        return _ones(row, path[row, column], (n, n))
+        return from_entries(row, path[row, column], (n, n))
     above: list[IntArray] = [np.zeros(1, dtype=np.intp)]
     for v in range(1, n):  # parents come before their children
         sets = [above[p] for p in hierarchy.parents(v).tolist()]
         union = sets[0] if len(sets) == 1 else np.unique(np.concatenate(sets))
         above.append(np.append(union, v))
     row = np.repeat(np.arange(n), [len(a) for a in above])
-    return _ones(row, np.concatenate(above), (n, n))
+    return from_entries(row, np.concatenate(above), (n, n))
 
 
 def close(sets: Any, hierarchy: Any) -> Any:
@@ -43,10 +43,10 @@ def most_specific(closed: Any, hierarchy: Any) -> Any:
     """The nodes of closed sets that have no child in the set; none for the root alone."""
     entry = sp.csr_array(closed, dtype=np.int32)
     child = np.repeat(np.arange(hierarchy.n_nodes), np.diff(hierarchy.parent_indptr))
-    up = _ones(child, hierarchy.parent_indices, (hierarchy.n_nodes, hierarchy.n_nodes))
+    up = from_entries(child, hierarchy.parent_indices, (hierarchy.n_nodes, hierarchy.n_nodes))
     has_child = as_sets(entry @ up.astype(np.int32))
     row, column = as_sets(entry - entry.multiply(has_child)).nonzero()
-    return _ones(row[column > 0], column[column > 0], closed.shape)
+    return from_entries(row[column > 0], column[column > 0], closed.shape)
 
 
 def as_sets(matrix: Any) -> Any:
@@ -63,5 +63,6 @@ def from_entries(rows: IntArray, nodes: IntArray, shape: tuple[int, int]) -> Any
     return as_sets(sp.csr_array((np.ones(len(rows), dtype=np.int32), (rows, nodes)), shape=shape))
 
 
-def _ones(rows: AnyArray, columns: AnyArray, shape: tuple[int, int]) -> Any:
-    return as_sets(sp.csr_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=shape))
+def rows_of(sets: Any, node: int) -> IntArray:
+    """Rows of a CSC array that have an entry for a node, ascending."""
+    return np.asarray(sets.indices[sets.indptr[node] : sets.indptr[node + 1]], dtype=np.intp)

@@ -21,12 +21,11 @@ from hiclass._fit import FitSettings, fit_problems
 from hiclass._growth import first_format, grow, widen_format
 from hiclass._labels import IntArray, LabelColumns, check_paths, read_labels
 from hiclass._predict import LocalModels
-from hiclass._problems import LocalProblem, Options, find_options
+from hiclass._problems import LocalProblem, Options, RowCounts, find_options
 from hiclass._stream import (
     BatchIndex,
     LevelColumns,
     Plan,
-    Tally,
     check_layout,
     level_columns,
     make_layout,
@@ -38,18 +37,7 @@ from hiclass._stream import (
     read_policy,
 )
 from hiclass._targets import LabelFormat, _walk, _warn_of_lookalikes, as_hierarchy, nodes_of
-from hiclass._validation import (
-    UNUSED,
-    MetadataRouter,
-    MethodMapping,
-    as_weights,
-    check_accepts_weights,
-    check_X,
-    n_rows_of,
-    offered_if,
-    process_routing,
-    routing_enabled,
-)
+from hiclass._validation import UNUSED, check_X, n_rows_of, offered_if
 from hiclass.hierarchy import Hierarchy
 
 _WITH_PARTIAL_FIT = (
@@ -118,6 +106,7 @@ class _Learner:
 class IncrementalClassifier(BaseLocalClassifier):
     """Base of the classifiers that can learn from batches; not for direct use."""
 
+    _methods_of_children: ClassVar[tuple[str, ...]] = ("fit", "partial_fit")
     # Handed on to the local classifiers, as in fit.
     __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
 
@@ -184,7 +173,7 @@ class IncrementalClassifier(BaseLocalClassifier):
         X = check_X(self, X, self._input_tags(), reset=models is None)
         columns = _read_paths(y, "y")
         self._check_form(columns, n_rows_of(X))
-        params = self._params_of_update(X, sample_weight)
+        params = self._params_of_children(X, sample_weight, {}, "partial_fit")
         given: LabelColumns | None = None
         declared = classes is not None or self.hierarchy is not None
         if models is None:
@@ -300,7 +289,7 @@ class IncrementalClassifier(BaseLocalClassifier):
                 f"classify into trees; leave out all but one of the parents."
             )
         n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
-        options = find_options(Tally(hierarchy, n_own), leaf_only=self.leaf_only)
+        options = find_options(RowCounts(hierarchy, n_own), leaf_only=self.leaf_only)
         models = LocalModels(self._strategy, hierarchy, options, {}, {}, True, n_own=n_own)
         return models, given
 
@@ -427,16 +416,6 @@ class IncrementalClassifier(BaseLocalClassifier):
 
     # -- learning ------------------------------------------------------------------------------
 
-    def _params_of_update(self, X: Any, sample_weight: Any) -> dict[str, Any]:
-        params = {} if sample_weight is None else {"sample_weight": as_weights(sample_weight, X)}
-        if routing_enabled() and not self._is_factory():
-            routed = process_routing(self, "partial_fit", **params)
-            return dict(routed.local_classifier.partial_fit)
-        if not self._is_factory():
-            for name in params:
-                check_accepts_weights(self._child(), name, "partial_fit")
-        return params
-
     def _plan(self, stream: Stream, index: BatchIndex) -> Plan:
         if stream.columns is not None:
             return plan_per_level(index, stream.layout, stream.columns)
@@ -472,7 +451,7 @@ class IncrementalClassifier(BaseLocalClassifier):
         np.add.at(n_own, index.nodes, 1)
         options = models.options
         if len(options.can_stop) < len(n_own) or not models.n_own[index.distinct].all():
-            options = find_options(Tally(hierarchy, n_own), leaf_only=self.leaf_only)
+            options = find_options(RowCounts(hierarchy, n_own), leaf_only=self.leaf_only)
         return replace(
             models,
             options=options,
@@ -511,21 +490,6 @@ class IncrementalClassifier(BaseLocalClassifier):
     def _forget(self) -> None:
         super()._forget()
         self.__dict__.pop("_stream", None)
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Say which metadata the local classifier and ``score`` want.
-
-        Returns
-        -------
-        MetadataRouter
-            Encapsulates the routing.
-        """
-        router = MetadataRouter(owner=self).add_self_request(self)
-        if not self._is_factory():
-            mapping = MethodMapping().add(caller="fit", callee="fit")
-            mapping.add(caller="partial_fit", callee="partial_fit")
-            router.add(local_classifier=self._child(), method_mapping=mapping)
-        return router
 
 
 def _read_paths(y: Any, name: str) -> LabelColumns:

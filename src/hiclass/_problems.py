@@ -15,6 +15,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -57,8 +58,32 @@ class LocalProblem:
     gate: bool = False
 
 
-class RowIndex:
-    """The training rows of every node of a tree, from one stable sort.
+class RowCounts:
+    """How many rows every node of a tree has.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        A tree.
+    n_own : ndarray of int
+        How many rows have each node as their most specific one.
+
+    Attributes
+    ----------
+    n_below : ndarray of int
+        How many rows are in each node or below it.
+    """
+
+    def __init__(self, hierarchy: Hierarchy, n_own: IntArray) -> None:
+        self.hierarchy = hierarchy
+        self.n_own = n_own
+        # In preorder the nodes below a node follow it, so totals are differences of running sums.
+        self._start: IntArray = np.concatenate([[0], np.cumsum(n_own)])
+        self.n_below: IntArray = self._start[hierarchy.subtree_end] - self._start[:-1]
+
+
+class SortedRows:
+    """The rows of every node of a tree, from one stable sort; no array has an entry per node.
 
     Parameters
     ----------
@@ -72,23 +97,49 @@ class RowIndex:
         self.hierarchy = hierarchy
         self.nodes = nodes
         self.n_rows = len(nodes)
-        self.n_own = np.bincount(nodes, minlength=hierarchy.n_nodes)
         # NumPy sorts numbers of 16 bits by counting, several times faster.
         small = nodes.astype(np.uint16) if hierarchy.n_nodes <= 1 << 16 else nodes
         self._order = np.argsort(small, kind="stable")
-        self._start = np.concatenate([[0], np.cumsum(self.n_own)])
-        self.n_below = self._start[hierarchy.subtree_end] - self._start[:-1]
+
+    @cached_property
+    def _sorted(self) -> IntArray:
+        return self.nodes[self._order]
+
+    def _first(self, node: int) -> int:
+        """Where the rows of a node, and of all nodes after it, begin in the order."""
+        return int(self._sorted.searchsorted(node))
 
     def own(self, node: int) -> IntArray:
         """Rows whose most specific class is the node, ascending."""
-        return self._order[self._start[node] : self._start[node + 1]]
+        return self._order[self._first(node) : self._first(node + 1)]
 
     def below(self, node: int, *, strictly: bool = False) -> IntArray:
         """Rows of the node or below it (or only below it), ascending."""
-        start, stop = self._start[node + strictly], self._start[self.hierarchy.subtree_end[node]]
+        start = self._first(node + strictly)
+        stop = self._first(int(self.hierarchy.subtree_end[node]))
         if stop - start == self.n_rows:
             return np.arange(self.n_rows)
         return np.sort(self._order[start:stop])
+
+
+class RowIndex(SortedRows, RowCounts):
+    """The training rows of every node of a tree, and their numbers.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        A tree.
+    nodes : ndarray of int
+        The most specific node of every row.
+    """
+
+    def __init__(self, hierarchy: Hierarchy, nodes: IntArray) -> None:
+        SortedRows.__init__(self, hierarchy, nodes)
+        RowCounts.__init__(self, hierarchy, np.bincount(nodes, minlength=hierarchy.n_nodes))
+
+    def _first(self, node: int) -> int:
+        # Known from counting, without a search.
+        return int(self._start[node])
 
 
 @dataclass(frozen=True)
@@ -120,27 +171,27 @@ class Options:
         return self.indices[self.indptr[node] : self.indptr[node + 1] - self.can_stop[node]]
 
 
-def find_options(index: RowIndex, *, leaf_only: bool) -> Options:
-    """Work out the options of every node from the training rows.
+def find_options(counts: RowCounts, *, leaf_only: bool) -> Options:
+    """Work out the options of every node from the numbers of training rows.
 
     With ``leaf_only`` a row that ends at an inner node says nothing about what is below it. Only
     where no row at all goes on from a node does a path still end there: nothing is known below.
     """
-    hierarchy = index.hierarchy
+    hierarchy = counts.hierarchy
     inner = ~hierarchy.is_leaf
-    populated = index.n_below > 0
-    goes_on = index.n_below > index.n_own
-    can_stop = inner & populated & (~goes_on if leaf_only else index.n_own > 0)
+    populated = counts.n_below > 0
+    goes_on = counts.n_below > counts.n_own
+    can_stop = inner & populated & (~goes_on if leaf_only else counts.n_own > 0)
     node = np.arange(hierarchy.n_nodes)
     child = np.flatnonzero(populated)[1:]
     stop = np.flatnonzero(can_stop)
     source = np.concatenate([hierarchy.parent[child], stop])
     # Children come first and ascending, the stop last, because the sort is stable.
     order = np.argsort(source, kind="stable")
-    counts = np.bincount(source, minlength=hierarchy.n_nodes)
+    n_options = np.bincount(source, minlength=hierarchy.n_nodes)
     ends = node[can_stop | (hierarchy.is_leaf & populated)]
     return Options(
-        indptr=np.concatenate([[0], np.cumsum(counts)]),
+        indptr=np.concatenate([[0], np.cumsum(n_options)]),
         indices=np.concatenate([child, stop])[order],
         can_stop=can_stop,
         ends=ends,
@@ -173,9 +224,9 @@ def local_classes(strategy: str, owner: int, options: Options, hierarchy: Hierar
     return options.ends
 
 
-def _largest_first(index: RowIndex, nodes: IntArray) -> list[int]:
+def largest_first(nodes: IntArray, n_below: IntArray) -> list[int]:
     """Nodes by their number of rows: a large problem that starts last would keep others waiting."""
-    order = np.argsort(-index.n_below[nodes], kind="stable")
+    order = np.argsort(-n_below[nodes], kind="stable")
     return nodes[order].tolist()
 
 
@@ -184,12 +235,12 @@ def _largest_first(index: RowIndex, nodes: IntArray) -> list[int]:
 
 def problems_per_parent(index: RowIndex, options: Options) -> Iterator[LocalProblem]:
     """One multi-class problem per node from which there are several ways to go on."""
-    for node in _largest_first(index, np.flatnonzero(np.diff(options.indptr) > 1)):
+    for node in largest_first(np.flatnonzero(np.diff(options.indptr) > 1), index.n_below):
         rows, target = _rows_of_options(index, options, node)
-        yield LocalProblem(node, _all_as_none(rows, index), target, options.of(node))
+        yield LocalProblem(node, all_as_none(rows, index.n_rows), target, options.of(node))
 
 
-def _rows_of_options(index: RowIndex, options: Options, node: int) -> tuple[IntArray, IntArray]:
+def _rows_of_options(index: SortedRows, options: Options, node: int) -> tuple[IntArray, IntArray]:
     """Rows that go on from a node and the position of the option that each one takes."""
     children = options.children_of(node)
     rows = index.below(node, strictly=not options.can_stop[node])
@@ -197,7 +248,7 @@ def _rows_of_options(index: RowIndex, options: Options, node: int) -> tuple[IntA
     return rows, np.where(taken < 0, len(children), taken)
 
 
-def _child_of(index: RowIndex, rows: IntArray, children: IntArray) -> IntArray:
+def _child_of(index: SortedRows, rows: IntArray, children: IntArray) -> IntArray:
     """Which of the children of a node each row belongs to; -1 for a row of the node itself."""
     # Siblings are disjoint intervals of node numbers.
     if len(rows) < index.hierarchy.n_nodes:
@@ -224,7 +275,7 @@ def problems_per_level(index: RowIndex, options: Options) -> Iterator[LocalProbl
         taken = np.where(taken < 0, nodes, taken)
         column = np.empty(hierarchy.n_nodes, dtype=np.intp)
         column[classes] = np.arange(len(classes))
-        yield LocalProblem(level, _all_as_none(rows, index), column[taken], classes)
+        yield LocalProblem(level, all_as_none(rows, index.n_rows), column[taken], classes)
 
 
 def level_classes(options: Options, parents: IntArray) -> IntArray:
@@ -240,7 +291,7 @@ def problems_flat(index: RowIndex, options: Options) -> Iterator[LocalProblem]:
     column[options.ends] = np.arange(len(options.ends))
     target = column[index.nodes]
     rows = np.flatnonzero(target >= 0)
-    yield LocalProblem(0, _all_as_none(rows, index), target[rows], options.ends)
+    yield LocalProblem(0, all_as_none(rows, index.n_rows), target[rows], options.ends)
 
 
 def problems_per_node(index: RowIndex, options: Options, policy: str) -> Iterator[LocalProblem]:
@@ -257,7 +308,7 @@ def problems_per_node(index: RowIndex, options: Options, policy: str) -> Iterato
     if not literal:
         policy = simplify(policy)
     sets = _POLICY_SETS[policy]
-    for parent in _largest_first(index, np.flatnonzero(inner)):
+    for parent in largest_first(np.flatnonzero(inner), index.n_below):
         children = options.children_of(parent)
         if len(children) > 1:
             for node, (rows, positive) in zip(
@@ -276,7 +327,7 @@ def problems_per_node(index: RowIndex, options: Options, policy: str) -> Iterato
             rows = index.below(parent)
             stops = (index.nodes[rows] == parent).astype(np.intp)
             classes = np.array([-1, parent])
-            yield LocalProblem(parent, _all_as_none(rows, index), stops, classes, gate=True)
+            yield LocalProblem(parent, all_as_none(rows, index.n_rows), stops, classes, gate=True)
 
 
 def simplify(policy: str) -> str:
@@ -304,47 +355,51 @@ def simplify(policy: str) -> str:
 RowsAndPositive = tuple[IntArray | None, AnyArray]
 
 
-def _siblings(index: RowIndex, parent: int, children: IntArray) -> Iterator[RowsAndPositive]:
+def _siblings(index: SortedRows, parent: int, children: IntArray) -> Iterator[RowsAndPositive]:
     rows = index.below(parent, strictly=True)
     child = _child_of(index, rows, children)
-    shared = _all_as_none(rows, index)
+    shared = all_as_none(rows, index.n_rows)
     for position in range(len(children)):
         yield shared, child == position
 
 
 def _exclusive_siblings(
-    index: RowIndex, parent: int, children: IntArray
+    index: SortedRows, parent: int, children: IntArray
 ) -> Iterator[RowsAndPositive]:
     rows = np.sort(np.concatenate([index.own(c) for c in children.tolist()]))
     for node in children.tolist():
-        yield _all_as_none(rows, index), index.nodes[rows] == node
+        yield all_as_none(rows, index.n_rows), index.nodes[rows] == node
 
 
-def _less_inclusive(index: RowIndex, parent: int, children: IntArray) -> Iterator[RowsAndPositive]:
+def _less_inclusive(
+    index: SortedRows, parent: int, children: IntArray
+) -> Iterator[RowsAndPositive]:
     for node in children.tolist():
         yield None, _mask(index, index.below(node))
 
 
-def _exclusive(index: RowIndex, parent: int, children: IntArray) -> Iterator[RowsAndPositive]:
+def _exclusive(index: SortedRows, parent: int, children: IntArray) -> Iterator[RowsAndPositive]:
     for node in children.tolist():
         yield None, _mask(index, index.own(node))
 
 
-def _less_exclusive(index: RowIndex, parent: int, children: IntArray) -> Iterator[RowsAndPositive]:
+def _less_exclusive(
+    index: SortedRows, parent: int, children: IntArray
+) -> Iterator[RowsAndPositive]:
     for node in children.tolist():
         rows = np.flatnonzero(~_mask(index, index.below(node, strictly=True)))
-        yield _all_as_none(rows, index), index.nodes[rows] == node
+        yield all_as_none(rows, index.n_rows), index.nodes[rows] == node
 
 
-def _inclusive(index: RowIndex, parent: int, children: IntArray) -> Iterator[RowsAndPositive]:
+def _inclusive(index: SortedRows, parent: int, children: IntArray) -> Iterator[RowsAndPositive]:
     above = [parent, *index.hierarchy.ancestors(parent).tolist()]
     rows = np.flatnonzero(~np.isin(index.nodes, above))
-    shared = _all_as_none(rows, index)
+    shared = all_as_none(rows, index.n_rows)
     for node in children.tolist():
         yield shared, _mask(index, index.below(node))[rows]
 
 
-_POLICY_SETS: dict[str, Callable[[RowIndex, int, IntArray], Iterator[RowsAndPositive]]] = {
+_POLICY_SETS: dict[str, Callable[[SortedRows, int, IntArray], Iterator[RowsAndPositive]]] = {
     "exclusive": _exclusive,
     "less_exclusive": _less_exclusive,
     "less_inclusive": _less_inclusive,
@@ -354,11 +409,12 @@ _POLICY_SETS: dict[str, Callable[[RowIndex, int, IntArray], Iterator[RowsAndPosi
 }
 
 
-def _mask(index: RowIndex, rows: IntArray) -> AnyArray:
+def _mask(index: SortedRows, rows: IntArray) -> AnyArray:
     mask = np.zeros(index.n_rows, dtype=bool)
     mask[rows] = True
     return mask
 
 
-def _all_as_none(rows: IntArray, index: RowIndex) -> IntArray | None:
-    return None if len(rows) == index.n_rows else rows
+def all_as_none(rows: IntArray, n_rows: int) -> IntArray | None:
+    """Some of so many rows as ``LocalProblem.rows``."""
+    return None if len(rows) == n_rows else rows

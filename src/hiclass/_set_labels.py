@@ -21,6 +21,7 @@ from hiclass._labels import (
     IntArray,
     check_paths,
     is_missing,
+    object_array,
     plain,
     read_labels,
 )
@@ -321,11 +322,7 @@ def write_sets(closed: Any, hierarchy: Any, format: SetFormat) -> Any:
     names = names_of(hierarchy, format.as_paths and not _labels_are_tuples(hierarchy))
     flat = [names[v] for v in specific.indices.tolist()]
     bounds = specific.indptr.tolist()
-    lists = [flat[a:b] for a, b in itertools.pairwise(bounds)]
-    out = np.empty(len(lists), dtype=object)
-    for i, names_of_row in enumerate(lists):  # NumPy would make a matrix of lists of equal length
-        out[i] = names_of_row
-    return out
+    return object_array([flat[a:b] for a, b in itertools.pairwise(bounds)])
 
 
 def _frame(values: AnyArray, format: SetFormat) -> Any:

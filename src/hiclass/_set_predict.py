@@ -74,6 +74,11 @@ class SetModels:
     temperature = None
 
     @property
+    def nodes(self) -> IntArray:
+        """The nodes with training rows, but for the root, parents before their children."""
+        return 1 + np.flatnonzero(self.populated[1:])
+
+    @property
     def width(self) -> int:
         """The largest number of columns that prediction needs per row."""
         return self.hierarchy.n_nodes
@@ -150,11 +155,16 @@ def _at_most(models: SetModels, proba: FloatArray, node: int) -> FloatArray:
     return proba[:, parents[0]] if len(parents) == 1 else proba[:, parents].min(axis=1)
 
 
+def _worth_asking(bound: FloatArray, floor: float) -> IntArray:
+    """The rows in which a node may have a probability that matters."""
+    return np.flatnonzero(bound >= max(floor, np.finfo(float).tiny))
+
+
 def _of_endings(models: SetModels, X: Any) -> FloatArray:
     """Where answers say "it ends here", a node is as probable as the likeliest ending below it."""
     proba = _start(models, X)
     ends = np.isin(np.arange(len(models.populated)), models.ends)
-    for node in (1 + np.flatnonzero(models.populated[1:])[::-1]).tolist():
+    for node in models.nodes[::-1].tolist():
         estimator = models.classifiers.get(node)
         if estimator is not None:
             found = answers(estimator, protect(X), 1)[:, 0]
@@ -174,9 +184,9 @@ def _per_node(models: SetModels, X: Any, floor: float) -> FloatArray:
     passed = proba.copy(order="F") if models.gates else proba
     if 0 in models.gates:
         passed[:, 0] = 1 - answers(models.gates[0], protect(X), 1)[:, 0]
-    for node in (1 + np.flatnonzero(models.populated[1:])).tolist():
+    for node in models.nodes.tolist():
         bound = _at_most(models, passed, node)
-        rows = np.flatnonzero(bound >= max(floor, np.finfo(float).tiny))
+        rows = _worth_asking(bound, floor)
         if not len(rows):
             continue
         estimator, gate = models.classifiers.get(node), models.gates.get(node)
@@ -201,7 +211,7 @@ def _per_parent(models: SetModels, X: Any, floor: float) -> FloatArray:
         children = models.hierarchy.children(node)
         least = np.minimum(proba[:, children], bound[:, None])
         estimator = models.classifiers.get(node)
-        rows = np.flatnonzero(bound >= max(floor, np.finfo(float).tiny))
+        rows = _worth_asking(bound, floor)
         if estimator is not None and len(rows):
             asked = models.classes[node]
             place = np.searchsorted(children, asked)
@@ -219,7 +229,7 @@ def _per_level(models: SetModels, X: Any, floor: float) -> FloatArray:
     for owner, estimator in models.classifiers.items():
         asked = models.classes[owner]
         proba[:, asked] = answers(estimator, protect(X), len(asked))
-    for node in (1 + np.flatnonzero(models.populated[1:])).tolist():
+    for node in models.nodes.tolist():
         proba[:, node] = np.minimum(proba[:, node], _at_most(models, proba, node))
     return proba
 
@@ -266,7 +276,7 @@ def closed_by(proba: FloatArray, thresholds: FloatArray, models: SetModels) -> A
     chosen[:, 0] = True
     if (thresholds[1:] != thresholds[1]).any():
         # With one threshold for all, sets are closed by the order of the probabilities alone.
-        for node in (1 + np.flatnonzero(models.populated[1:])).tolist():
+        for node in models.nodes.tolist():
             chosen[:, node] &= chosen[:, models.hierarchy.parents(node)].all(axis=1)
     return as_sets(sp.csr_array(chosen))
 

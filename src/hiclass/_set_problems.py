@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from hiclass._closure import rows_of
 from hiclass._labels import IntArray
-from hiclass._problems import LocalProblem, simplify
+from hiclass._problems import LocalProblem, all_as_none, largest_first, simplify
 from hiclass.hierarchy import Hierarchy
 
 #: Policies whose classifiers are trained among the rows of a node's parents only.
@@ -49,11 +50,11 @@ class SetIndex:
 
         A row without labels ends at the root.
         """
-        return _column(self._own, node) if node else self._without_labels
+        return rows_of(self._own, node) if node else self._without_labels
 
     def below(self, node: int) -> IntArray:
         """Rows that are in the node, ascending."""
-        return _column(self._below, node)
+        return rows_of(self._below, node)
 
     def children(self, node: int) -> IntArray:
         """Children of a node that have training rows."""
@@ -83,14 +84,6 @@ class SetIndex:
         return target[:, 0] if len(nodes) == 1 else target
 
 
-def _column(matrix: Any, node: int) -> IntArray:
-    return np.asarray(matrix.indices[matrix.indptr[node] : matrix.indptr[node + 1]], dtype=np.intp)
-
-
-def _largest_first(index: SetIndex, nodes: IntArray) -> list[int]:
-    return nodes[np.argsort(-index.n_below[nodes], kind="stable")].tolist()
-
-
 def _asked(index: SetIndex, nodes: IntArray, n_rows: int) -> IntArray:
     """The nodes that some rows are in and some are not."""
     return nodes[(index.n_below[nodes] > 0) & (index.n_below[nodes] < n_rows)]
@@ -102,10 +95,10 @@ def _asked(index: SetIndex, nodes: IntArray, n_rows: int) -> IntArray:
 def set_problems_per_parent(index: SetIndex) -> Iterator[LocalProblem]:
     """One problem per node: which of its children the rows of the node are in."""
     inner = np.flatnonzero(~index.hierarchy.is_leaf & (index.n_below > 0))
-    for node in _largest_first(index, inner):
+    for node in largest_first(inner, index.n_below):
         asked = _asked(index, index.children(node), int(index.n_below[node]))
         if len(asked):
-            rows = _all_as_none(index.below(node), index)
+            rows = all_as_none(index.below(node), index.n_rows)
             yield LocalProblem(node, rows, index.target(rows, asked), asked)
 
 
@@ -137,14 +130,14 @@ def set_problems_per_node(
     if not index.n_own[~index.hierarchy.is_leaf].any():
         policy = simplify(policy)
     select = _POLICY_SETS[policy]
-    for node in _largest_first(index, 1 + np.flatnonzero(index.n_below[1:])):
+    for node in largest_first(1 + np.flatnonzero(index.n_below[1:]), index.n_below):
         positive, negative = select(index, node)
         if len(positive) and len(negative):
             rows = np.concatenate([positive, negative])
             target = np.repeat([1, 0], [len(positive), len(negative)])
             order = np.argsort(rows)
             classes = np.array([-1, node])
-            yield LocalProblem(node, _all_as_none(rows[order], index), target[order], classes)
+            yield LocalProblem(node, all_as_none(rows[order], index.n_rows), target[order], classes)
         elif not len(positive) and not lenient and len(index.siblings(node)):
             raise ValueError(
                 f"The class {index.hierarchy.describe(node)} has no positive training rows under "
@@ -160,10 +153,12 @@ def set_gates(index: SetIndex) -> Iterator[LocalProblem]:
     none of them.
     """
     inner = ~index.hierarchy.is_leaf & (index.n_own > 0) & (index.n_own < index.n_below)
-    for node in _largest_first(index, np.flatnonzero(inner)):
+    for node in largest_first(np.flatnonzero(inner), index.n_below):
         rows = index.below(node)
         ends = np.isin(rows, index.own(node), assume_unique=True).astype(np.intp)
-        yield LocalProblem(node, _all_as_none(rows, index), ends, np.array([-1, node]), gate=True)
+        yield LocalProblem(
+            node, all_as_none(rows, index.n_rows), ends, np.array([-1, node]), gate=True
+        )
 
 
 def count_set_problems(strategy: str, index: SetIndex) -> int:
@@ -233,7 +228,3 @@ def _all_but(index: SetIndex, *excluded: IntArray) -> IntArray:
     for rows in excluded:
         keep[rows] = False
     return np.flatnonzero(keep)
-
-
-def _all_as_none(rows: IntArray, index: SetIndex) -> IntArray | None:
-    return None if len(rows) == index.n_rows else rows

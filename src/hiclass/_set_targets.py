@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hiclass._closure import close, from_entries, most_specific
-from hiclass._labels import AnyArray, IntArray, check_paths, merge_labels, read_labels
+from hiclass._labels import AnyArray, IntArray, check_paths, merge_labels, object_array, read_labels
 from hiclass._set_labels import SetFormat, SetLabels, membership, names_of, read_sets, to_sets
 from hiclass._targets import LabelFormat, Target, as_hierarchy
 from hiclass.hierarchy import Hierarchy
@@ -129,7 +129,4 @@ def set_classes(
         return hierarchy.labels[ends].astype(format.dtype)
     names = names_of(hierarchy, format.as_paths or len(hierarchy._label_index) < len(populated) - 1)
     nodes = 1 + np.flatnonzero(populated[1:])
-    out = np.empty(len(nodes), dtype=object)
-    for i, v in enumerate(nodes.tolist()):  # NumPy would make a matrix of equally long tuples
-        out[i] = names[v]
-    return out
+    return object_array([names[v] for v in nodes.tolist()])

@@ -23,7 +23,8 @@ from hiclass._problems import (
     _POLICY_SETS,
     LocalProblem,
     Options,
-    RowIndex,
+    RowCounts,
+    SortedRows,
     _rows_of_options,
     find_options,
     simplify,
@@ -34,8 +35,8 @@ from hiclass.hierarchy import Hierarchy
 _OF_ALL_ROWS = frozenset({"exclusive", "less_exclusive", "less_inclusive", "inclusive"})
 
 
-class BatchIndex(RowIndex):
-    """The rows of every node in a batch, without an array that has an entry per node.
+class BatchIndex(SortedRows):
+    """The rows of every node in a batch.
 
     Parameters
     ----------
@@ -46,23 +47,8 @@ class BatchIndex(RowIndex):
     """
 
     def __init__(self, hierarchy: Hierarchy, nodes: IntArray) -> None:
-        self.hierarchy = hierarchy
-        self.nodes = nodes
-        self.n_rows = len(nodes)
+        super().__init__(hierarchy, nodes)
         self.distinct = np.unique(nodes)
-        self._order = np.argsort(nodes, kind="stable")
-        self._sorted = nodes[self._order]
-
-    def own(self, node: int) -> IntArray:
-        """Rows whose most specific class is the node, ascending."""
-        start, stop = np.searchsorted(self._sorted, [node, node + 1])
-        return self._order[start:stop]
-
-    def below(self, node: int, *, strictly: bool = False) -> IntArray:
-        """Rows of the node or below it (or only below it), ascending."""
-        ends = [node + strictly, self.hierarchy.subtree_end[node]]
-        start, stop = np.searchsorted(self._sorted, ends)
-        return np.sort(self._order[start:stop])
 
     def reached(self) -> IntArray:
         """The root and all nodes that have rows at or below them, ascending."""
@@ -70,30 +56,11 @@ class BatchIndex(RowIndex):
         return np.concatenate([[0], nodes[nodes > 0]])
 
 
-class Tally(RowIndex):
-    """Numbers of rows by node, of rows that are gone.
-
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-        A tree.
-    n_own : ndarray of int
-        How many rows ended at each node.
-    """
-
-    def __init__(self, hierarchy: Hierarchy, n_own: IntArray) -> None:
-        self.hierarchy = hierarchy
-        self.n_own = n_own
-        self.n_rows = int(n_own.sum())
-        start = np.concatenate([[0], np.cumsum(n_own)])
-        self.n_below = start[hierarchy.subtree_end] - start[:-1]
-
-
 def make_layout(hierarchy: Hierarchy, stops: AnyArray) -> Options:
     """All children of every node, and "stop here" at the inner nodes of a mask."""
     wanted = hierarchy.is_leaf | stops
     wanted[0] = False
-    return find_options(Tally(hierarchy, wanted.astype(np.intp)), leaf_only=False)
+    return find_options(RowCounts(hierarchy, wanted.astype(np.intp)), leaf_only=False)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from hiclass._closure import rows_of
 from hiclass._labels import AnyArray, IntArray
 from hiclass._predict import FloatArray
 from hiclass._set_predict import SetModels, set_node_proba
@@ -113,7 +114,7 @@ def best_thresholds(proba: Any, truth: Any, weights: FloatArray, hierarchy: Any)
                 keep &= np.isin(rows, chosen[parent])
         rows, p, positive = rows[keep], p[keep], positive[keep]
         if n_positive[node] >= _FEW and len(rows):
-            total = float(weights[truth.indices[truth.indptr[node] : truth.indptr[node + 1]]].sum())
+            total = float(weights[rows_of(truth, node)].sum())
             thresholds[node] = _best(p, positive, weights[rows], total)
         chosen[node] = rows[p >= thresholds[node]]
     return thresholds
@@ -121,9 +122,9 @@ def best_thresholds(proba: Any, truth: Any, weights: FloatArray, hierarchy: Any)
 
 def _column(proba: Any, truth: Any, node: int) -> tuple[IntArray, FloatArray, AnyArray]:
     """The rows with a probability for a node, these probabilities, and which rows are positive."""
-    rows = proba.indices[proba.indptr[node] : proba.indptr[node + 1]]
+    rows = rows_of(proba, node)
     p = proba.data[proba.indptr[node] : proba.indptr[node + 1]]
-    positive = np.isin(rows, truth.indices[truth.indptr[node] : truth.indptr[node + 1]])
+    positive = np.isin(rows, rows_of(truth, node))
     return rows, p, positive
 
 

@@ -6,6 +6,7 @@ The numbers are gathered in a plain dict first; the text is written from it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from hiclass.metrics._pairs import (
     check_zero_division,
     divide,
     encode,
+    is_exact,
     mean,
     meeting_level,
     node_counts,
@@ -25,7 +27,7 @@ from hiclass.metrics._pairs import (
     warn_undefined,
 )
 from hiclass.metrics._paths import scores_by_level
-from hiclass.metrics._set_report import set_report, set_tables
+from hiclass.metrics._set_report import Rows, set_scores
 
 _NAME_WIDTH = 44
 
@@ -110,31 +112,29 @@ def classification_report(
     fill = check_zero_division(zero_division)
     pair = encode(y_true, y_pred, hierarchy, sample_weight, multi_label)
     if isinstance(pair, SetPair) or not pair.hierarchy.is_tree:
-        report, undefined = set_report(as_set_pair(pair), fill)
-        if undefined and isinstance(zero_division, str):
-            warn_undefined(f"{undefined} class(es) that are never predicted or never true")
-        return report if output_dict else _set_text(report, digits, max_depth, max_rows)
-    levels, undefined = scores_by_level(pair, "macro", fill)
+        pair = as_set_pair(pair)
+        levels, classes, undefined = set_scores(pair, fill)
+        write = _set_text
+    else:
+        by_level, undefined = scores_by_level(pair, "macro", fill)
+        levels, classes = _rows(by_level), _rows(_class_scores(pair, fill))
+        write = _text
     if undefined and isinstance(zero_division, str):
         warn_undefined(f"{undefined} class(es) that are never predicted or never true")
-    report = {
-        "overall": _overall(pair, fill),
-        "levels": _rows(levels),
-        "classes": _rows(_class_scores(pair, fill)),
-    }
-    return report if output_dict else _text(report, digits, max_depth, max_rows)
+    report = {"overall": _overall(pair, fill), "levels": levels, "classes": classes}
+    return report if output_dict else write(report, digits, max_depth, max_rows)
 
 
 # -- numbers -----------------------------------------------------------------------------------
 
 
-def _overall(pair: Pair, fill: float) -> dict[str, float]:
+def _overall(pair: Pair | SetPair, fill: float) -> dict[str, float]:
     tp, pred, true = (np.array([(pair.weight * count).sum()]) for count in row_counts(pair))
     return {
         "precision": float(divide(tp, pred, fill)[0]),
         "recall": float(divide(tp, true, fill)[0]),
         "f1": float(divide(2 * tp, pred + true, fill)[0]),
-        "exact_match": mean((pair.true == pair.pred).astype(np.float64), pair.weight),
+        "exact_match": mean(is_exact(pair), pair.weight),
         "support": float(pair.weight.sum()),
     }
 
@@ -185,7 +185,7 @@ def _mistakes(pair: Pair) -> tuple[Any, dict[int, dict[str, Any]]]:
     return np.bincount(below, weights=weight, minlength=n), most_often
 
 
-def _rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
+def _rows(columns: dict[str, Any]) -> Rows:
     """Turn a dict of columns into a list of rows of plain numbers."""
     return [
         dict(zip(columns, map(plain, row), strict=True))
@@ -196,69 +196,102 @@ def _rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
 # -- text --------------------------------------------------------------------------------------
 
 
+_SCORES = ("precision", "recall", "f1")
+
+
+@dataclass(frozen=True)
+class _Style:
+    """How numbers are written: with so many digits, but weights without where all are whole."""
+
+    digits: int
+    whole: bool
+
+    def score(self, value: float) -> str:
+        return f"{value:.{self.digits}f}"
+
+    def weight(self, value: float) -> str:
+        return f"{value:.0f}" if self.whole else self.score(value)
+
+    def scores(self, row: dict[str, Any]) -> list[str]:
+        return [self.score(row[name]) for name in _SCORES]
+
+
+def _style(digits: int, classes: Rows, *names: str) -> _Style:
+    """The style for classes whose weights have these names."""
+    return _Style(digits, all(float(row[name]).is_integer() for row in classes for name in names))
+
+
 def _text(report: dict[str, Any], digits: int, max_depth: int | None, max_rows: int | None) -> str:
-    overall, levels, classes = report["overall"], report["levels"], report["classes"]
-    weights = [row["support"] for row in classes] + [row["mistakes"] for row in classes]
-    whole = all(float(w).is_integer() for w in weights)
-
-    def score(value: float) -> str:
-        return f"{value:.{digits}f}"
-
-    def weight(value: float) -> str:
-        return f"{value:.0f}" if whole else score(value)
-
-    def scores(row: dict[str, Any]) -> list[str]:
-        return [score(row[name]) for name in ("precision", "recall", "f1")]
-
-    header = ["precision", "recall", "f1"]
-    exact, support = score(overall["exact_match"]), weight(overall["support"])
-    top = [
-        ["", *header, "exact match", "support"],
-        ["all levels", *scores(overall), exact, support],
-    ]
-    by_level = [["level", "classes", "accuracy", *header, "support"]]
-    for row in levels:
-        start = [str(row["level"]), str(row["n_classes"]), score(row["accuracy"])]
-        by_level.append([*start, *scores(row), weight(row["support"])])
-    shown = _largest(classes, max_depth, max_rows)
-    by_class = [["class", *header, "support", "mistakes", "most often"]]
+    classes = report["classes"]
+    style = _style(digits, classes, "support", "mistakes")
+    shown = [row for row in classes if max_depth is None or len(row["path"]) <= max_depth]
+    # The root is shown beside the classes that are asked for.
+    shown = _largest(shown, None if max_rows is None else max_rows + 1)
+    by_class = [["class", *_SCORES, "support", "mistakes", "most often"]]
     for row, name in zip(shown, _branches([row["path"] for row in shown]), strict=True):
-        values = scores(row) if row["path"] else ["", "", ""]
-        end = [weight(row["support"]), weight(row["mistakes"]), _step(row["most_often"], weight)]
-        by_class.append([name, *values, *end])
+        values = style.scores(row) if row["path"] else ["", "", ""]
+        end = [style.weight(row["support"]), style.weight(row["mistakes"])]
+        by_class.append([name, *values, *end, _step(row["most_often"], style)])
     parts = [
-        _table(top, left=(0,)),
-        _table(by_level, left=()),
+        _table(_overall_cells(report["overall"], "all levels", style), left=(0,)),
+        _table(_level_cells(report["levels"], style, "accuracy"), left=()),
         _table(by_class, left=(0, 6)),
     ]
-    if len(shown) < len(classes):
-        parts.append(
-            f"{len(classes) - len(shown)} more classes are not shown; see max_depth and max_rows."
-        )
-    return "\n\n".join(parts)
+    return _joined(parts, len(classes) - len(shown))
 
 
 def _set_text(
     report: dict[str, Any], digits: int, max_depth: int | None, max_rows: int | None
 ) -> str:
-    tables, n_hidden = set_tables(report, digits, max_depth, max_rows)
-    parts = [_table(rows, left=(0,) if rows[0][0] != "level" else ()) for rows in tables]
+    classes = report["classes"]
+    style = _style(digits, classes, "support", "predicted")
+    shown = [row for row in classes if max_depth is None or row["level"] <= max_depth]
+    shown = _largest(shown, max_rows)
+    by_class = [["class", "level", *_SCORES, "support", "predicted"]]
+    for row in shown:
+        name = row["class"]
+        name = " > ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+        end = [style.weight(row["support"]), style.weight(row["predicted"])]
+        by_class.append([name, str(row["level"]), *style.scores(row), *end])
+    parts = [
+        _table(_overall_cells(report["overall"], "all classes", style), left=(0,)),
+        _table(_level_cells(report["levels"], style), left=()),
+        _table(by_class, left=(0,)),
+    ]
+    return _joined(parts, len(classes) - len(shown))
+
+
+def _overall_cells(overall: dict[str, Any], name: str, style: _Style) -> list[list[str]]:
+    exact, support = style.score(overall["exact_match"]), style.weight(overall["support"])
+    return [
+        ["", *_SCORES, "exact match", "support"],
+        [name, *style.scores(overall), exact, support],
+    ]
+
+
+def _level_cells(levels: Rows, style: _Style, *more: str) -> list[list[str]]:
+    """The cells of the table of levels, which may have more scores."""
+    cells = [["level", "classes", *more, *_SCORES, "support"]]
+    for row in levels:
+        scores = [*(style.score(row[name]) for name in more), *style.scores(row)]
+        counts = [str(row["level"]), str(row["n_classes"])]
+        cells.append([*counts, *scores, style.weight(row["support"])])
+    return cells
+
+
+def _joined(parts: list[str], n_hidden: int) -> str:
     if n_hidden:
-        parts.append(f"{n_hidden} more classes are not shown; see max_depth and max_rows.")
+        parts = [*parts, f"{n_hidden} more classes are not shown; see max_depth and max_rows."]
     return "\n\n".join(parts)
 
 
-def _largest(
-    classes: list[dict[str, Any]], max_depth: int | None, max_rows: int | None
-) -> list[dict[str, Any]]:
-    """The classes with the most rows, in their order; a parent is never left out before a child."""
-    depth = len(classes) if max_depth is None else max_depth
-    shown = [row for row in classes if len(row["path"]) <= depth]
-    if max_rows is None or len(shown) <= max_rows + 1:
-        return shown
-    size = np.array([max(row["support"], row["predicted"]) for row in shown])
-    first = np.sort(np.argsort(-size, kind="stable")[: max_rows + 1])
-    return [shown[i] for i in first.tolist()]
+def _largest(classes: Rows, n: int | None) -> Rows:
+    """So many classes with the most rows, in their order; no parent is left out before a child."""
+    if n is None or len(classes) <= n:
+        return classes
+    size = np.array([max(row["support"], row["predicted"]) for row in classes])
+    first = np.sort(np.argsort(-size, kind="stable")[:n])
+    return [classes[i] for i in first.tolist()]
 
 
 def _branches(paths: list[tuple[Any, ...]]) -> Iterable[str]:
@@ -274,13 +307,13 @@ def _branches(paths: list[tuple[Any, ...]]) -> Iterable[str]:
         yield name if len(name) <= _NAME_WIDTH else f"{name[: _NAME_WIDTH - 1]}…"
 
 
-def _step(step: dict[str, Any] | None, weight: Any) -> str:
+def _step(step: dict[str, Any] | None, style: _Style) -> str:
     if step is None:
         return ""
     true, predicted = (
         "(end)" if step[side] is None else str(step[side]) for side in ("true", "predicted")
     )
-    return f"{true} -> {predicted} ({weight(step['weight'])})"
+    return f"{true} -> {predicted} ({style.weight(step['weight'])})"
 
 
 def _table(rows: list[list[str]], left: tuple[int, ...]) -> str:
