@@ -38,7 +38,7 @@ for name, (x, y) in place.items():
     fill = PALE_BLUE if name in ("root", "Reptile", "Mammal") else PALE
     box(ax, x, y, f"{name}\n{probability[name]:.2f}", fill=fill)
 ax.text(
-    0.05, 3.35, "on a line: P(class given the class above)\nin a box: P(class), the product on the way",
+    0.05, 3.35, "on a line: P(class given the class above)\nin a box: P(class), their product",
     size=8.5, color=GREY, va="top",
 )  # fmt: skip
 ax.set(xlim=(0, 8.8), ylim=(-0.1, 3.4))
