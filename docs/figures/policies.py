@@ -15,7 +15,7 @@ WOLF = {
 
 figure, axes = start(6.4, 6.6, columns=2, rows=3)
 for ax, (policy, (positive, negative)) in zip(axes.flat, WOLF.items(), strict=True):
-    fill = {"": ("none", GREY)}
+    fill = {"": ("white", GREY)}
     fill |= dict.fromkeys(positive.split(), (BLUE, "white"))
     fill |= dict.fromkeys(negative.split(), (ORANGE, "white"))
     animals(ax, {name: fill.get(name, (PALE, GREY)) for name in ANIMALS}, size=8.5)

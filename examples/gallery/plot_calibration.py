@@ -66,6 +66,7 @@ for name, model in (("plain", plain), ("calibrated", calibrated)):
 # decodings work with it.
 
 svm = LocalClassifierPerParentNode(LinearSVC(), calibration="temperature").fit(X_train, y_train)
-display = ReliabilityDisplay.from_estimator(svm, X_test, y_test)
-display.ax_.set_title("LinearSVC with a temperature", loc="left")
+fig, ax = plt.subplots(figsize=(4.4, 4.4), layout="constrained")
+ReliabilityDisplay.from_estimator(svm, X_test, y_test, ax=ax)
+ax.set_title("LinearSVC with a temperature", loc="left")
 plt.show()

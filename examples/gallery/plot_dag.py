@@ -50,13 +50,13 @@ hierarchy = Hierarchy.from_dict(edges)
 print(hierarchy)
 
 # %%
-# To make it a task, the model is not told what an animal can do: only size, food, habitat, time
-# of activity and whether it lays eggs.
+# To make it a task, the model is not told what an animal can do, nor how many legs or wings it
+# has: only its body, its size, its food, and where and when it lives.
 
 columns = [
     i
     for i, name in enumerate(load_animals().feature_names)
-    if name.startswith(("diet", "habitat", "active", "length", "weight", "eggs"))
+    if name not in ("legs", "wings", "flies", "swims")
 ]
 X = load_animals().data[known][:, columns]
 y = kinds[known].to_list()
@@ -71,12 +71,12 @@ predicted = model.predict(X[test])
 print(f"hF on {test.sum()} unseen animals: {f1(labels[test], predicted, hierarchy=hierarchy):.3f}")
 
 # %%
-# The probabilities of one bat. A class is never more probable than any class above it. Both ways
-# that lead to *bat* have to be believed.
+# The probabilities of one whale. No class is more probable than any class above it, and both ways
+# that lead to *sea mammal* have to be believed.
 
 names = frame["name"][known].to_numpy()[test]
-bat = int(np.flatnonzero(labels[test] == "bat")[0])
-probability = model.predict_node_proba(X[test][[bat]])[0]
+whale = int(np.flatnonzero(labels[test] == "sea mammal")[0])
+probability = model.predict_node_proba(X[test][[whale]])[0]
 
 graph = hierarchy.to_networkx()
 place = {}
@@ -99,7 +99,7 @@ for name, (x, y_place) in place.items():
         color="white" if p > 0.5 else "black",
         bbox={"boxstyle": "round,pad=0.4", "fc": plt.get_cmap("Blues")(0.1 + 0.75 * p), "ec": "w"},
     )
-ax.set_title(f"{names[bat]}: predicted {predicted[bat]}", loc="left")
+ax.set_title(f"{names[whale]}: predicted {predicted[whale]}", loc="left")
 ax.margins(0.1, 0.25)
 ax.set_axis_off()
 plt.show()

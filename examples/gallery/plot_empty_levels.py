@@ -77,7 +77,7 @@ plt.show()
 # Throwing such rows away is the third way.
 
 complete = make_hierarchical_classification(
-    n_samples=3000, branching=[3, 3, 3], noise=0.8, random_state=3
+    n_samples=3000, branching=[3, 3, 3], noise=2.0, random_state=3
 )
 X_train, X_test, y_train, y_test = train_test_split(
     complete.data, complete.target, test_size=0.5, random_state=0

@@ -38,7 +38,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         torch.manual_seed(self.random_state or 0)
         self.classes_ = np.unique(y)
-        X, y = torch.as_tensor(X, dtype=torch.float32), torch.as_tensor(y)
+        X, y = torch.tensor(np.array(X), dtype=torch.float32), torch.tensor(np.array(y))
         self.network_ = nn.Sequential(
             nn.Linear(X.shape[1], self.hidden),
             nn.GELU(),
@@ -57,7 +57,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):
 
     @torch.no_grad()
     def predict_proba(self, X):
-        logits = self.network_(torch.as_tensor(X, dtype=torch.float32))
+        logits = self.network_(torch.tensor(np.array(X), dtype=torch.float32))
         return logits.double().softmax(dim=1).numpy()
 
     def predict(self, X):
