@@ -7,6 +7,7 @@ figure, ax = start(6.4, 3.6)
 
 
 def command(x, y, name):
+    """Write the name of a command."""
     ax.text(x, y, name, ha="center", va="center", family="monospace", size=9, color=BLUE,
             weight="bold", bbox={"fc": "white", "ec": "none", "pad": 1.5}, zorder=4)  # fmt: skip
 

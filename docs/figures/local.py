@@ -22,14 +22,8 @@ for x, y, width in ((0.65, 1.62, 4.6), (0.15, 0.62, 2.35), (3.3, 0.62, 2.6)):
     card(axes[1], x, y, width, 0.76, edge=ORANGE, style="--")
 for y in (1.62, 0.62):
     card(axes[2], 0.1, y, 5.9, 0.76, edge=GREEN, style="--")
+words = "an only child: nothing\nto ask, unless rows\nend at Wolf"
 for ax in axes:
-    ax.text(
-        5.75,
-        0,
-        "an only child: nothing\nto ask, unless rows\nend at Wolf",
-        size=8,
-        color=GREY,
-        va="center",
-    )
+    ax.text(5.75, 0, words, size=8, color=GREY, va="center")
     ax.set_xlim(0, 7.4)
 plt.show()

@@ -9,9 +9,8 @@ figure, ax = start(6.4, 4.6)
 card(ax, 0.05, 0.05, 9.9, 6.9, fill="white", edge="#c9ced4")
 ax.text(0.35, 6.5, "Animals", size=12, weight="bold", color=INK, va="center")
 
-for i, (value, name) in enumerate(
-    (("0.84", "hF"), ("0.86", "hP"), ("0.82", "hR"), ("62 %", "exact"))
-):
+scores = (("0.84", "hF"), ("0.86", "hP"), ("0.82", "hR"), ("62 %", "exact"))
+for i, (value, name) in enumerate(scores):
     x = 0.35 + 1.25 * i
     card(ax, x, 5.1, 1.1, 0.95, fill="#f5f6f8", edge="#f5f6f8")
     ax.text(x + 0.55, 5.7, value, ha="center", va="center", weight="bold", size=10)

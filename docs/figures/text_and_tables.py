@@ -22,9 +22,7 @@ box(ax, 2.3, 1.4, "features\n(TF-IDF, ...)", fill=PALE_ORANGE)
 arrow(ax, (1.05, 1.4), (1.5, 1.4))
 arrow(ax, (3.1, 1.4), (3.65, 1.4))
 tree(ax, 5.5, "classifier", PALE_BLUE)
-ax.set_title(
-    "before the model: made once, shared by all nodes", loc="left", color=INK, weight="bold"
-)
+ax.set_title("before the model: made once for all", loc="left", color=INK, weight="bold")
 ax = axes[1]
 box(ax, 0.5, 1.4, "texts,\nframe")
 arrow(ax, (1.05, 1.4), (3.65, 1.4))

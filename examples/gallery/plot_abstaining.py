@@ -62,7 +62,7 @@ axes[0].set_title("How good the labels are that are given", loc="left")
 axes[0].set_ylim(None, 1)
 axes[0].legend(frameon=False)
 shades = ("#1f4e84", "#3b76b8", "#9dbfe2")
-for values, level, color in zip(answered, LEVELS, shades, strict=True):
+for values, color in zip(answered, shades, strict=True):
     axes[1].fill_between(thresholds, values, color=color, lw=0)
 axes[1].set_title("For how many animals they are given", loc="left")
 axes[1].set_xlabel("min_confidence")

@@ -53,7 +53,7 @@ boosting = LGBMClassifier(n_estimators=60, num_leaves=15, verbose=-1, n_jobs=1)
 numbers = make_pipeline(SimpleImputer(), StandardScaler())
 prepare = make_column_transformer(
     (numbers, make_column_selector(dtype_include="number")),
-    (OneHotEncoder(), make_column_selector(dtype_include="category")),
+    (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_include="category")),
 )
 linear = make_pipeline(prepare, LogisticRegression(max_iter=1000))
 models = {

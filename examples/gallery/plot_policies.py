@@ -108,13 +108,8 @@ for policy in POLICIES:
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.0), layout="constrained", sharey=True)
-for ax, values, title, fmt in zip(
-    axes,
-    (scores, work),
-    ("hF on unseen rows", "rows to learn from"),
-    ("%.2f", "{:,.0f}"),
-    strict=True,
-):
+panels = ((scores, "hF on unseen rows", "%.2f"), (work, "rows to learn from", "{:,.0f}"))
+for ax, (values, title, fmt) in zip(axes, panels, strict=True):
     bars = ax.barh(POLICIES, values, color="#3b76b8")
     ax.bar_label(bars, fmt=fmt, padding=3)
     ax.set_title(title, loc="left")
