@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 .DELETE_ON_ERROR:
 # One virtual environment: two installs at a time would get in each other's way.
 .NOTPARALLEL:
-.PHONY: help demo test test-all lint format clean
+.PHONY: help demo test test-all lint format docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,7 +37,14 @@ format: $(VENV)/.lint ## Format the code and apply the safe fixes of the linter
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+# The text is built anew each time, so that a warning cannot hide in what was built before; the
+# examples of the gallery run again only where they changed.
+docs: $(VENV)/.docs ## Build the documentation into build/docs, without network
+	@$(BIN)/sphinx-build -q -E -W --keep-going -b html -d build/doctrees docs build/docs
+	@$(BIN)/python tools/check_links.py build/docs
+
 clean: ## Remove the virtual environment, caches and build output
+	@rm -rf docs/api/generated docs/api/backreferences docs/auto_examples docs/sg_execution_times.rst
 	@rm -rf $(VENV) build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -48,7 +55,7 @@ $(VENV)/.created:
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.lint: $(VENV)/.%: pyproject.toml | $(VENV)/.created
+$(VENV)/.demo $(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/.created
 	@echo "Installing hiclass[$*] into $(VENV)"
 	@$(PIP) --editable '.[$*]'
 	@touch $@
