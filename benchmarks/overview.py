@@ -58,7 +58,9 @@ def why() -> str:
         cells = [f"**{score}**" if score == best else score for score in shown]
         rows.append((f"{name} ({SETS[name]})", *cells))
     head = ("data set", "flat", "5.0.8, greedy", "hiclass, greedy", "hiclass, recommended")
-    own, published = (load("bookkeeping")["strategies"]["parent"][k] for k in ("alone", "published"))
+    own, published = (
+        load("bookkeeping")["strategies"]["parent"][k] for k in ("alone", "published")
+    )
     return (
         f"{table(head, rows)}\n\n"
         f"The cost, with a classifier that is nearly free (50,000 rows, 1,000 classes, per parent "
@@ -123,7 +125,8 @@ def which() -> str:
         ),
         (
             "data larger than memory, classes that come later",
-            "`partial_fit`, with an `SGDClassifier` for example; `LocalClassifierPerNode` takes up new classes",
+            "`partial_fit`, with an `SGDClassifier` for example; `LocalClassifierPerNode` takes up "
+            "new classes",
             f"{memory['rows']:,} rows in {memory['peak_memory'] / 1e6:.0f} MB; naics: "
             f"{stream['share_of_best']:.0%} of the hF of the best `fit`",
         ),

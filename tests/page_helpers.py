@@ -4,9 +4,10 @@ A block is between fences: three backticks and ``python``. Blocks of a page shar
 the order in which they are read. A block that starts with ``>>>`` is a doctest. In any other one, a
 comment that starts a line is output: what the block prints must begin with these lines.
 
-Two comments of HTML, which a reader does not see, stand before a block where they are needed:
+Comments of HTML, which a reader does not see, stand before a block where they are needed:
 ``<!-- heavy -->`` for one that needs the extra ``test-all``, and ``<!-- first ... -->`` with code
-that makes what the block takes for granted.
+that makes what the block takes for granted. ``<!-- published -->`` is a block about the published
+package: ``benchmarks/published_blocks.py`` runs it where that is installed.
 """
 
 import doctest
@@ -18,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 BUILT = {"auto_examples", "generated", "backreferences"}  # below docs, by `make docs`
 
 _BLOCK = re.compile(
-    r"(?P<heavy>^ *<!-- heavy -->\n)?"
+    r"(?P<mark>^ *<!-- (?:heavy|published) -->\n)?"
     r"(?:^ *<!-- first\n(?P<first>.*?)^ *-->\n)?"
     r"^(?P<indent> *)```(?:python|pycon)\n(?P<code>.*?)^ *```$",
     flags=re.DOTALL | re.MULTILINE,
@@ -52,10 +53,11 @@ def blocks_of(page):
         Block(
             where=f"{page.relative_to(ROOT)}, line {text.count(chr(10), 0, found.start('code'))}",
             code=re.sub(rf"^{found['indent']}", "", found["code"], flags=re.MULTILINE),
-            heavy=bool(found["heavy"]),
+            heavy="heavy" in (found["mark"] or ""),
             first=found["first"] or "",
         )
         for found in _BLOCK.finditer(text)
+        if "published" not in (found["mark"] or "")
     ]
 
 
@@ -69,7 +71,8 @@ def run_block(block, namespace, capsys):
     exec(compile(block.code, block.where, "exec"), namespace)
     printed = capsys.readouterr().out.splitlines()
     promised = [line[2:] for line in block.code.splitlines() if re.match(r"#( |$)", line)]
-    assert printed[: len(promised)] == promised, block.where
+    same = printed[: len(promised)] == promised
+    assert same, f"{block.where} prints {printed}, the page says {promised}"
 
 
 def _run_doctest(block, namespace):

@@ -79,7 +79,9 @@ def test_no_block_escapes_the_tests_by_its_name(page):
 
 def commands(page, program):
     """Lines of a page's other blocks that call a program."""
-    text = re.sub(r"^```(?:python|pycon)\n.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+    text = re.sub(
+        r"^```(?:python|pycon)\n.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M
+    )
     inside = "".join(re.findall(r"^```[a-z]*\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE))
     lines = inside.replace("\\\n", " ").splitlines()
     return [
