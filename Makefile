@@ -27,11 +27,12 @@ test: $(VENV)/.test ## Run the tests and the doctests, with coverage
 test-all: $(VENV)/.test-all ## Run the tests that need large programs (torch, XGBoost, Chromium)
 	@HICLASS_NO_SKIP=1 $(BIN)/python -m pytest -m heavy
 
-lint: $(VENV)/.lint ## Check style, format, types and the import contract
+lint: $(VENV)/.lint ## Check style, format, types, imports and docstrings
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python tools/check_imports.py
+	@$(BIN)/python tools/check_docstrings.py
 
 format: $(VENV)/.lint ## Format the code and apply the safe fixes of the linter
 	@$(BIN)/ruff check --fix .
