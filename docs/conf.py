@@ -29,6 +29,8 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_templates", "figures", "images"]
 templates_path = ["_templates"]
 default_role = "code"
+smartquotes = False
+toc_object_entries_show_parents = "hide"
 nitpicky = True
 # scikit-learn's inventory would have to be fetched; tables of attributes name what `fit` sets.
 nitpick_ignore_regex = [(r"py:.*", r"sklearn\..*"), (r"py:obj", r"[a-z0-9_]+_")]
@@ -88,10 +90,9 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "navbar_align": "left",
-    "pygments_light_style": "tango",
-    "pygments_dark_style": "monokai",
     "footer_start": ["last-updated"],
     "footer_end": [],
 }
-html_sidebars = {"index": []}
+# Pages without others below them have nothing to navigate.
+html_sidebars = {"index": [], "coming_from_hiclass5": []}
 suppress_warnings = ["config.cache"]
