@@ -71,35 +71,45 @@ predicted = model.predict(X[test])
 print(f"hF on {test.sum()} unseen animals: {f1(labels[test], predicted, hierarchy=hierarchy):.3f}")
 
 # %%
-# The probabilities of one whale. No class is more probable than any class above it, and both ways
-# that lead to *sea mammal* have to be believed.
+# Two sea mammals. A class is never more probable than a class above it, and both ways that lead to
+# *sea mammal* have to be believed. The whale is a mammal and a swimmer. Of the elephant seal, which
+# comes ashore, the model knows only that it is a mammal: *land mammal* and *sea mammal* are
+# equally probable, and it takes the wrong one.
 
 names = frame["name"][known].to_numpy()[test]
-whale = int(np.flatnonzero(labels[test] == "sea mammal")[0])
-probability = model.predict_node_proba(X[test][[whale]])[0]
-
-graph = hierarchy.to_networkx()
+sea = labels[test] == "sea mammal"
+shown = [int(np.flatnonzero(sea & (predicted == labels[test]))[0])]
+shown += [int(np.flatnonzero(sea & (predicted != labels[test]))[0])]
 place = {}
 for level, nodes in enumerate(hierarchy.nodes_by_level[1:], start=1):
     for i, node in enumerate(nodes):
         place[hierarchy.labels[node]] = ((i + 0.5) / len(nodes), -level)
-graph = graph.subgraph(place)
-fig, ax = plt.subplots(figsize=(6.8, 4.2), layout="constrained")
-shade = {hierarchy.labels[node]: probability[node] for node in range(1, hierarchy.n_nodes)}
-nx.draw_networkx_edges(graph, place, ax=ax, edge_color="#b7bec6", arrows=False, width=1.5)
-for name, (x, y_place) in place.items():
-    p = shade[name]
-    ax.text(
-        x,
-        y_place,
-        f"{name.replace(' ', chr(10))}\n{p:.0%}",
-        ha="center",
-        va="center",
-        size=9,
-        color="white" if p > 0.5 else "black",
-        bbox={"boxstyle": "round,pad=0.4", "fc": plt.get_cmap("Blues")(0.1 + 0.75 * p), "ec": "w"},
-    )
-ax.set_title(f"{names[whale]}: predicted {predicted[whale]}", loc="left")
-ax.margins(0.1, 0.25)
-ax.set_axis_off()
+graph = hierarchy.to_networkx().subgraph(place)
+
+
+def draw(ax, row):
+    """Draw the graph with the probabilities of one row."""
+    probability = model.predict_node_proba(X[test][[row]])[0]
+    nx.draw_networkx_edges(graph, place, ax=ax, edge_color="#b7bec6", arrows=False, width=1.5)
+    for name, (x, y_place) in place.items():
+        p = probability[hierarchy.find(name)]
+        fill = plt.get_cmap("Blues")(0.1 + 0.75 * p)
+        ax.text(
+            x,
+            y_place,
+            f"{name.replace(' ', chr(10))}\n{p:.0%}",
+            ha="center",
+            va="center",
+            size=9,
+            color="white" if p > 0.5 else "black",
+            bbox={"boxstyle": "round,pad=0.4", "fc": fill, "ec": "white"},
+        )
+    ax.set_title(f"{names[row]}: predicted {predicted[row]}", loc="left", size=11)
+    ax.margins(0.1, 0.28)
+    ax.set_axis_off()
+
+
+fig, axes = plt.subplots(2, 1, figsize=(6.6, 6.4), layout="constrained")
+for ax, row in zip(axes, shown, strict=True):
+    draw(ax, row)
 plt.show()
