@@ -56,8 +56,9 @@ explained = list(steps(path))
 # %%
 # Starting from the share of the class among the training rows, every feature moves the
 # probability up (blue) or down (orange); the dotted line is the answer of the forest. Hair and milk
-# make it a mammal, flying makes it a bat. The family is wrong: the other bats that the model has
-# seen are small and eat insects, and the last picture shows how these features pull against it.
+# make it a mammal, flying makes it a bat. The family is wrong: of the three bats that the
+# model has seen two are of the other family. Its food and its length speak against that, in
+# orange, but not enough.
 
 fig, axes = plt.subplots(
     len(explained), 1, figsize=(6.4, 3.1 * len(explained)), layout="constrained"
