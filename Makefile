@@ -56,15 +56,15 @@ $(VENV)/.created:
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/.created
+$(VENV)/.demo $(VENV)/.test $(VENV)/.lint: $(VENV)/.%: pyproject.toml | $(VENV)/.created
 	@echo "Installing hiclass[$*] into $(VENV)"
 	@$(PIP) --editable '.[$*]'
 	@touch $@
 
 # torch first and pinned: this version has a CPU build where the tests run, while an
 # unpinned torch resolves to a newer one, which pulls gigabytes of CUDA packages.
-$(VENV)/.test-all: pyproject.toml | $(VENV)/.created
-	@echo "Installing hiclass[test-all] into $(VENV) (large: torch and XGBoost)"
+$(VENV)/.test-all $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/.created
+	@echo "Installing hiclass[$*] into $(VENV) (large: torch and others)"
 	@$(PIP) torch==2.13.0
-	@$(PIP) --editable '.[test-all]'
+	@$(PIP) --editable '.[$*]'
 	@touch $@
