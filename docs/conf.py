@@ -68,6 +68,7 @@ sphinx_gallery_conf = {
     "plot_gallery": True,
     "show_memory": False,
     "show_signature": False,
+    "within_subsection_order": "gallery_order.GalleryOrder",
 }
 if not (ROOT / "examples" / "gallery").is_dir():
     extensions.remove("sphinx_gallery.gen_gallery")

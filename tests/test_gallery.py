@@ -2,6 +2,7 @@
 
 import ast
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,11 @@ def test_names_that_are_imported_from_hiclass_exist(path):
             for part in node.module.split(".")[1:]:
                 module = getattr(module, part)
             assert {alias.name for alias in node.names} <= set(module.__all__)
+
+
+def test_every_example_has_its_place_in_the_gallery():
+    names = runpy.run_path(str(ROOT / "docs" / "_ext" / "gallery_order.py"))
+    assert sorted(f"plot_{name}" for name in names["ORDER"]) == [path.stem for path in EXAMPLES]
 
 
 def test_every_figure_is_shown_and_every_shown_figure_exists():
