@@ -42,7 +42,6 @@ from hiclass.hierarchy import Hierarchy
 #: What the trees of the default forest may hold together. A tree keeps one number of eight bytes
 #: per node of its own and class.
 _MOST_BYTES = 2e9
-_FEWEST_ROWS_OF_A_LEAF = 5
 
 
 class GlobalClassifier(BaseLocalClassifier):
@@ -59,8 +58,9 @@ class GlobalClassifier(BaseLocalClassifier):
     estimator : estimator, default=None
         A regressor that takes a target of several columns, or a classifier that does and has
         ``predict_proba``. It is copied. Answers of regressors are cut at 0 and 1. The default is
-        ``ExtraTreesRegressor(100, max_features="sqrt", min_samples_leaf=5)``, with a
-        ``max_leaf_nodes`` that keeps it below 2 GB where there are many classes and rows.
+        ``ExtraTreesRegressor(100)``, with ``min_samples_leaf=5`` where predictions are sets of
+        classes, and with a ``max_leaf_nodes`` that keeps its trees below 2 GB where there are many
+        classes and rows.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
         default. Classes without training rows get probability 0.
@@ -110,8 +110,8 @@ class GlobalClassifier(BaseLocalClassifier):
     local_classifiers_ : mapping
         The same, by the path of the root, ``()``.
     local_classes_ : dict
-        The nodes that its columns stand for, by the same key. The second column of a node means
-        "stop here".
+        The nodes that its columns stand for, by the same key; the complement ``~v`` of a node
+        stands for "stop at v".
     temperature_ : float
         The temperature; only with ``calibration="temperature"``.
     expected_f1_ : float
@@ -198,7 +198,8 @@ class GlobalClassifier(BaseLocalClassifier):
 
     def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
         if len(options.ends) > 1:
-            yield LocalProblem(0, None, ways_taken(index, options), options.indices)
+            ways = all_ways(options)
+            yield LocalProblem(0, None, ways_taken(index, ways), ways)
 
     def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
         return "all classes"
@@ -218,12 +219,7 @@ class GlobalClassifier(BaseLocalClassifier):
     def _child(self) -> Any:
         if self.estimator is not None:
             return self.estimator
-        child = ExtraTreesRegressor(
-            100,
-            max_features="sqrt",
-            min_samples_leaf=_FEWEST_ROWS_OF_A_LEAF,
-            n_jobs=self.n_jobs,
-        )
+        child = ExtraTreesRegressor(100, n_jobs=self.n_jobs)
         return child.set_fit_request(sample_weight=True) if routing_enabled() else child
 
     def _check_capability(self, child: Any) -> None:
@@ -254,14 +250,15 @@ class GlobalClassifier(BaseLocalClassifier):
 
         def make(problem: LocalProblem) -> Any:
             child = make_child(problem)
+            ways = problem.classes
+            sets = self.multi_label or not hierarchy.is_tree
             if self.estimator is None:
-                child.set_params(max_leaf_nodes=most_leaves(problem.target, child.n_estimators))
-            nodes = problem.classes
-            if self.multi_label or not hierarchy.is_tree:
-                return NodeOutputs(child, self.level_weight, hierarchy.levels[nodes])
-            source = sources(hierarchy, nodes)
+                child.set_params(**forest_settings(problem.target, child.n_estimators, sets))
+            if sets:
+                return NodeOutputs(child, self.level_weight, hierarchy.levels[ways])
+            source = np.where(ways < 0, ~ways, hierarchy.parent[ways])
             levels = hierarchy.levels[source] + 1
-            return EndingOutputs(child, self.level_weight, levels, source, nodes)
+            return EndingOutputs(child, self.level_weight, levels, source, ways)
 
         return make
 
@@ -288,14 +285,14 @@ class GlobalClassifier(BaseLocalClassifier):
     def local_classes_(self) -> dict[Any, IntArray]:
         """The nodes that the columns of the estimator stand for, by the path of the root.
 
-        The second column of a node means "stop here".
+        The complement ``~v`` of a node stands for "stop at v".
         """
         outputs = super().local_classifiers_
         if () not in outputs:
             return {}
         models = self._models
-        nodes = models.classes[0] if isinstance(models, SetModels) else outputs[()].nodes
-        return {(): nodes[outputs[()].varies_]}
+        ways = models.classes[0] if isinstance(models, SetModels) else outputs[()].ways
+        return {(): ways[outputs[()].varies_]}
 
 
 def has_classes(child: Any) -> bool:
@@ -305,42 +302,49 @@ def has_classes(child: Any) -> bool:
     return hasattr(child, "predict_proba")
 
 
-def most_leaves(target: AnyArray, n_trees: int) -> int | None:
-    """How many leaves a tree of the default forest may have; None where there cannot be as many."""
-    n_rows, n_columns = target.shape[0], int(np.prod(target.shape[1:]))
-    # A tree has about two nodes per leaf, and each holds a number per column.
-    most = int(_MOST_BYTES / (16 * n_columns * n_trees))
-    return None if most >= n_rows // _FEWEST_ROWS_OF_A_LEAF else max(most, 2)
+def forest_settings(target: AnyArray, n_trees: int, sets: bool) -> dict[str, Any]:
+    """Parameters of the default forest by the size of its target.
+
+    Sets are noisy: a few rows of a leaf say more about the shares of classes than a single one.
+    Single paths are told apart best by leaves that are pure.
+    """
+    fewest_rows = 5 if sets else 1
+    # A tree has two nodes per leaf, and each holds a number per column.
+    most = int(_MOST_BYTES / (16 * n_trees * (target.shape[1] if target.ndim == 2 else 1)))
+    enough = most >= len(target) // fewest_rows
+    return {
+        "min_samples_leaf": fewest_rows,
+        "max_leaf_nodes": None if enough else max(most, 2),
+    }
 
 
 # -- the target ---------------------------------------------------------------------------------
+# A column is a way on from a node: to a child, written as the number of the child, or "stop here",
+# written as the complement ~v of the number of the node itself.
 
 
-def ways_taken(index: RowIndex, options: Options) -> AnyArray:
-    """The closed matrix: which of the options of all nodes the path of every row takes."""
-    hierarchy, nodes = index.hierarchy, index.nodes
-    is_stop = sources(hierarchy, options.indices) == options.indices
-    column_of_child = np.full(hierarchy.n_nodes, -1)
-    column_of_stop = np.full(hierarchy.n_nodes, -1)
-    column_of_child[options.indices[~is_stop]] = np.flatnonzero(~is_stop)
-    column_of_stop[options.indices[is_stop]] = np.flatnonzero(is_stop)
-    taken = np.zeros((index.n_rows, len(options.indices)), dtype=bool)
-    for on_path in hierarchy.ancestor_table[nodes].T:
-        rows = np.flatnonzero(on_path >= 0)
-        taken[rows, column_of_child[on_path[rows]]] = True
-    rows = np.flatnonzero(column_of_stop[nodes] >= 0)
-    taken[rows, column_of_stop[nodes[rows]]] = True
+def all_ways(options: Options) -> IntArray:
+    """The ways on from all nodes of a tree, one node after the other."""
+    source = np.repeat(np.arange(len(options.indptr) - 1), np.diff(options.indptr))
+    return np.where(source == options.indices, ~options.indices, options.indices)
+
+
+def column_of(ways: IntArray, n_nodes: int) -> IntArray:
+    """The column of every way, and -1 for what is none. Complements count from the end."""
+    column = np.full(2 * n_nodes, -1)
+    column[ways] = np.arange(len(ways))
+    return column
+
+
+def ways_taken(index: RowIndex, ways: IntArray) -> AnyArray:
+    """The closed matrix: which ways the path of every row takes."""
+    column = column_of(ways, index.hierarchy.n_nodes)
+    taken = np.zeros((index.n_rows, len(ways)), dtype=bool)
+    for on_path in (*index.hierarchy.ancestor_table[index.nodes].T, ~index.nodes):
+        # Below its end, a path has no nodes, and at a leaf there is no stop.
+        rows = np.flatnonzero((on_path != -1) & (column[on_path] >= 0))
+        taken[rows, column[on_path[rows]]] = True
     return taken
-
-
-def sources(hierarchy: Hierarchy, ways: IntArray) -> IntArray:
-    """The nodes that the options of a tree, one node after the other, lead on from.
-
-    A node is an option of its parent and, where it comes again, of itself: "stop here".
-    """
-    first = np.zeros(len(ways), dtype=bool)
-    first[np.unique(ways, return_index=True)[1]] = True
-    return np.where(first, hierarchy.parent[ways], ways)
 
 
 # -- the estimator, as it is asked ---------------------------------------------------------------
@@ -437,8 +441,8 @@ class EndingOutputs(NodeOutputs):
         As in ``NodeOutputs``.
     source : ndarray of int
         The node that each column leads on from, ascending.
-    nodes : ndarray of int
-        The node that each column leads to; the same for "stop here".
+    ways : ndarray of int
+        The node that each column leads to; the complement of the source for "stop here".
     """
 
     def __init__(
@@ -447,25 +451,24 @@ class EndingOutputs(NodeOutputs):
         level_weight: float,
         levels: IntArray,
         source: IntArray,
-        nodes: IntArray,
+        ways: IntArray,
     ) -> None:
         super().__init__(estimator, level_weight, levels)
         self.source = source
-        self.nodes = nodes
+        self.ways = ways
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of every ending, in the order of their nodes."""
-        proba = self._ways(X)
-        is_stop = self.source == self.nodes
-        column = np.full(int(self.nodes.max()) + 1, -1)
-        column[self.nodes[~is_stop]] = np.flatnonzero(~is_stop)
+        proba = self._given_source(X)
+        nodes = np.where(self.ways < 0, ~self.ways, self.ways)
+        column = column_of(self.ways, int(nodes.max()) + 1)
         for level in range(2, int(self.levels.max()) + 1):
             here = np.flatnonzero(self.levels == level)
             proba[:, here] *= proba[:, column[self.source[here]]]
-        ends = np.flatnonzero(is_stop | ~np.isin(self.nodes, self.source))
-        return proba[:, ends[np.argsort(self.nodes[ends])]]
+        ends = np.flatnonzero((self.ways < 0) | ~np.isin(nodes, self.source))
+        return proba[:, ends[np.argsort(nodes[ends])]]
 
-    def _ways(self, X: Any) -> FloatArray:
+    def _given_source(self, X: Any) -> FloatArray:
         """The probability of every way on, given the node that it leads on from."""
         found = self._answers(X)
         starts = np.flatnonzero(np.diff(self.source, prepend=-1))
