@@ -10,6 +10,7 @@ with the mean, features scaled, and the area under the micro-averaged precision-
 all classes but the root and, in GO, the three ontology roots. The first row is the share of every
 class in the training rows, the same for all rows. What has parameters is tuned by three-fold
 cross-validation on the training rows; the test rows are looked at once, by the chosen models.
+"global-forest" is ``GlobalClassifier`` with its default, a forest of 100 trees.
 
 Every model runs in a process of its own, whose peak memory is measured. ``--imclef`` is about one
 label per row: the hierarchical F-score of every strategy on ImCLEF07A with its given hierarchy.
@@ -27,7 +28,7 @@ from typing import Any
 import numpy as np
 from _common import environment, run_child, table, write_json, write_section
 from _gene_children import KernelRidge, LeafForest, MeanOf
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
@@ -36,6 +37,7 @@ from sklearn.preprocessing import StandardScaler
 
 from hiclass import (
     FlatClassifier,
+    GlobalClassifier,
     Hierarchy,
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
@@ -56,12 +58,14 @@ STRATEGIES = {
     "flat": FlatClassifier,
 }
 CHILDREN = ("logistic", "ridge", "trees", "mean")
+GLOBAL = "forest"
 #: Per node, a kernel machine or a forest for each of 4,000 classes takes too long.
 MODELS = [
     "prior",
     "node-logistic",
     "node_less_inclusive-logistic",
     *(f"{s}-{c}" for s in ("parent", "level", "flat") for c in CHILDREN),
+    f"global-{GLOBAL}",
 ]
 
 
@@ -89,6 +93,15 @@ def load(name: str, folder: Path) -> tuple[Any, ...] | None:
 def make_model(name: str, hierarchy: Hierarchy, params: dict[str, Any]) -> Any:
     """A hierarchical model, unfitted, by its name."""
     strategy, child = name.split("-")
+    if strategy == "global":
+        options = params.get(GLOBAL, {})
+        forest = ExtraTreesRegressor(**{k: v for k, v in options.items() if k != "level_weight"})
+        return GlobalClassifier(
+            forest.set_params(random_state=0, n_jobs=2),
+            level_weight=options["level_weight"],
+            hierarchy=hierarchy,
+            multi_label=True,
+        )
     strategy, _, policy = strategy.partition("_")
     options = {"binary_policy": policy} if policy else {}
     return STRATEGIES[strategy](
@@ -121,9 +134,14 @@ GRIDS: dict[str, list[dict[str, Any]]] = {
     "ridge": [{"gamma": g, "alpha": a} for g in (0.003, 0.007, 0.015) for a in (1.0, 2.0, 4.0)],
     "trees": [{"n_estimators": 150, "min_samples_leaf": leaf} for leaf in (2, 3, 5)],
     "mean": [{"weight": w} for w in (0.4, 0.5, 0.6, 0.7)],
+    GLOBAL: [
+        {"n_estimators": 20, "min_samples_leaf": leaf, "level_weight": weight}
+        for leaf in (3, 5)
+        for weight in (0.5, 0.75, 1.0)
+    ],
 }
 #: More trees than for tuning where there are few forests: they only steady the answer.
-N_TREES = {"flat": 1000, "level": 200, "parent": 50}
+N_TREES = {"flat": 1000, "level": 200, "parent": 50, "global": 100}
 
 
 def tune(child: str, data: tuple[Any, ...]) -> dict[str, Any]:
@@ -138,7 +156,7 @@ def tune(child: str, data: tuple[Any, ...]) -> dict[str, Any]:
 
     def answers(kind: str, params: dict[str, Any]) -> np.ndarray:
         proba = np.empty(y.shape, dtype=np.float32)
-        name = f"{'node' if kind == 'logistic' else 'flat'}-{kind}"
+        name = f"{ {'logistic': 'node', GLOBAL: 'global'}.get(kind, 'flat') }-{kind}"
         for fit, held_out in folds:
             X_fold = scaled(X, fit)
             model = make_model(name, hierarchy, {kind: params}).fit(X_fold[fit], y[fit])
@@ -188,8 +206,8 @@ def run_model(
         share = np.asarray(y[train].mean(axis=0))
         proba = np.tile(share, (int(test.sum()), 1))
         return {"model": name, "aupr": area(y[test], proba, hierarchy, exclude)}
-    if "trees" in params:
-        params["trees"] = params["trees"] | {"n_estimators": N_TREES[name.partition("-")[0]]}
+    for kind in {"trees", GLOBAL} & params.keys():
+        params[kind] = params[kind] | {"n_estimators": N_TREES[name.partition("-")[0]]}
     X, model = scaled(X, train), make_model(name, hierarchy, params)
     start = time.perf_counter()
     model.fit(X[train], y[train])
@@ -302,15 +320,22 @@ def imclef(folder: Path) -> dict[str, Any] | None:
     rows = []
     forest = ExtraTreesClassifier(100, random_state=0, n_jobs=2)
     scaled = make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=1000))
-    for name, base in (("extra trees", forest), ("logistic", scaled)):
-        for strategy, kind in STRATEGIES.items():
-            start = time.perf_counter()
-            model = kind(base, hierarchy=hierarchy).fit(task.X[task.train], labels[task.train])
-            score = model.score(task.X[task.test], labels[task.test])
-            exact = float(np.mean(model.predict(task.X[task.test]) == labels[task.test]))
-            row = {"strategy": strategy, "child": name, "f1": score, "exact_match": exact}
-            rows.append(row | {"seconds": round(time.perf_counter() - start, 1)})
-            print(json.dumps(rows[-1]), flush=True)
+    models = {
+        (name, strategy): kind(base, hierarchy=hierarchy)
+        for name, base in (("extra trees", forest), ("logistic", scaled))
+        for strategy, kind in STRATEGIES.items()
+    }
+    models["extra trees", "global"] = GlobalClassifier(
+        ExtraTreesRegressor(100, random_state=0, n_jobs=2), hierarchy=hierarchy
+    )
+    for (name, strategy), model in models.items():
+        start = time.perf_counter()
+        model.fit(task.X[task.train], labels[task.train])
+        score = model.score(task.X[task.test], labels[task.test])
+        exact = float(np.mean(model.predict(task.X[task.test]) == labels[task.test]))
+        row = {"strategy": strategy, "child": name, "f1": score, "exact_match": exact}
+        rows.append(row | {"seconds": round(time.perf_counter() - start, 1)})
+        print(json.dumps(rows[-1]), flush=True)
     return {"environment": environment(), "set": "ImCLEF07A", "models": rows}
 
 
@@ -343,7 +368,7 @@ def main() -> None:
     parser.add_argument("--imclef", action="store_true", help="ImCLEF07A with its hierarchy")
     parser.add_argument("--markdown", action="store_true", help="print the tables of --output")
     parser.add_argument("--page", help="with --markdown, a page with a section for the table")
-    parser.add_argument("--tune", choices=CHILDREN, help=argparse.SUPPRESS)
+    parser.add_argument("--tune", choices=(*CHILDREN, GLOBAL), help=argparse.SUPPRESS)
     parser.add_argument("--with-profile", action="store_true", help="say where the time goes")
     parser.add_argument("--profile", choices=MODELS, help=argparse.SUPPRESS)
     parser.add_argument("--one", choices=MODELS, help=argparse.SUPPRESS)
