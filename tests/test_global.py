@@ -298,6 +298,30 @@ def test_one_question_only_for_an_estimator_of_several_outputs_only():
         assert found[0, 2] < 0.5 < found[1, 2]
 
 
+def test_objects_that_do_not_say_what_they_are_answer_as_they_can():
+    class Plain:
+        def fit(self, X, y):
+            self.share = y.mean(axis=0)
+            return self
+
+        def predict(self, X):
+            return np.tile(self.share, (len(X), 1))
+
+    class Soft(Plain):
+        predict_proba = Plain.predict
+
+    class Tagged(Soft, BaseEstimator):
+        pass
+
+    expected = GlobalClassifier(DummyRegressor()).fit(X4, PATHS).predict_node_proba(X4)
+    for child, weight in ((Plain(), 0.5), (Soft(), 1), (Tagged(), 1)):
+        found = GlobalClassifier(child, level_weight=weight).fit(X4, PATHS).predict_node_proba(X4)
+        np.testing.assert_allclose(found, expected)
+        if weight == 1:
+            with pytest.raises(ValueError, match="is a classifier"):
+                GlobalClassifier(child).fit(X4, PATHS)
+
+
 def test_a_classifier_and_a_weight_of_levels_contradict_each_other():
     message = (
         r"level_weight=0.75 weighs .* but KNeighborsClassifier is a classifier.*level_weight=1"

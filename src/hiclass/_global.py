@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import joblib
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import ExtraTreesRegressor
 
 from hiclass._children import BaseLocalClassifier, LocalClassifiers
@@ -136,6 +136,9 @@ class GlobalClassifier(BaseLocalClassifier):
     weighted one. In a tree ensemble that decides which splits are chosen, in a neural network what
     the hidden layers learn. An estimator that treats every column by itself, such as ``Ridge`` or
     ``KNeighborsRegressor``, has the same minimum with all weights.
+
+    To load a model with trees from a skops file, add ``"sklearn.tree._tree.Tree"``, which skops
+    leaves to you to trust, to ``hiclass.TRUSTED_TYPES``.
 
     References
     ----------
@@ -296,10 +299,11 @@ class GlobalClassifier(BaseLocalClassifier):
 
 
 def has_classes(child: Any) -> bool:
-    """Whether an estimator is a classifier; without tags, whether it has probabilities."""
-    if isinstance(child, BaseEstimator):
-        return bool(is_classifier(child))
-    return hasattr(child, "predict_proba")
+    """Whether an estimator is a classifier; if it does not say, whether it has probabilities."""
+    tags = child_tags(child)
+    if tags is None or tags.estimator_type is None:
+        return hasattr(child, "predict_proba")
+    return bool(tags.estimator_type == "classifier")
 
 
 def forest_settings(target: AnyArray, n_trees: int, sets: bool) -> dict[str, Any]:
