@@ -10,7 +10,7 @@ with the mean, features scaled, and the area under the micro-averaged precision-
 all classes but the root and, in GO, the three ontology roots. The first row is the share of every
 class in the training rows, the same for all rows. What has parameters is tuned by three-fold
 cross-validation on the training rows; the test rows are looked at once, by the chosen models.
-"global-forest" is ``GlobalClassifier`` with its default, a forest of 100 trees.
+"global-forest" is ``GlobalClassifier`` as it is, with nothing tuned.
 
 Every model runs in a process of its own, whose peak memory is measured. ``--imclef`` is about one
 label per row: the hierarchical F-score of every strategy on ImCLEF07A with its given hierarchy.
@@ -58,14 +58,13 @@ STRATEGIES = {
     "flat": FlatClassifier,
 }
 CHILDREN = ("logistic", "ridge", "trees", "mean")
-GLOBAL = "forest"
 #: Per node, a kernel machine or a forest for each of 4,000 classes takes too long.
 MODELS = [
     "prior",
     "node-logistic",
     "node_less_inclusive-logistic",
     *(f"{s}-{c}" for s in ("parent", "level", "flat") for c in CHILDREN),
-    f"global-{GLOBAL}",
+    "global-forest",
 ]
 
 
@@ -94,14 +93,8 @@ def make_model(name: str, hierarchy: Hierarchy, params: dict[str, Any]) -> Any:
     """A hierarchical model, unfitted, by its name."""
     strategy, child = name.split("-")
     if strategy == "global":
-        options = params.get(GLOBAL, {})
-        forest = ExtraTreesRegressor(**{k: v for k, v in options.items() if k != "level_weight"})
-        return GlobalClassifier(
-            forest.set_params(random_state=0, n_jobs=2),
-            level_weight=options["level_weight"],
-            hierarchy=hierarchy,
-            multi_label=True,
-        )
+        options = {"random_state": 0, "n_jobs": 2}
+        return GlobalClassifier(hierarchy=hierarchy, multi_label=True, **options)
     strategy, _, policy = strategy.partition("_")
     options = {"binary_policy": policy} if policy else {}
     return STRATEGIES[strategy](
@@ -134,14 +127,9 @@ GRIDS: dict[str, list[dict[str, Any]]] = {
     "ridge": [{"gamma": g, "alpha": a} for g in (0.003, 0.007, 0.015) for a in (1.0, 2.0, 4.0)],
     "trees": [{"n_estimators": 150, "min_samples_leaf": leaf} for leaf in (2, 3, 5)],
     "mean": [{"weight": w} for w in (0.4, 0.5, 0.6, 0.7)],
-    GLOBAL: [
-        {"n_estimators": 20, "min_samples_leaf": leaf, "level_weight": weight}
-        for leaf in (3, 5)
-        for weight in (0.5, 0.75, 1.0)
-    ],
 }
 #: More trees than for tuning where there are few forests: they only steady the answer.
-N_TREES = {"flat": 1000, "level": 200, "parent": 50, "global": 100}
+N_TREES = {"flat": 1000, "level": 200, "parent": 50}
 
 
 def tune(child: str, data: tuple[Any, ...]) -> dict[str, Any]:
@@ -156,7 +144,7 @@ def tune(child: str, data: tuple[Any, ...]) -> dict[str, Any]:
 
     def answers(kind: str, params: dict[str, Any]) -> np.ndarray:
         proba = np.empty(y.shape, dtype=np.float32)
-        name = f"{ {'logistic': 'node', GLOBAL: 'global'}.get(kind, 'flat') }-{kind}"
+        name = f"{'node' if kind == 'logistic' else 'flat'}-{kind}"
         for fit, held_out in folds:
             X_fold = scaled(X, fit)
             model = make_model(name, hierarchy, {kind: params}).fit(X_fold[fit], y[fit])
@@ -206,8 +194,8 @@ def run_model(
         share = np.asarray(y[train].mean(axis=0))
         proba = np.tile(share, (int(test.sum()), 1))
         return {"model": name, "aupr": area(y[test], proba, hierarchy, exclude)}
-    for kind in {"trees", GLOBAL} & params.keys():
-        params[kind] = params[kind] | {"n_estimators": N_TREES[name.partition("-")[0]]}
+    if "trees" in params:
+        params["trees"] = params["trees"] | {"n_estimators": N_TREES[name.partition("-")[0]]}
     X, model = scaled(X, train), make_model(name, hierarchy, params)
     start = time.perf_counter()
     model.fit(X[train], y[train])
@@ -257,7 +245,7 @@ def run_all(options: argparse.Namespace, name: str) -> dict[str, Any] | None:
     chosen = result.setdefault("params", {})
     for model in options.models or MODELS:
         kind = model.partition("-")[2]
-        if kind and kind not in chosen:
+        if kind in CHILDREN and kind not in chosen:
             found = child(options, name, "--tune", kind, limit=options.limit)
             if found is None:
                 continue
@@ -368,7 +356,7 @@ def main() -> None:
     parser.add_argument("--imclef", action="store_true", help="ImCLEF07A with its hierarchy")
     parser.add_argument("--markdown", action="store_true", help="print the tables of --output")
     parser.add_argument("--page", help="with --markdown, a page with a section for the table")
-    parser.add_argument("--tune", choices=(*CHILDREN, GLOBAL), help=argparse.SUPPRESS)
+    parser.add_argument("--tune", choices=CHILDREN, help=argparse.SUPPRESS)
     parser.add_argument("--with-profile", action="store_true", help="say where the time goes")
     parser.add_argument("--profile", choices=MODELS, help=argparse.SUPPRESS)
     parser.add_argument("--one", choices=MODELS, help=argparse.SUPPRESS)
