@@ -295,8 +295,11 @@ def page(result: dict[str, Any]) -> str:
 # -- ImCLEF07A ---------------------------------------------------------------------------------
 
 
-def imclef(folder: Path) -> dict[str, Any] | None:
-    """Hierarchical F-score of every strategy where the hierarchy is given and labels are 1-D."""
+def imclef(folder: Path, output: str | None) -> dict[str, Any] | None:
+    """Hierarchical F-score of every strategy where the hierarchy is given and labels are 1-D.
+
+    Results that are in the output already are kept.
+    """
     from _decisions_data import load as load_paths
 
     task = load_paths("ImCLEF07A", folder)
@@ -305,7 +308,12 @@ def imclef(folder: Path) -> dict[str, Any] | None:
     edges = json.loads((folder / "ImCLEF07A.hierarchy.json").read_text())["edges"]
     hierarchy = Hierarchy.from_edges(map(tuple, edges), root="root")
     labels = np.array([[label for label in path if label][-1] for path in task.y], dtype=object)
-    rows = []
+    path = Path(output) if output else None
+    result = json.loads(path.read_text()) if path and path.exists() else {}
+    result.setdefault("environment", environment())
+    result.setdefault("set", "ImCLEF07A")
+    rows = result.setdefault("models", [])
+    done = {(row["child"], row["strategy"]) for row in rows}
     forest = ExtraTreesClassifier(100, random_state=0, n_jobs=2)
     scaled = make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=1000))
     models = {
@@ -316,15 +324,16 @@ def imclef(folder: Path) -> dict[str, Any] | None:
     models["extra trees", "global"] = GlobalClassifier(
         ExtraTreesRegressor(100, random_state=0, n_jobs=2), hierarchy=hierarchy
     )
-    for (name, strategy), model in models.items():
+    for name, strategy in [key for key in models if key not in done]:
         start = time.perf_counter()
+        model = models[name, strategy]
         model.fit(task.X[task.train], labels[task.train])
         score = model.score(task.X[task.test], labels[task.test])
         exact = float(np.mean(model.predict(task.X[task.test]) == labels[task.test]))
         row = {"strategy": strategy, "child": name, "f1": score, "exact_match": exact}
         rows.append(row | {"seconds": round(time.perf_counter() - start, 1)})
         print(json.dumps(rows[-1]), flush=True)
-    return {"environment": environment(), "set": "ImCLEF07A", "models": rows}
+    return result
 
 
 def imclef_page(result: dict[str, Any]) -> str:
@@ -378,7 +387,7 @@ def main() -> None:
             name = options.profile or options.one
             print(json.dumps(run(name, data, json.loads(options.params))))
     elif options.imclef:
-        result = imclef(Path(options.data))
+        result = imclef(Path(options.data), options.output)
         if result is not None:
             write_json(result, options.output)
             print(imclef_page(result))
