@@ -5,6 +5,7 @@ from hiclass._conformal import ConformalClassifier, tune_confidence
 from hiclass._ensemble import EnsembleClassifier
 from hiclass._explain import explain
 from hiclass._flat import FlatClassifier
+from hiclass._global import GlobalClassifier
 from hiclass._labels import truncate_at_gap
 from hiclass._local import (
     LocalClassifierPerLevel,
@@ -23,6 +24,7 @@ __all__ = [
     "ConformalClassifier",
     "EnsembleClassifier",
     "FlatClassifier",
+    "GlobalClassifier",
     "HierarchicalKFold",
     "Hierarchy",
     "LocalClassifierPerLevel",

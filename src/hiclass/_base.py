@@ -82,6 +82,9 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     """Base of all hierarchical classifiers; not for direct use."""
 
     _decision_parameters: ClassVar[tuple[str, ...]] = ("decoding", "min_confidence", "threshold")
+    _instead_of_calibration: ClassVar[str] = (
+        "use sklearn.calibration.CalibratedClassifierCV as local classifier"
+    )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "min_confidence": [Interval(Real, 0, 1, closed="both")],
         "threshold": [Interval(Real, 0, 1, closed="right")],
@@ -168,7 +171,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
                 "calibration",
                 getattr(self, "calibration", None),
                 None,
-                "use sklearn.calibration.CalibratedClassifierCV as local classifier",
+                self._instead_of_calibration,
             ),
         ):
             if value != neutral:

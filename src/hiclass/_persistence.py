@@ -15,6 +15,7 @@ from sklearn.utils import Bunch
 from hiclass._conformal import ConformalClassifier
 from hiclass._ensemble import EnsembleClassifier
 from hiclass._flat import FlatClassifier
+from hiclass._global import EndingOutputs, GlobalClassifier, NodeOutputs
 from hiclass._incremental import Stream
 from hiclass._local import (
     LocalClassifierPerLevel,
@@ -35,10 +36,14 @@ _TYPES: tuple[type[Any], ...] = (
     LocalClassifierPerParentNode,
     LocalClassifierPerLevel,
     FlatClassifier,
+    GlobalClassifier,
     EnsembleClassifier,
     ConformalClassifier,
     LocalModels,
     Options,
+    # The estimator of a global model, as it is asked.
+    NodeOutputs,
+    EndingOutputs,
     LabelFormat,
     Hierarchy,
     # Sets of classes per row.

@@ -168,17 +168,14 @@ def offered_if(check: Callable[[Any], None]) -> Callable[[Callable[..., Any]], _
 # -- children ----------------------------------------------------------------------------------
 
 
-def check_child(child: Any, name: str = "local_classifier") -> Any:
-    """Check that something can be used as a local classifier."""
+def check_child(child: Any, name: str, kinds: str) -> Any:
+    """Check that something can be used as a child; ``kinds`` says what can."""
     if inspect.isclass(child):
         raise TypeError(
             f"{name} is the class {child.__name__}; give an instance, {child.__name__}()."
         )
     if not hasattr(child, "fit"):
-        raise TypeError(
-            f"{name}={child!r} has no fit method. Give a classifier with fit and predict_proba, "
-            f"or a callable that takes the path of a node and returns one."
-        )
+        raise TypeError(f"{name}={child!r} has no fit method. Give {kinds}.")
     return child
 
 
