@@ -463,7 +463,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             given classes; other classes have probability 0.
         """
         check_is_fitted(self)
-        if isinstance(classes, str):
+        if isinstance(classes, str | bytes | type) or not hasattr(classes, "__iter__"):
             raise ValueError(f"classes must be a list of labels or paths; got {classes!r}.")
         allowed = np.zeros(self.hierarchy_.n_nodes, dtype=bool)
         for name in classes:

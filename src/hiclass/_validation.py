@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import update_wrapper
 from types import MethodType
 from typing import Any
@@ -59,6 +59,13 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
         return X if X.has_sorted_indices else X.sorted_indices()
     if isinstance(X, str | bytes):
         raise TypeError("X is a single text; give a list of documents, one per row.")
+    if isinstance(X, type):
+        raise TypeError(f"X is the class {X.__name__}; give rows.")
+    if isinstance(X, Mapping | Set):
+        raise TypeError(
+            f"X is a {type(X).__name__}, which has no rows in an order. Give an array, a frame "
+            f"(for columns by name, pandas.DataFrame(X)) or a list of rows."
+        )
     if isinstance(X, list | tuple) and len(X):
         X = _numbers_or_as_is(X)
     elif not hasattr(X, "__len__") and hasattr(X, "__array__"):
@@ -70,6 +77,10 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
     if n_rows_of(X) == 0:
         raise ValueError("X is empty: found array with 0 sample(s) while 1 is required.")
     if len(getattr(X, "shape", ())) > 1:
+        if X.shape[1] == 0:
+            raise ValueError(
+                f"Found 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
+            )
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     return X
 

@@ -26,6 +26,7 @@ from hiclass._labels import (
     IntArray,
     LabelColumns,
     check_paths,
+    is_hashable,
     object_array,
     plain,
     read_labels,
@@ -576,6 +577,8 @@ class Hierarchy:
         ------
         ValueError
             If there is no such node, or several with that label.
+        TypeError
+            If it is nothing that could be a label.
 
         Examples
         --------
@@ -585,7 +588,12 @@ class Hierarchy:
         2
         """
         if isinstance(key, np.ndarray):
-            key = tuple(key.tolist())
+            key = tuple(np.atleast_1d(key).tolist())
+        for label in key if isinstance(key, list | tuple) else (key,):
+            if not is_hashable(label):
+                raise TypeError(
+                    f"{label!r} is a {type(label).__name__}, which cannot be the label of a class."
+                )
         if isinstance(key, list | tuple) and not self._has_label(key):
             node = 0
             for depth, label in enumerate(key):
