@@ -43,6 +43,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: F40
 from hiclass._labels import AnyArray, IntArray
 
 _CHUNK_BYTES = 1 << 27
+#: A chunk has 64 rows even if that takes more, since every call of a classifier has a price; but
+#: so many times more, as with a million classes, would fill the memory.
+_MOST_CHUNK_BYTES = 1 << 29
 #: Fewer rows than this are not worth a thread of their own.
 _FEWEST_ROWS = 256
 
@@ -130,7 +133,8 @@ def chunks_of_rows(X: Any, width: int, n_jobs: int = 1) -> Iterator[slice]:
     n_rows = n_rows_of(X)
     per_row = 8 * 4 * width + _bytes_per_row(X, n_rows)
     size = min(_CHUNK_BYTES // (n_jobs * per_row), -(-n_rows // n_jobs))
-    size = max(size, min(64, n_rows) if n_jobs == 1 else _FEWEST_ROWS)
+    fewest = min(64, n_rows) if n_jobs == 1 else _FEWEST_ROWS
+    size = max(size, min(fewest, _MOST_CHUNK_BYTES // (n_jobs * per_row)), 1)
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 
