@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 .DELETE_ON_ERROR:
 # One virtual environment: two installs at a time would get in each other's way.
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-oldest test-newest fuzz lint format clean
+.PHONY: help demo test test-all test-oldest test-newest fuzz lint format docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,17 +41,25 @@ test-newest: .venv-newest/.created ## Run the tests on the newest versions; depr
 fuzz: $(VENV)/.test ## Fuzz with new random input (HICLASS_FUZZ=20000 cases, 15 minutes)
 	@HICLASS_FUZZ=$${HICLASS_FUZZ:-20000} $(BIN)/python -m pytest -n 0 -q tests/test_fuzz.py
 
-lint: $(VENV)/.lint ## Check style, format, types and the import contract
+lint: $(VENV)/.lint ## Check style, format, types, imports and docstrings
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python tools/check_imports.py
+	@$(BIN)/python tools/check_docstrings.py
 
 format: $(VENV)/.lint ## Format the code and apply the safe fixes of the linter
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+# The text is built anew each time, so that a warning cannot hide in what was built before; the
+# examples of the gallery run again only where they changed.
+docs: $(VENV)/.docs ## Build the documentation into build/docs, without network
+	@$(BIN)/sphinx-build -q -E -W --keep-going -b html -d build/doctrees docs build/docs
+	@$(BIN)/python tools/check_links.py build/docs
+
 clean: ## Remove the virtual environments, caches and build output
+	@rm -rf docs/api/generated docs/api/backreferences docs/auto_examples docs/sg_execution_times.rst
 	@rm -rf $(VENV) .venv-oldest .venv-newest build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -69,10 +77,10 @@ $(VENV)/.demo $(VENV)/.test $(VENV)/.lint: $(VENV)/.%: pyproject.toml | $(VENV)/
 
 # torch first and pinned: this version has a CPU build where the tests run, while an
 # unpinned torch resolves to a newer one, which pulls gigabytes of CUDA packages.
-$(VENV)/.test-all: pyproject.toml | $(VENV)/.created
-	@echo "Installing hiclass[test-all] into $(VENV) (large: torch and XGBoost)"
+$(VENV)/.test-all $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/.created
+	@echo "Installing hiclass[$*] into $(VENV) (large: torch and others)"
 	@$(PIP) torch==2.13.0
-	@$(PIP) --editable '.[test-all]'
+	@$(PIP) --editable '.[$*]'
 	@touch $@
 
 # The core last and without its dependencies: see tools/oldest.txt.

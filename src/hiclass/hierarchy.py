@@ -244,6 +244,7 @@ class Hierarchy:
         Returns
         -------
         Hierarchy
+            Nodes are identified by their labels.
 
         Raises
         ------
@@ -278,6 +279,12 @@ class Hierarchy:
         Returns
         -------
         Hierarchy
+            Nodes are identified by their labels.
+
+        Raises
+        ------
+        ValueError
+            If children are not given as a list, or as :meth:`from_edges` says.
 
         Examples
         --------
@@ -308,6 +315,19 @@ class Hierarchy:
         Returns
         -------
         Hierarchy
+            Nodes are identified by their labels.
+
+        Raises
+        ------
+        ValueError
+            If the graph is undirected, or as :meth:`from_edges` says.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> from hiclass import Hierarchy
+        >>> Hierarchy.from_networkx(networkx.DiGraph([("Animal", "Cat"), ("Animal", "Dog")]))
+        Hierarchy(tree, 3 classes, 2 levels, 2 leaves)
         """
         if not graph.is_directed():
             raise ValueError(
@@ -330,6 +350,19 @@ class Hierarchy:
         Returns
         -------
         Hierarchy
+            Equal to the one that was written.
+
+        Raises
+        ------
+        ValueError
+            If the text is not a hierarchy.
+
+        Examples
+        --------
+        >>> from hiclass import Hierarchy
+        >>> h = Hierarchy.from_paths([["Animal", "Cat"], ["Plant"]])
+        >>> Hierarchy.from_json(h.to_json()) == h
+        True
         """
         try:
             data = json.loads(text)
@@ -574,6 +607,7 @@ class Hierarchy:
         Returns
         -------
         int
+            The number of the node.
 
         Raises
         ------
@@ -765,6 +799,7 @@ class Hierarchy:
         Returns
         -------
         str
+            Labels, parents and how nodes are identified.
 
         Raises
         ------
@@ -841,6 +876,7 @@ class Hierarchy:
         Returns
         -------
         matplotlib Axes
+            Where it was drawn.
 
         See Also
         --------
