@@ -77,7 +77,8 @@ def draw_tree(hierarchy: Any, ax: Any = None) -> Any:
     if hierarchy.n_nodes > _DRAWN_NODES:
         raise ValueError(
             f"The hierarchy has {hierarchy.n_nodes - 1} classes, too many for a picture: draw "
-            f"takes up to {_DRAWN_NODES - 1}. Draw a part of it, or use make_report, which can be zoomed."
+            f"takes up to {_DRAWN_NODES - 1}. Draw a part of it, or use make_report, where one can "
+            f"zoom."
         )
     height = _heights_on_page(hierarchy)
     n_rows = height.max() + 1
