@@ -39,7 +39,7 @@ test-newest: .venv-newest/.created ## Run the tests on the newest versions; depr
 		-W error::PendingDeprecationWarning -W error::FutureWarning
 
 fuzz: $(VENV)/.test ## Fuzz with new random input (HICLASS_FUZZ=20000 cases, 15 minutes)
-	@HICLASS_FUZZ=$${HICLASS_FUZZ:-20000} $(BIN)/python -m pytest -n 0 -q tests/test_fuzz.py
+	@HICLASS_FUZZ=$${HICLASS_FUZZ:-20000} $(BIN)/python -m pytest -n 0 -q -s tests/test_fuzz.py
 
 lint: $(VENV)/.lint ## Check style, format, types, imports and docstrings
 	@$(BIN)/ruff check .

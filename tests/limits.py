@@ -62,5 +62,5 @@ def many(n_labels, n_levels=3):
 def long(n_characters, n_classes=20):
     """Labels that differ only in their last characters."""
     names = [f"{'x' * (n_characters - 4)}{i:04d}" for i in range(n_classes)]
-    y = [[names[i % 4], names[i]] for i in range(n_classes) for _ in range(2)]
+    y = [[names[i // 5], names[i]] for i in range(n_classes) for _ in range(2)]
     return np.repeat(np.arange(n_classes, dtype=float), 2)[:, None], y

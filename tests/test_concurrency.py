@@ -180,7 +180,7 @@ def _predict_in_child(model, X, queue):
     queue.put(answers(model, X))
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn"])
+@pytest.mark.parametrize("start", ["fork", pytest.param("spawn", marks=pytest.mark.heavy)])
 def test_a_child_process_gives_the_same_answers(start):
     if start not in multiprocessing.get_all_start_methods():
         pytest.skip(f"no {start} here")
@@ -228,6 +228,18 @@ for model in models:
 """
 
 
+def test_a_fixed_random_state_gives_the_same_model(estimator_class):
+    X, y = rows(40), labels(40)
+    child = SGDClassifier(loss="log_loss", max_iter=5, tol=None)
+    one, other, another = (
+        estimator_class(child, random_state=seed).fit(X, y).predict_node_proba(X)
+        for seed in (7, 7, 8)
+    )
+    np.testing.assert_array_equal(one, other)
+    assert not np.array_equal(one, another)
+
+
+@pytest.mark.heavy
 def test_a_fixed_random_state_gives_the_same_model_in_every_process():
     """Whatever the seed of hashes, which changes the order of sets from process to process."""
     names = ["LocalClassifierPerNode", "LocalClassifierPerParentNode", "LocalClassifierPerLevel",

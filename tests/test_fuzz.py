@@ -217,7 +217,7 @@ def test_labels_come_back_or_are_refused():
         return what
 
     flags = st.fixed_dictionaries({"leaf_only": st.booleans()})
-    fuzz(st.tuples(ANY_LABELS, model_names, flags), check, small=60, name="labels")
+    fuzz(st.tuples(ANY_LABELS, model_names, flags), check, small=35, name="labels")
 
 
 def _length(value):
@@ -276,7 +276,7 @@ def test_hierarchies_are_used_or_refused():
         assert_same_after_a_round_trip(tree)
         return what
 
-    fuzz(_hierarchy_cases(), check, small=40, name="hierarchies")
+    fuzz(_hierarchy_cases(), check, small=25, name="hierarchies")
 
 
 def assert_same_after_a_round_trip(tree):
@@ -356,7 +356,7 @@ def test_rows_in_every_container_are_used_or_refused():
             assert {typed(path) for path in predicted.tolist()} <= {typed(p) for p in TREE_PATHS}
         return what
 
-    fuzz(_row_cases(), check, small=60, name="X")
+    fuzz(_row_cases(), check, small=40, name="X")
 
 
 def _rows_in(X):
@@ -415,7 +415,7 @@ def test_parameters_are_used_or_refused():
         bad = params.expect == BAD and params.what.partition("=")[0] in later
         return outcome(BAD if bad else EITHER, lambda: model.predict(X))[0]
 
-    fuzz(_parameter_cases(), check, small=60, name="parameters")
+    fuzz(_parameter_cases(), check, small=40, name="parameters")
 
 
 # -- the order of calls and their arguments ----------------------------------------------------
@@ -461,7 +461,7 @@ def test_calls_in_any_order_are_answered_or_refused():
                 last, model = call(model, action, argument, X, y)
         return last
 
-    fuzz(_call_cases(), check, small=60, name="calls")
+    fuzz(_call_cases(), check, small=40, name="calls")
 
 
 def call(model, action, argument, X, y):
@@ -602,7 +602,7 @@ def test_metrics_are_in_bounds_or_refuse():
                 assert len(true.plain) == len(pred.plain)
         return what
 
-    fuzz(_metric_cases(), check, small=60, name="metrics")
+    fuzz(_metric_cases(), check, small=35, name="metrics")
 
 
 def test_folds_are_a_partition_or_refused():
@@ -629,7 +629,7 @@ def test_folds_are_a_partition_or_refused():
         return what
 
     splits = st.integers(2, 6) | st.sampled_from([0, 1, -1, 1.5, "two", None, 10**9])
-    fuzz(st.tuples(ANY_LABELS, splits, st.booleans()), check, small=60, name="folds")
+    fuzz(st.tuples(ANY_LABELS, splits, st.booleans()), check, small=35, name="folds")
 
 
 # -- several labels per row --------------------------------------------------------------------
@@ -715,7 +715,7 @@ def test_sets_of_labels_are_closed_or_refused():
         assert 0 <= model.score(X, given_) <= 1
         return what
 
-    fuzz(_set_cases(), check, small=40, name="sets")
+    fuzz(_set_cases(), check, small=25, name="sets")
 
 
 # -- the wrapper with a guarantee --------------------------------------------------------------
@@ -743,7 +743,7 @@ def test_guarantees_cover_or_are_refused():
             assert len(model.predict_set(X)) == len(X)
         return what
 
-    fuzz(_conformal_cases(), check, small=25, name="conformal")
+    fuzz(_conformal_cases(), check, small=12, name="conformal")
 
 
 # -- the suite itself --------------------------------------------------------------------------
