@@ -87,7 +87,7 @@ def test_a_hierarchy_of_a_thousand_levels_can_be_shown_written_and_read():
 
 def test_metrics_and_folds_of_a_thousand_levels():
     _, y = deep(N_LEVELS)
-    y = y[::50]
+    y = y[::200]
     assert metrics.f1(y, y) == 1
     assert 0 < metrics.lca_f1(y, y[::-1]) < 1
     assert len(metrics.level_scores(y, y[::-1], zero_division=0.0)["precision"]) == N_LEVELS
@@ -173,7 +173,7 @@ def test_very_many_distinct_labels():
     np.testing.assert_array_equal(model.predict(X), y)
     assert model.score(X, y) == 1
     tree = model.hierarchy_
-    assert tree.find(tuple(y[-1])) == tree.n_nodes - 1
+    assert tree.path(tree.find(tuple(y[-1]))) == tuple(y[-1])
     assert Hierarchy.from_json(tree.to_json()) == tree
 
 
@@ -199,7 +199,7 @@ def test_long_labels_are_drawn_short():
 
     ax = Hierarchy.from_paths(long(10_000, 4)[1]).draw()
     ax.figure.canvas.draw()
-    assert max(len(text.get_text()) for text in ax.texts) == 80
+    assert max(len(text.get_text()) for text in ax.texts) == 40
     plt.close(ax.figure)
 
 

@@ -13,7 +13,7 @@ _TEXT_LINES = 200
 _HTML_NODES = 2000
 #: More than this is no picture any more, and would take minutes.
 _DRAWN_NODES = 5000
-_LONGEST_NAME = 80
+_LONGEST_NAME = 40
 #: Inches.
 _LARGEST_PICTURE = 80
 
