@@ -36,6 +36,7 @@ from hiclass._predict import (
     FloatArray,
     LocalModels,
     ending_proba,
+    level_columns,
     level_proba,
     node_proba,
     restrict,
@@ -384,7 +385,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             be. Classes of one level that have the same label are summed.
         """
         X = self._check_rows(X)
-        chunks = self._map(self._by_label, X, self.hierarchy_.n_nodes)
+        chunks = self._map(self._by_label(), X, self.hierarchy_.n_nodes)
         levels = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
         return levels[0] if self._format.ndim == 1 else levels
 
@@ -406,15 +407,22 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         with np.errstate(divide="ignore"):
             return [np.log(p) for p in proba] if isinstance(proba, list) else np.log(proba)
 
-    def _by_label(self, X: Any) -> list[FloatArray]:
+    def _by_label(self) -> Any:
+        """A function that returns the probabilities of the labels for a chunk of rows."""
+        models = self._models
         if self._format.ndim == 2:
-            return level_proba(node_proba(self._models, X), self._models, self.classes_)
-        proba = np.zeros((n_rows_of(X), len(self.classes_)))
-        column = {(type(label), label): j for j, label in enumerate(self.classes_.tolist())}
-        ends = self.hierarchy_.labels[self._models.options.ends]
-        columns = [column[type(label), label] for label in ends.tolist()]
-        proba[:, columns] = ending_proba(self._models, X)
-        return [proba]
+            columns = level_columns(self.hierarchy_, self.classes_)
+            return lambda X: level_proba(node_proba(models, X), models, columns)
+        place = {(type(label), label): j for j, label in enumerate(self.classes_.tolist())}
+        ends = self.hierarchy_.labels[models.options.ends]
+        column = [place[type(label), label] for label in ends.tolist()]
+
+        def single(X: Any) -> list[FloatArray]:
+            proba = np.zeros((n_rows_of(X), len(place)))
+            proba[:, column] = ending_proba(models, X)
+            return [proba]
+
+        return single
 
     def _classes(self) -> Any:
         hierarchy, ends = self._models.hierarchy, self._models.options.ends
@@ -476,7 +484,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             If a class does not exist, or none of them has training rows.
         """
         check_is_fitted(self)
-        if isinstance(classes, str):
+        if isinstance(classes, str | bytes | type) or not hasattr(classes, "__iter__"):
             raise ValueError(f"classes must be a list of labels or paths; got {classes!r}.")
         allowed = np.zeros(self.hierarchy_.n_nodes, dtype=bool)
         for name in classes:

@@ -508,19 +508,36 @@ def _prune(models: LocalModels, options: Options, reached: AnyArray) -> LocalMod
 
 
 def level_proba(
-    proba: FloatArray, models: LocalModels, classes: list[AnyArray]
+    proba: FloatArray, models: LocalModels, columns: list[tuple[IntArray, int, bool]]
 ) -> list[FloatArray]:
-    """Probabilities per level, one column per label of ``classes``; homonyms are summed."""
-    hierarchy = models.hierarchy
+    """Probabilities per level, one column per label, as :func:`level_columns` says."""
     out = []
-    for level, labels in enumerate(classes, start=1):
-        here = np.zeros((len(proba), len(labels)))
-        nodes = hierarchy.nodes_by_level[level].tolist() if level <= hierarchy.depth else []
-        column = {(type(label), label): j for j, label in enumerate(labels.tolist())}
-        names = [(type(label), label) for label in hierarchy.labels[nodes]]
-        for v, name in zip(nodes, names, strict=True):
-            here[:, column[name]] += proba[:, v]
-        if len(set(names)) < len(labels):  # the last column says that the path is over
+    for level, (column, n_labels, may_be_over) in enumerate(columns, start=1):
+        nodes = models.hierarchy.nodes_by_level[level] if len(column) else column
+        here = np.zeros((len(proba), n_labels))
+        if len(nodes) == n_labels - may_be_over:
+            here[:, column] = proba[:, nodes]
+        else:  # homonyms are summed
+            np.add.at(here.T, column, proba[:, nodes].T)
+        if may_be_over:
             here[:, -1] = np.maximum(1 - here[:, :-1].sum(axis=1), 0)
         out.append(here)
+    return out
+
+
+def level_columns(
+    hierarchy: Hierarchy, classes: list[AnyArray]
+) -> list[tuple[IntArray, int, bool]]:
+    """Where the nodes of each level stand among the labels ``classes`` of the level.
+
+    Also the number of labels, and whether the last one says that the path is over.
+    """
+    out = []
+    for level, labels in enumerate(classes, start=1):
+        none = np.empty(0, dtype=np.intp)
+        nodes = hierarchy.nodes_by_level[level] if level <= hierarchy.depth else none
+        column = {(type(label), label): j for j, label in enumerate(labels.tolist())}
+        found = [column[type(label), label] for label in hierarchy.labels[nodes]]
+        place = np.array(found, dtype=np.intp)
+        out.append((place, len(labels), len(set(found)) < len(labels)))
     return out

@@ -63,10 +63,11 @@ def as_hierarchy(source: Any) -> Hierarchy:
         return source
     if isinstance(source, Mapping):
         return Hierarchy.from_dict(source)
-    if hasattr(source, "is_directed"):
-        return Hierarchy.from_networkx(source)
-    if hasattr(source, "__iter__") and not isinstance(source, str | bytes):
-        return Hierarchy.from_edges(source)
+    if not isinstance(source, str | bytes | type):  # a class has the attributes of its instances
+        if hasattr(source, "is_directed"):
+            return Hierarchy.from_networkx(source)
+        if hasattr(source, "__iter__"):
+            return Hierarchy.from_edges(source)
     raise TypeError(
         f"hierarchy must be a Hierarchy, a networkx.DiGraph, a dict of children or a list of "
         f"edges; got {type(source).__name__}."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import update_wrapper
 from types import MethodType
 from typing import Any
@@ -43,6 +43,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: F40
 from hiclass._labels import AnyArray, IntArray
 
 _CHUNK_BYTES = 1 << 27
+#: A chunk has 64 rows even if that takes more, since every call of a classifier has a price; but
+#: so many times more, as with a million classes, would fill the memory.
+_MOST_CHUNK_BYTES = 1 << 29
 #: Fewer rows than this are not worth a thread of their own.
 _FEWEST_ROWS = 256
 
@@ -59,6 +62,13 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
         return X if X.has_sorted_indices else X.sorted_indices()
     if isinstance(X, str | bytes):
         raise TypeError("X is a single text; give a list of documents, one per row.")
+    if isinstance(X, type):
+        raise TypeError(f"X is the class {X.__name__}; give rows.")
+    if isinstance(X, Mapping | Set):
+        raise TypeError(
+            f"X is a {type(X).__name__}, which has no rows in an order. Give an array, a frame "
+            f"(for columns by name, pandas.DataFrame(X)) or a list of rows."
+        )
     if isinstance(X, list | tuple) and len(X):
         X = _numbers_or_as_is(X)
     elif not hasattr(X, "__len__") and hasattr(X, "__array__"):
@@ -70,6 +80,10 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
     if n_rows_of(X) == 0:
         raise ValueError("X is empty: found array with 0 sample(s) while 1 is required.")
     if len(getattr(X, "shape", ())) > 1:
+        if X.shape[1] == 0:
+            raise ValueError(
+                f"Found 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
+            )
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     return X
 
@@ -119,7 +133,8 @@ def chunks_of_rows(X: Any, width: int, n_jobs: int = 1) -> Iterator[slice]:
     n_rows = n_rows_of(X)
     per_row = 8 * 4 * width + _bytes_per_row(X, n_rows)
     size = min(_CHUNK_BYTES // (n_jobs * per_row), -(-n_rows // n_jobs))
-    size = max(size, min(64, n_rows) if n_jobs == 1 else _FEWEST_ROWS)
+    fewest = min(64, n_rows) if n_jobs == 1 else _FEWEST_ROWS
+    size = max(size, min(fewest, _MOST_CHUNK_BYTES // (n_jobs * per_row)), 1)
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 
