@@ -36,7 +36,7 @@ LAYERS = [  # from top to bottom
     {"hierarchy"},
     {"_graph", "_set_labels", "_validation", "_views"},
     {"_closure"},
-    {"_labels"},
+    {"_labels", "_version"},
 ]
 DEPTH = {module: depth for depth, layer in enumerate(LAYERS) for module in layer}
 SAME_LAYER_ALLOWED: dict[str, set[str]] = {}

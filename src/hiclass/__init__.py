@@ -11,12 +11,11 @@ from hiclass._local import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
-from hiclass._persistence import TRUSTED_TYPES
+from hiclass._persistence import TRUSTED_TYPES, trusted_types
 from hiclass._report import make_report
+from hiclass._version import __version__ as __version__
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import HierarchicalKFold
-
-__version__ = "0.1.0"
 
 __all__ = [
     "TRUSTED_TYPES",
@@ -33,5 +32,6 @@ __all__ = [
     "make_report",
     "metrics",
     "truncate_at_gap",
+    "trusted_types",
     "tune_confidence",
 ]

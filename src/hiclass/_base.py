@@ -53,6 +53,7 @@ from hiclass._validation import (
     n_rows_of,
     slice_rows,
 )
+from hiclass._version import Stamped
 from hiclass.hierarchy import Hierarchy
 
 
@@ -78,7 +79,7 @@ def _has_paths(self: BaseHierarchicalClassifier) -> bool:
     return _has_proba(self)
 
 
-class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
+class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
     """Base of all hierarchical classifiers; not for direct use."""
 
     _decision_parameters: ClassVar[tuple[str, ...]] = ("decoding", "min_confidence", "threshold")
