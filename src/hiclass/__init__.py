@@ -11,6 +11,7 @@ from hiclass._local import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
+from hiclass._onnx import to_onnx
 from hiclass._persistence import TRUSTED_TYPES, trusted_types
 from hiclass._report import make_report
 from hiclass._version import __version__ as __version__
@@ -31,6 +32,7 @@ __all__ = [
     "explain",
     "make_report",
     "metrics",
+    "to_onnx",
     "truncate_at_gap",
     "trusted_types",
     "tune_confidence",

@@ -3,7 +3,8 @@
 The graph does what prediction does, in the same steps: evidence of the local classifiers, a softmax
 or a normalisation per node, products along the paths, a decision. Three things keep it small:
 
-- Linear classifiers of nodes with equally many options are one matrix product.
+- Linear classifiers of nodes with equally many options, also behind a scaler, are one matrix
+  product.
 - Products and sums along paths take ``log2(depth)`` steps for all nodes at once: what a node has
   gathered from the 2^i nodes above it, times what the next 2^i have.
 - "Stop here" is a node below its node, so that a path that ends early is a path like any other.
@@ -20,11 +21,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from hiclass._flat import FlatClassifier
 from hiclass._labels import AnyArray, IntArray
 from hiclass._local import LocalClassifierPerParentNode
-from hiclass._onnx_graph import Graph, import_onnx
+from hiclass._onnx_graph import Graph
 from hiclass._predict import TINY, FloatArray, LocalModels
 from hiclass._set_predict import SetModels
 from hiclass._targets import decode
@@ -77,7 +80,6 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     dtype = np.dtype(dtype)
     if dtype not in (np.float64, np.float32):
         raise ValueError(f"dtype must be float64 or float32; got {dtype}.")
-    import_onnx()
     graph = Graph(model.n_features_in_, dtype)
     tree = _flat(graph, models) if models.strategy == "flat" else _per_parent(graph, models)
     node = _decision(graph, model, tree)
@@ -85,7 +87,8 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     node, confidence = _cut(graph, tree.nodes, node, table, model.min_confidence)
     graph.output("node", node, np.int64, [])
     labels = _labels(model)
-    graph.output("labels", graph.take(graph.constant(labels), node, 0), labels.dtype, labels.shape[1:])
+    written = graph.take(graph.constant(labels), node, 0)
+    graph.output("labels", written, labels.dtype, labels.shape[1:])
     graph.output("confidence", confidence, np.float64, table.shape[1:])
     graph.output("node_probabilities", tree.nodes, np.float64, [models.hierarchy.n_nodes])
     return graph.model(_metadata(model))
@@ -158,7 +161,7 @@ class _Tree:
 
 @dataclass(frozen=True)
 class _Question:
-    """What a local classifier is asked: which of some options; "stop here", the winner of ties, first."""
+    """What a local classifier is asked: which option? "Stop here" is first, since it wins ties."""
 
     owner: int
     options: IntArray
@@ -262,19 +265,42 @@ def _ask(graph: Graph, models: LocalModels, questions: list[_Question]) -> list[
 
 def _linear(question: _Question, models: LocalModels) -> tuple[FloatArray, FloatArray] | None:
     """Weights and intercepts of an option each, if the softmax of such scores is the answer."""
-    child, k = question.child, len(question.options)
-    if type(child) not in (LogisticRegression,):
+    k = len(question.options)
+    *scalers, last = _parts(question.child)
+    if any(type(scaler) is not StandardScaler for scaler in scalers):
         return None
-    # Old versions of scikit-learn have other ways to make probabilities of several scores.
-    if getattr(child, "multi_class", "deprecated") not in ("deprecated", "auto"):
+    if models.temperature is None and not _is_softmax(last, k):
         return None
-    if k > 2 and child.solver == "liblinear" and models.temperature is None:
+    # All linear classifiers of scikit-learn inherit this method from the same class.
+    if getattr(type(last), "decision_function", None) is not LogisticRegression.decision_function:
         return None
-    coef, intercept = np.asarray(child.coef_, dtype=float), np.asarray(child.intercept_, float)
+    coef = np.asarray(last.coef_, dtype=np.float64)
+    intercept = np.broadcast_to(np.asarray(last.intercept_, dtype=np.float64), len(coef))
+    for scaler in reversed(scalers):
+        if scaler.with_std:
+            coef = coef / scaler.scale_
+        if scaler.with_mean:
+            intercept = intercept - coef @ scaler.mean_
     if k == 2:
         coef = np.vstack([np.zeros_like(coef), coef])
-        intercept = np.concatenate([[0.0], np.broadcast_to(intercept, 1)])
-    return coef[question.order].T, np.broadcast_to(intercept, k)[question.order]
+        intercept = np.append(0.0, intercept)
+    return coef[question.order].T, intercept[question.order]
+
+
+def _parts(child: Any) -> list[Any]:
+    """The steps of a pipeline, or the child itself."""
+    if not isinstance(child, Pipeline):
+        return [child]
+    return [part for _, step in child.steps for part in _parts(step) if part != "passthrough"]
+
+
+def _is_softmax(child: Any, k: int) -> bool:
+    """Whether probabilities are the softmax of the scores."""
+    if type(child) is not LogisticRegression:
+        return False
+    # Old versions of scikit-learn know other ways.
+    usual = getattr(child, "multi_class", "deprecated") in ("deprecated", "auto")
+    return usual and (k == 2 or child.solver != "liblinear")
 
 
 def _link(graph: Graph, models: LocalModels, evidence: str, k: int, is_linear: bool) -> str:
@@ -307,7 +333,7 @@ def _converted(graph: Graph, question: _Question, models: LocalModels) -> str:
     if models.temperature is not None and hasattr(child, "decision_function"):
         raise ValueError(
             f"{name} is calibrated by its decision_function, which can be converted to ONNX for "
-            f"LogisticRegression only. Use such a one, or calibration=None."
+            f"linear classifiers only. Use one of these, or calibration=None."
         )
     try:
         proba = graph.convert(child)

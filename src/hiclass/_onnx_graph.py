@@ -140,7 +140,8 @@ class Graph:
         )
         self._nodes.extend(part.graph.node)
         self._constants |= {tensor.name: tensor for tensor in part.graph.initializer}
-        self._opsets |= {o.domain: max(o.version, self._opsets.get(o.domain, 0)) for o in part.opset_import}
+        for used in part.opset_import:
+            self._opsets.setdefault(used.domain, used.version)
         return self.cast(part.graph.output[1].name, np.float64)
 
     def _narrow_input(self) -> str:
