@@ -1,6 +1,7 @@
 """ONNX Runtime gives the answers that Python gives."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -28,6 +29,9 @@ from hiclass import (
     LocalClassifierPerParentNode,
     to_onnx,
 )
+
+# All of them: `make test-all` measures how much of the module they run.
+pytestmark = pytest.mark.heavy
 
 TOLERANCE = 1e-5
 CONVERTIBLE = pytest.mark.parametrize(
@@ -85,7 +89,6 @@ CHILDREN = {
 }
 
 
-@pytest.mark.heavy
 @CONVERTIBLE
 @pytest.mark.parametrize("child", CHILDREN.values(), ids=list(CHILDREN))
 def test_every_kind_of_local_classifier(cls, child, animals):
@@ -107,7 +110,6 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.heavy
 @CONVERTIBLE
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("child", [LogisticRegression(), GaussianNB()], ids=["linear", "not"])
@@ -120,7 +122,6 @@ def test_every_way_to_decide(cls, options, child, animals):
     assert len(np.unique(out["node"])) > 4
 
 
-@pytest.mark.heavy
 @CONVERTIBLE
 @pytest.mark.parametrize(
     "child",
@@ -147,7 +148,6 @@ def random_problem(seed, n_rows=150, n_features=4):
     return rng.normal(size=(n_rows, n_features)), y
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(12))
 def test_random_trees(seed):
     X, y = random_problem(seed)
@@ -160,7 +160,6 @@ def test_random_trees(seed):
     assert_same(model, X)
 
 
-@pytest.mark.heavy
 @CONVERTIBLE
 def test_classes_without_rows_and_only_ways(cls):
     hierarchy = Hierarchy.from_paths(
@@ -172,7 +171,6 @@ def test_classes_without_rows_and_only_ways(cls):
     assert out["node_probabilities"][:, hierarchy.find(("j",))].tolist() == [0] * 30
 
 
-@pytest.mark.heavy
 @CONVERTIBLE
 def test_nothing_to_decide(cls):
     out = assert_same(cls().fit([[0.0], [1.0]], [["a", "b"], ["a", "b"]]), np.array([[5.0]]))
@@ -180,7 +178,6 @@ def test_nothing_to_decide(cls):
     assert out["confidence"].tolist() == [[1.0, 1.0]]
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("y", "kind", "expected"),
     [
@@ -200,7 +197,6 @@ def test_labels_of_every_type(y, kind, expected):
     np.testing.assert_array_equal(out["labels"][:3], np.array(expected, dtype=kind))
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("child", [LogisticRegression(), GaussianNB()], ids=["linear", "not"])
 def test_rows_of_32_bits(child, animals):
     X = wide(animals)
@@ -210,7 +206,6 @@ def test_rows_of_32_bits(child, animals):
         run(model, X, dtype=np.float32)
 
 
-@pytest.mark.heavy
 def test_different_classifiers_at_different_nodes(animals):
     def choose(path):
         return RandomForestClassifier(5, random_state=0) if path else LogisticRegression()
@@ -218,7 +213,6 @@ def test_different_classifiers_at_different_nodes(animals):
     assert_same(LocalClassifierPerParentNode(choose).fit(*animals), wide(animals))
 
 
-@pytest.mark.heavy
 def test_a_model_that_learned_from_batches(animals):
     X, y = np.abs(animals[0]), animals[1]
     model = LocalClassifierPerParentNode(MultinomialNB()).partial_fit(X, y)
@@ -229,7 +223,6 @@ def test_a_model_that_learned_from_batches(animals):
         to_onnx(early)
 
 
-@pytest.mark.heavy
 def test_the_graph_of_a_thousand_leaves_is_small_and_says_what_it_is():
     y = [[f"a{i // 100}", f"b{i // 10}", f"c{i}"] for i in range(1000)]
     X = np.random.default_rng(0).normal(size=(1000, 8))
@@ -247,7 +240,6 @@ def test_the_graph_of_a_thousand_leaves_is_small_and_says_what_it_is():
     assert paths == [list(model.hierarchy_.path(v)) for v in range(1111)]
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("child", "options", "reason"),
     [
@@ -270,7 +262,6 @@ def test_a_local_classifier_that_cannot_be_converted_is_named(child, options, re
         to_onnx(model)
 
 
-@pytest.mark.heavy
 def test_the_classifier_of_a_flat_model_is_named_too(animals):
     pytest.importorskip("skl2onnx")
     model = FlatClassifier(HistGradientBoostingClassifier(max_iter=2)).fit(*animals)
@@ -301,3 +292,11 @@ def test_what_has_no_graph_is_refused_with_the_reason(animals):
         to_onnx(fitted.set_params(decoding=lambda proba, hierarchy: proba.argmax(axis=1)))
     with pytest.raises(ValueError, match="needs the F-score"):
         to_onnx(fitted.set_params(decoding="expected_f1"))
+
+
+@pytest.mark.parametrize("missing", ["onnx", "skl2onnx"])
+def test_what_is_missing_says_how_to_get_it(missing, monkeypatch, animals):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ImportError) as caught:
+        to_onnx(FlatClassifier().fit(*animals))
+    assert caught.value.__notes__ == ["Install them with: pip install 'hiclass[onnx]'"]

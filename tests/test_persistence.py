@@ -204,6 +204,13 @@ def test_children_of_scikit_learn_need_no_type_of_others(animals):
     assert all(name.startswith("sklearn.") for name in names[len(TRUSTED_TYPES) :])
 
 
+def test_without_skops_the_message_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    with pytest.raises(ImportError) as caught:
+        trusted_types(FlatClassifier())
+    assert caught.value.__notes__ == ["Install it with: pip install 'hiclass[skops]'"]
+
+
 # -- versions ----------------------------------------------------------------------------------
 
 

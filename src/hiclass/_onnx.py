@@ -431,11 +431,11 @@ def _labels(model: Any) -> AnyArray:
     may_end = model._may_end()
     nodes = np.arange(model.hierarchy_.n_nodes)
     labels = decode(nodes, model.hierarchy_, model._format, may_end=may_end)
-    if labels.dtype.kind in "biu":
-        return labels.astype(np.int64)
-    if labels.dtype.kind == "f":
-        return labels.astype(np.float64)
     exists = _path_table(model) >= 0 if labels.ndim == 2 else nodes > 0
+    if labels.dtype.kind in "biu":
+        return np.where(exists, labels, 0).astype(np.int64)
+    if labels.dtype.kind == "f":
+        return np.where(exists, labels, np.nan).astype(np.float64)
     text = np.full(labels.shape, "", dtype=object)
     text[exists] = [str(label) for label in labels[exists]]
     return text

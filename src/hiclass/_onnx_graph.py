@@ -74,17 +74,13 @@ class Graph:
 
     def constant(self, value: AnyArray) -> str:
         """Add a constant, once however often it is used."""
-        value = np.asarray(value, dtype=np.int64 if value.dtype.kind == "i" else None)
-        key = value.dtype.str, value.shape, repr(value.tolist())
+        if value.dtype.kind == "i":
+            value = value.astype(np.int64)
+        content = tuple(value.flat) if value.dtype.kind == "O" else value.tobytes()
+        key = value.dtype.str, value.shape, content
         if key not in self._constants:
             name = f"c{len(self._constants)}"
-            tensor = self._onnx.helper.make_tensor(
-                name,
-                self._type(value.dtype),
-                value.shape,
-                value.ravel() if value.dtype.kind != "O" else [s.encode() for s in value.ravel()],
-            )
-            self._constants[key] = tensor
+            self._constants[key] = self._onnx.numpy_helper.from_array(value, name)
         return str(self._constants[key].name)
 
     def cast(self, value: str, dtype: Any) -> str:
