@@ -47,6 +47,8 @@ class Decision:
     @staticmethod
     def join(parts: list[Decision]) -> Decision:
         """The decisions of several chunks as one."""
+        if len(parts) == 1:
+            return parts[0]
         return Decision(
             np.concatenate([d.nodes for d in parts]), np.concatenate([d.confidence for d in parts])
         )

@@ -120,7 +120,7 @@ class Graph:
         """Add what skl2onnx makes of a classifier; return its probabilities."""
         types = self._skl2onnx.common.data_types
         options = {id(_last(classifier)): {"zipmap": False}}
-        narrow = _is_narrow(_last(classifier))
+        narrow = _is_narrow(classifier)
         kind = types.FloatTensorType if narrow else types.DoubleTensorType
         converted = self._skl2onnx.convert_sklearn(
             classifier,
@@ -181,6 +181,6 @@ def _last(classifier: Any) -> Any:
 
 def _is_narrow(classifier: Any) -> bool:
     """Whether a classifier reads its rows with 32 bits, as scikit-learn's trees do."""
-    return hasattr(classifier, "tree_") or hasattr(
-        (getattr(classifier, "estimators_", None) or [None])[0], "tree_"
-    )
+    trees = getattr(classifier, "estimators_", [classifier])
+    first = trees.flat[0] if isinstance(trees, np.ndarray) else trees[0]
+    return hasattr(first, "tree_")

@@ -241,9 +241,10 @@ def check_accepts_weights(child: Any, name: str, method: str = "fit") -> None:
 
 def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
     """Check some parameters that are read after fit, when they may have been set anew."""
-    known = {k: v for k, v in estimator._parameter_constraints.items() if k in names}
+    constraints = estimator._parameter_constraints
+    known = [k for k in names if k in constraints and hasattr(estimator, k)]
     values = {k: getattr(estimator, k) for k in known}
-    validate_parameter_constraints(known, values, caller_name=type(estimator).__name__)
+    validate_parameter_constraints(constraints, values, caller_name=type(estimator).__name__)
 
 
 def as_weights(sample_weight: Any, X: Any) -> AnyArray | None:
