@@ -87,8 +87,7 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     node, confidence = _cut(graph, tree.nodes, node, table, model.min_confidence)
     graph.output("node", node, np.int64, [])
     labels = _labels(model)
-    written = graph.take(graph.constant(labels), node, 0)
-    graph.output("labels", written, labels.dtype, labels.shape[1:])
+    graph.output("labels", _written(graph, labels, node), labels.dtype, labels.shape[1:])
     graph.output("confidence", confidence, np.float64, table.shape[1:])
     graph.output("node_probabilities", tree.nodes, np.float64, [models.hierarchy.n_nodes])
     return graph.model(_metadata(model))
@@ -354,10 +353,10 @@ def _converted(graph: Graph, question: _Question, models: LocalModels) -> str:
 def _decision(graph: Graph, model: Any, tree: _Tree) -> str:
     """The node at which each path ends, of shape (n,)."""
     models = model._models
-    ends = graph.constant(models.options.ends)
     if model.decoding == "top_down":
         return _top_down(graph, models, tree.steps)
     if model.decoding == "best_path":
+        ends = graph.constant(models.options.ends)
         return graph.take(ends, graph.argmax(tree.endings, 1), 0)
     # Expected F1: the largest sum over a path of P(node) - F / 2; the root counts for nothing.
     share = np.full(models.hierarchy.n_nodes, -model.expected_f1_ / 2)
@@ -439,6 +438,16 @@ def _labels(model: Any) -> AnyArray:
     text = np.full(labels.shape, "", dtype=object)
     text[exists] = [str(label) for label in labels[exists]]
     return text
+
+
+def _written(graph: Graph, labels: AnyArray, node: str) -> str:
+    """The labels of some nodes."""
+    if labels.ndim == 2:
+        # Label by label: of a row of strings, Gather of ONNX Runtime copies the first only.
+        n_levels = labels.shape[1]
+        start = graph.op("Mul", graph.reshape(node, [-1, 1]), graph.constant(np.array(n_levels)))
+        node = graph.op("Add", start, graph.constant(np.arange(n_levels)))
+    return graph.take(graph.constant(labels.ravel()), node, 0)
 
 
 def _metadata(model: Any) -> dict[str, str]:
