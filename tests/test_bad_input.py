@@ -563,3 +563,16 @@ def test_a_hierarchy_that_was_given_stays_the_users(estimator_class):
     assert tree == {"r": ["a", "b"]}
     assert model.hierarchy is tree
     assert model.hierarchy_ == Hierarchy.from_dict(tree)
+
+
+def test_numbers_that_only_sum_to_infinity_are_numbers(estimator_class):
+    """A glance at the sum is enough for most rows; for others there is a closer look."""
+    model = estimator_class().fit(np.eye(2), [["a", "x"], ["b", "y"]])
+    for X in (np.full((3, 2), 1e308), np.full((3, 2), 2), np.zeros((1, 2), dtype=np.float32)):
+        np.testing.assert_array_equal(model._check_rows(X), X)
+    with pytest.raises(ValueError, match="infinity"):
+        model.predict(np.array([[np.inf, 0.0]]))
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(np.array([[np.nan, 0.0]]))
+    with pytest.raises(ValueError, match="3 features"):
+        model.predict(np.ones((1, 3)))

@@ -54,6 +54,7 @@ from hiclass._validation import (
     n_rows_of,
     slice_rows,
 )
+from hiclass._version import Stamped
 from hiclass.hierarchy import Hierarchy
 
 
@@ -79,7 +80,7 @@ def _has_paths(self: BaseHierarchicalClassifier) -> bool:
     return _has_proba(self)
 
 
-class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
+class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
     """Base of all hierarchical classifiers; not for direct use."""
 
     _decision_parameters: ClassVar[tuple[str, ...]] = ("decoding", "min_confidence", "threshold")
@@ -202,14 +203,20 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     # -- predict -------------------------------------------------------------------------------
 
+    def _check_fitted(self) -> None:
+        # scikit-learn's check asks for the tags first, which takes long for a single row.
+        if "_models" not in self.__dict__:
+            check_is_fitted(self)
+
     def _check_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
+        self._check_fitted()
         return check_X(self, X, self._input_tags(), reset=False)
 
     def _map(self, function: Any, X: Any, width: int | None = None) -> list[Any]:
         """Call a function on chunks of rows, in ``n_jobs`` threads."""
-        # Threads of this machine, also where the active backend is a cluster.
-        n_jobs = min(effective_n_jobs(self.n_jobs), cpu_count())
+        n_jobs = effective_n_jobs(self.n_jobs)
+        if n_jobs > 1:  # threads of this machine, also where the active backend is a cluster
+            n_jobs = min(n_jobs, cpu_count())
         parts = list(chunks_of_rows(X, width or self._models.width, n_jobs))
         if n_jobs == 1 or len(parts) == 1:
             return [function(slice_rows(X, rows)) for rows in parts]
@@ -298,7 +305,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             path. With ``multi_label=True``, an array of lists of the most specific labels, or an
             indicator of all classes, sparse or dense, as ``y`` was.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if isinstance(self._models, SetModels):
             return self._predict_sets(X)
         decision = self._decide(X)
@@ -483,7 +490,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If a class does not exist, or none of them has training rows.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if isinstance(classes, str | bytes | type) or not hasattr(classes, "__iter__"):
             raise ValueError(f"classes must be a list of labels or paths; got {classes!r}.")
         allowed = np.zeros(self.hierarchy_.n_nodes, dtype=bool)
