@@ -36,15 +36,15 @@ from hiclass._validation import (
 from hiclass.hierarchy import Hierarchy
 from hiclass.torch._batches import Batch, Rows
 from hiclass.torch._known import Known
-from hiclass.torch._layout import Layout, same_layout
+from hiclass.torch._layout import Layout, SetLayout, same_layout
 from hiclass.torch._network import FittedNetwork, Shape, as_arrays, find_device, first_weights
 from hiclass.torch._train import Course, Settings, Trainer, mean_squared_length, train_in_memory
 
 _EMBEDDING = 128
-#: Without a number of epochs: at least so many, and at least so many steps.
-_EPOCHS, _STEPS = 5, 150
-#: Without a learning rate: straight from features to outputs, and through more layers.
-_RATE_LINEAR, _RATE = 0.1, 0.01
+#: Without a number of epochs: enough to see so many rows, and between these.
+_SEEN, _EPOCHS = 20_000, (3, 100)
+#: Without a learning rate: by what is between features and outputs.
+_RATES = {"nothing": 0.1, "embedding": 0.03, "hidden": 0.003}
 
 
 class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
@@ -79,12 +79,12 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         Whether the penalty pulls the weights of a class towards those of its parent instead of zero
         (recursive regularisation, Gopal and Yang 2013).
     learning_rate : float or "auto", default="auto"
-        Step size of Adam at the start; it falls to zero over the epochs of ``fit``. "auto": 0.01,
-        or 0.1 for a linear model.
+        Step size of Adam at the start; it falls to zero over the epochs of ``fit``. "auto": 0.03
+        with an embedding, 0.003 with hidden layers, 0.1 for a linear model.
     batch_size : int or "auto", default="auto"
-        Rows per step. "auto": 256, fewer for few rows, more for very many.
+        Rows per step. "auto": 384, fewer for fewer than 7,680 rows, more for more than 98,304.
     max_epochs : int or "auto", default="auto"
-        The most passes over the rows. "auto": 5, more for few rows.
+        The most passes over the rows. "auto": enough to see 20,000 rows, but between 3 and 100.
     validation_fraction : float, default=0.0
         Share of the rows that are held out to stop early, on their loss, and to keep the best
         weights. With 0, training stops early on the loss of the training rows.
@@ -322,7 +322,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
             data, held_out = self._hold_out(data, rng)
         trainer = self._trainer_for(layout, data.X, seed, before)
         size = self._batch_size(len(data))
-        course = self._course(-(-len(data) // size))
+        course = self._course(len(data))
         train_in_memory(trainer, data, held_out, size, course, rng, verbose=self.verbose > 0)
         network = self._as_network(trainer)
         return known.models(network, leaf_only=self.leaf_only), known, course
@@ -369,19 +369,20 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     def _settings(self, shape: Shape) -> Settings:
         rate = self.learning_rate
         if rate == "auto":
-            rate = _RATE_LINEAR if shape.is_linear else _RATE
+            between = "nothing" if shape.is_linear else "hidden" if shape.hidden else "embedding"
+            rate = _RATES[between]
         return Settings(float(rate), float(self.penalty), self.recursive, float(self.dropout))
 
     def _batch_size(self, n_rows: int) -> int:
         if self.batch_size != "auto":
             return int(self.batch_size)
-        few, many = min(max(n_rows // 32, 8), 256), min(n_rows // 256, 4096)
+        few, many = min(max(n_rows // 20, 8), 384), min(n_rows // 256, 4096)
         return max(few, many)
 
-    def _course(self, n_steps: int) -> Course:
+    def _course(self, n_rows: int) -> Course:
         epochs = self.max_epochs
         if epochs == "auto":
-            epochs = max(_EPOCHS, -(-_STEPS // max(n_steps, 1)))
+            epochs = int(np.clip(-(-_SEEN // n_rows), *_EPOCHS))
         return Course(int(epochs), self.patience, self.tol)
 
     def _as_network(self, trainer: Trainer) -> FittedNetwork:
@@ -504,7 +505,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     def _fit_batches(self, batches: Any, classes: Any, validation: Any) -> None:
         self._check_parameters()
         self._check_stream()
-        course = self._course(_STEPS)
+        course = self._course(_SEEN)
         items_of = self._items(batches, course.max_epochs)
         items = items_of()
         first = next(items, None)
@@ -670,7 +671,7 @@ def _read_item(item: Any) -> tuple[Any, Any, Any]:
             f"A batch is a tuple (X, y) or (X, y, sample_weight); got {type(item).__name__}"
             f"{f' of length {len(item)}' if isinstance(item, tuple | list) else ''}."
         )
-    return (*item, None) if len(item) == 2 else tuple(item)  # type: ignore[return-value]
+    return (*item, None) if len(item) == 2 else tuple(item)
 
 
 def _mean_one(weights: AnyArray | None) -> AnyArray | None:
@@ -694,6 +695,6 @@ def _as_data(X: Any, target: Target | SetTarget, layout: Layout, sample_weight: 
     weights = as_weights(sample_weight, X)
     if weights is not None:
         weights = weights.astype(np.float32)
-    if isinstance(target, Target):
-        return Rows(X, target.nodes, layout, weights)
-    return Rows(X, target.closed[:, layout.nodes], layout, weights)
+    if isinstance(layout, SetLayout):
+        return Rows(X, target.closed[:, layout.nodes], layout, weights)  # type: ignore[union-attr]
+    return Rows(X, target.nodes, layout, weights)  # type: ignore[union-attr]
