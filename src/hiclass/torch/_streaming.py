@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from hiclass._labels import check_paths, read_labels
 from hiclass._set_targets import SetTarget, encode_sets
-from hiclass._targets import Target, as_hierarchy, encode
+from hiclass._targets import LabelFormat, Target, as_hierarchy, encode, nodes_of
 from hiclass.hierarchy import Hierarchy
 from hiclass.torch._batches import Batch
 from hiclass.torch._estimator import NetworkClassifier, as_data
@@ -143,6 +144,7 @@ class StreamingClassifier(NetworkClassifier):
         layout = known.layout(self.loss, recursive=self.recursive)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         trainer = self._trainer_for(layout, X, seed)
+        self._format = target.format
         # Read in a thread, one after the other; complete when an epoch is over.
         seen = [known]
         n_steps = [0]
@@ -222,7 +224,7 @@ class StreamingClassifier(NetworkClassifier):
                 target = replace(target, format=replace(target.format, n_levels=n_levels))
             return Known.announced(hierarchy, sets=sets, leaf_only=self.leaf_only), target
         try:
-            target = self._encode(y, known.hierarchy)
+            target = self._encode_again(y, known)
         except ValueError as error:
             error.add_note(
                 "All classes must be known before the first batch: give them with classes= or "
@@ -230,13 +232,25 @@ class StreamingClassifier(NetworkClassifier):
             )
             raise
         known.check(target, leaf_only=self.leaf_only)
-        before = self.__dict__.get("_format", target.format)
-        if getattr(before, "ndim", None) != getattr(target.format, "ndim", None):
-            raise ValueError(
-                "Labels are written in another way than before: single labels and paths do not go "
-                "together. Write y in the same form in every batch."
-            )
         return known, target
+
+    def _encode_again(self, y: Any, known: Known) -> Target | SetTarget:
+        """Labels of a batch that is not the first: how they are written is known by now."""
+        if known.options is None:
+            return self._encode(y, known.hierarchy)
+        columns = read_labels(y)
+        check_paths(columns)
+        nodes = nodes_of(columns, known.hierarchy)
+        format = self.__dict__.get("_format")
+        if format is None:
+            format = LabelFormat(columns.ndim, len(columns.codes), columns.dtype, columns.missing)
+        elif columns.ndim != format.ndim:
+            now, before = ("single labels", "paths")[:: 1 if columns.ndim == 1 else -1]
+            raise ValueError(
+                f"y holds {now}, but the rows before this batch had {before}. Write y in the same "
+                f"form in every batch."
+            )
+        return Target(known.hierarchy, nodes, format)
 
     def _announced(self, y: Any, classes: Any) -> Hierarchy:
         """The hierarchy that a stream begins with."""
