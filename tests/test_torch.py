@@ -4,10 +4,12 @@ import copy
 import doctest
 import importlib
 import pickle
+import re
 import subprocess
 import sys
 import threading
 import warnings
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -119,6 +121,17 @@ def test_doctests():
         )
         assert done.attempted
         assert not done.failed
+
+
+def test_python_blocks_of_the_page_run_and_print_what_they_say(capsys):
+    text = (Path(__file__).parents[1] / "docs" / "global.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    assert blocks
+    namespace = {"__name__": "global.md"}
+    for block in blocks:
+        exec(compile(block, "global.md", "exec"), namespace)
+        promised = [line[2:] for line in block.splitlines() if line.startswith("# ")]
+        assert capsys.readouterr().out.splitlines()[: len(promised)] == promised
 
 
 def test_hiclass_does_not_load_torch_and_says_how_to_get_it():
@@ -537,6 +550,25 @@ def test_a_stream_with_weights_and_validation_rows(hard):
     assert model.n_epochs_ < 100
     assert len(model.validation_curve_) == model.n_epochs_
     assert (model.predict(X)[:, 0] == "Animal").mean() > 0.95
+
+
+@pytest.mark.parametrize("kind", [np.int32, object, str])
+def test_a_stream_of_single_labels_finds_integers_at_once_and_names_unknown_ones(kind):
+    rng = np.random.default_rng(0)
+    labels = np.repeat([10, 11, 20], 30)
+    X = np.eye(3)[np.searchsorted([10, 11, 20], labels)]
+    X = X + rng.normal(scale=0.1, size=X.shape)
+    y = labels.astype(kind)
+    above, below = (np.array(part).astype(kind).tolist() for part in ([1, 2], [10, 11, 20]))
+    tree = Hierarchy.from_dict({above[0]: below[:2], above[1]: below[2:]})
+    model = network(hierarchy=tree, max_epochs=20).fit_batches(
+        [(X[::2], y[::2]), (X[1::2], y[1::2])]
+    )
+    assert model.predict(X).tolist() == y.tolist()
+    assert model.predict(X).dtype.kind == y.dtype.kind
+    unknown = np.array([77]).astype(kind)
+    with pytest.raises(ValueError, match="77"):
+        network(hierarchy=tree).fit_batches([(X, y), (X[:1], unknown)])
 
 
 def test_a_stream_of_sets():

@@ -145,6 +145,7 @@ class StreamingClassifier(NetworkClassifier):
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         trainer = self._trainer_for(layout, X, seed)
         self._format = target.format
+        lookup = IntegerLabels(known)
         # Read in a thread, one after the other; complete when an epoch is over.
         seen = [known]
         n_steps = [0]
@@ -153,7 +154,7 @@ class StreamingClassifier(NetworkClassifier):
             for item in items:
                 X, y, sample_weight = _read_item(item)
                 X = self._as_rows(X, reset=False)
-                _, target = self._read_batch(known, y, None)
+                _, target = self._read_batch(known, y, None, lookup)
                 self._check_target(target, X.shape[0])
                 if is_first:
                     seen[0] = seen[0].after(target)
@@ -211,7 +212,7 @@ class StreamingClassifier(NetworkClassifier):
             )
 
     def _read_batch(
-        self, known: Known | None, y: Any, classes: Any
+        self, known: Known | None, y: Any, classes: Any, lookup: IntegerLabels | None = None
     ) -> tuple[Known, Target | SetTarget]:
         """What the network knows, and the labels of a batch."""
         if known is None:
@@ -224,7 +225,7 @@ class StreamingClassifier(NetworkClassifier):
                 target = replace(target, format=replace(target.format, n_levels=n_levels))
             return Known.announced(hierarchy, sets=sets, leaf_only=self.leaf_only), target
         try:
-            target = self._encode_again(y, known)
+            target = self._encode_again(y, known, lookup)
         except ValueError as error:
             error.add_note(
                 "All classes must be known before the first batch: give them with classes= or "
@@ -234,10 +235,15 @@ class StreamingClassifier(NetworkClassifier):
         known.check(target, leaf_only=self.leaf_only)
         return known, target
 
-    def _encode_again(self, y: Any, known: Known) -> Target | SetTarget:
+    def _encode_again(
+        self, y: Any, known: Known, lookup: IntegerLabels | None
+    ) -> Target | SetTarget:
         """Labels of a batch that is not the first: how they are written is known by now."""
         if known.options is None:
             return self._encode(y, known.hierarchy)
+        found = None if lookup is None or self._format.ndim != 1 else lookup.find(y)
+        if found is not None:
+            return Target(known.hierarchy, found, self._format)
         columns = read_labels(y)
         check_paths(columns)
         nodes = nodes_of(columns, known.hierarchy)
@@ -261,6 +267,32 @@ class StreamingClassifier(NetworkClassifier):
         if self.multi_label:
             return encode_sets(y if classes is None else [[c] for c in classes]).hierarchy
         return encode(y if classes is None else classes).hierarchy
+
+
+class IntegerLabels:
+    """Finds nodes by single labels that are integers, all at once: for streams with many rows.
+
+    Parameters
+    ----------
+    known : Known
+        The classes.
+    """
+
+    def __init__(self, known: Known) -> None:
+        labels = known.hierarchy.labels[1:].tolist()
+        usable = all(type(label) is int and abs(label) < 2**63 for label in labels)
+        self._order: Any = None
+        if usable and len(set(labels)) == len(labels):
+            self._order = np.argsort(labels)
+            self._labels = np.array(labels, dtype=np.int64)[self._order]
+
+    def find(self, y: Any) -> Any:
+        """The node of every label; None where that is not for here, or a label is unknown."""
+        integers = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind == "i" and len(y)
+        if self._order is None or not integers:
+            return None
+        place = np.minimum(np.searchsorted(self._labels, y), len(self._labels) - 1)
+        return 1 + self._order[place] if (self._labels[place] == y).all() else None
 
 
 def _read_item(item: Any) -> tuple[Any, Any, Any]:
