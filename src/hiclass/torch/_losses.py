@@ -236,12 +236,11 @@ class RecursivePenalty:
         self._top = torch.from_numpy(layout.edge_child[top]).to(device)
         self._child = torch.from_numpy(layout.edge_child[~top]).to(device)
         self._parent = torch.from_numpy(layout.edge_parent[~top]).to(device)
-        self._weight = torch.from_numpy(layout.edge_weight).to(device)
-        self._n_top = torch.from_numpy(layout.edge_weight[top]).to(device)
-        self._n_edge = torch.from_numpy(layout.edge_weight[~top]).to(device)
+        self._top_weight = torch.from_numpy(layout.edge_weight[top]).to(device)
+        self._edge_weight = torch.from_numpy(layout.edge_weight[~top]).to(device)
 
     def __call__(self, weight: Tensor) -> Tensor:
         """From weights with a row per output."""
         step = weight[self._child] - weight[self._parent]
-        near = (step.square().sum(dim=1) * self._n_edge).sum()
-        return (near + (weight[self._top].square().sum(dim=1) * self._n_top).sum()) / 2
+        near = (step.square().sum(dim=1) * self._edge_weight).sum()
+        return (near + (weight[self._top].square().sum(dim=1) * self._top_weight).sum()) / 2

@@ -68,7 +68,8 @@ class Trainer:
         self.device = device
         self.weights = {name: value.to(device).requires_grad_() for name, value in weights.items()}
         self._loss = make_loss(layout, device, behind_hidden=not shape.is_linear)
-        self._pull = RecursivePenalty(layout, device) if settings.recursive else None
+        pulls = settings.recursive and settings.penalty > 0
+        self._pull = RecursivePenalty(layout, device) if pulls else None
         self._generator = torch.Generator(device).manual_seed(seed)
         # A penalty is on all weights, so that there is nothing to save by leaving some alone.
         self._sparse = (
