@@ -123,7 +123,7 @@ def run_texts(options: argparse.Namespace, name: str) -> dict[str, Any] | None:
     models = text_models(options.device, options.models)
     for model in models.values():
         # What a first fit of a kind costs once in a process, imports and the like, counts for none.
-        model.fit(X_train[:200], y_train[:200])
+        model.fit(X_train[:3000], y_train[:3000])
     fits = {n: (lambda m=m: m.fit(X_train, y_train)) for n, m in models.items()}
     short = {n: f for n, f in fits.items() if n in (BASELINE, *(m for m in models if "net" in m))}
     seconds = interleaved(short, options.repeat)

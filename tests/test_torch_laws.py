@@ -153,8 +153,6 @@ def test_one_epoch_of_a_stream_of_all_classes_is_one_call_of_partial_fit(y, seed
     X = rows_for(y, seed)
     params = {"loss": loss, "max_epochs": 1, "batch_size": len(y)}
     stream = network(**params).fit_batches([(X, y)], classes=y)
-    order = np.random.default_rng(0).permutation(1)  # one batch: there is no order
-    assert len(order) == 1
     called = network(**params).partial_fit(X, y, classes=y)
     np.testing.assert_allclose(
         stream.predict_node_proba(X), called.predict_node_proba(X), atol=1e-4
