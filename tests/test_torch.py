@@ -30,6 +30,8 @@ from hiclass import (
     FlatClassifier,
     HierarchicalKFold,
     Hierarchy,
+    explain,
+    make_report,
 )
 
 pytestmark = pytest.mark.heavy
@@ -383,6 +385,13 @@ def test_in_an_ensemble_and_with_a_guarantee(hard):
     assert EnsembleClassifier(parts).fit(frame, y).score(frame, y) > 0.7
     sets = ConformalClassifier(network(max_epochs=3), alpha=0.2).fit(X, y)
     assert sets.score(X, y) > 0.5
+
+
+def test_explanations_and_reports_show_steps_without_reasons(hard):
+    X, y = hard
+    model = network(max_epochs=3).fit(X, y)
+    assert "Animal" in str(explain(model, X[20]))
+    assert "Animal" in make_report(model, X, y).html
 
 
 def test_a_single_class_is_certain():

@@ -95,20 +95,25 @@ class NetworkClassifier(BaseHierarchicalClassifier):
         self, layout: Layout, X: Any, seed: int, before: FittedNetwork | None = None
     ) -> Trainer:
         """A network before training, or as another one has left it."""
-        device = find_device(self.device)
         shape = self._shape(X, layout)
-        if before is None:
-            generator = torch.Generator().manual_seed(seed)
-            weights = first_weights(shape, mean_squared_length(X), generator)
-        else:
+        if before is not None:
             if before.shape != shape or not same_layout(before.layout, layout):
                 raise ValueError(
                     "warm_start=True goes on with the network of the fit before, but now the "
                     "classes, the features or the layers are others. Use warm_start=False, or "
                     "give all classes with hierarchy= and rows of each of them."
                 )
-            weights = {name: torch.tensor(value) for name, value in before.weights.items()}
+            return self._resume(before, seed)
+        device = find_device(self.device)
+        generator = torch.Generator().manual_seed(seed)
+        weights = first_weights(shape, mean_squared_length(X), generator)
         return Trainer(shape, layout, weights, self._settings(shape), device, seed)
+
+    def _resume(self, before: FittedNetwork, seed: int) -> Trainer:
+        """A network as another one has left it."""
+        weights = {name: torch.tensor(value) for name, value in before.weights.items()}
+        settings, device = self._settings(before.shape), find_device(self.device)
+        return Trainer(before.shape, before.layout, weights, settings, device, seed)
 
     def _shape(self, X: Any, layout: Layout) -> Shape:
         hidden = tuple(int(width) for width in self.hidden_layers)

@@ -65,12 +65,14 @@ class StreamingClassifier(NetworkClassifier):
         known, target = self._read_batch(self.__dict__.get("_known"), y, classes)
         self._check_target(target, X.shape[0])
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        trainer: Trainer | None = self.__dict__.get("_trainer")
-        if trainer is None:
-            layout = known.layout(self.loss, recursive=self.recursive)
-            trainer = self._trainer_for(layout, X, seed, self._network())
+        network = self._network()
+        if "_trainer" in self.__dict__:
+            trainer = self._trainer.copy()
+        elif network is not None:
+            trainer = self._resume(network, seed)
         else:
-            trainer = trainer.copy()
+            layout = known.layout(self.loss, recursive=self.recursive)
+            trainer = self._trainer_for(layout, X, seed)
         data = as_data(X, target, trainer.layout, sample_weight)
         order = np.random.default_rng(seed).permutation(len(data))
         batches = data.batches(order, self._batch_size(len(data)))
