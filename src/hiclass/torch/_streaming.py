@@ -17,7 +17,6 @@ from hiclass.hierarchy import Hierarchy
 from hiclass.torch._batches import Batch
 from hiclass.torch._estimator import NetworkClassifier, as_data
 from hiclass.torch._known import Known
-from hiclass.torch._train import Trainer
 
 
 class StreamingClassifier(NetworkClassifier):
