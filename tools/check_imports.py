@@ -21,7 +21,7 @@ PACKAGE = ROOT / "src" / "hiclass"
 
 LAYERS = [  # from top to bottom
     {"_onnx", "_persistence"},
-    {"_local", "_flat", "_global", "_ensemble", "_conformal"},
+    {"_local", "_flat", "_global", "_ensemble", "_conformal", "torch"},
     {"_incremental"},
     {"_children"},
     {"_set_fit"},
@@ -57,6 +57,9 @@ OPTIONAL = {
     "simple_icd_10_cm", "skl2onnx", "skops", "torch",
 }  # fmt: skip
 
+#: Packages that need an optional library as a whole, and that `import hiclass` leaves alone.
+BUILT_ON = {"torch": {"torch"}}
+
 # scikit-learn itself loads pandas where it is installed: only what hiclass asks for counts.
 PROBE = f"""
 import sys
@@ -90,7 +93,7 @@ def is_private(dotted: str) -> bool:
 def violation(owner: str, dotted: str, at_import: bool) -> str | None:
     """Say what is wrong, if anything, when the module `owner` of hiclass imports `dotted`."""
     library, module, *_ = [*dotted.split("."), ""]
-    if library in OPTIONAL and at_import:
+    if library in OPTIONAL - BUILT_ON.get(owner, set()) and at_import:
         return f"{library} is optional: import it inside the function that needs it"
     if library == "sklearn" and is_private(dotted) and owner != "_validation":
         return f"{dotted} is private to scikit-learn: only _validation.py may use it"

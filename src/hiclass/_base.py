@@ -43,8 +43,16 @@ from hiclass._predict import (
 )
 from hiclass._set_labels import SetFormat, write_sets
 from hiclass._set_predict import SetModels, decide_nodes, decide_sets, set_node_proba
-from hiclass._set_targets import set_classes
-from hiclass._targets import LabelFormat, classes_by_level, decode, distinct_labels
+from hiclass._set_targets import SetTarget, as_set_target, encode_sets, set_classes
+from hiclass._targets import (
+    LabelFormat,
+    Target,
+    as_hierarchy,
+    classes_by_level,
+    decode,
+    distinct_labels,
+    encode,
+)
 from hiclass._validation import (
     Interval,
     check_is_fitted,
@@ -92,6 +100,7 @@ class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
         "threshold": [Interval(Real, 0, 1, closed="right")],
     }
 
+    hierarchy: Any
     decoding: Any
     min_confidence: float
     threshold: float | str = 0.5
@@ -130,6 +139,37 @@ class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
                 f"{name} is about one path per row in a tree, but this {type(self).__name__} "
                 f"predicts sets of classes (multi_label=True, or a class with several parents). "
                 f"For those, choose a threshold, for example threshold='tuned'."
+            )
+
+    # -- reading the labels --------------------------------------------------------------------
+
+    def _encode(self, y: Any, hierarchy: Hierarchy | None = None) -> Target | SetTarget:
+        """The labels as nodes, or as sets of nodes where a row may be in several."""
+        if hierarchy is None and self.hierarchy is not None:
+            hierarchy = as_hierarchy(self.hierarchy)
+        if self.multi_label:
+            return encode_sets(y, hierarchy)
+        if hierarchy is None or hierarchy.is_tree:
+            if self.threshold != 0.5:
+                self._refuse_threshold()
+            return encode(y, hierarchy)
+        self._check_set_parameters()
+        target = encode(y, hierarchy)
+        if target.format.ndim == 2:
+            node = int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))
+            raise ValueError(
+                f"y holds paths, but the hierarchy is no tree: {hierarchy.labels[node]!r} has "
+                f"several parents and several paths. Give the most specific label of every row, "
+                f"or, with multi_label=True, a list of labels."
+            )
+        return as_set_target(target)
+
+    def _check_target(self, target: Target | SetTarget, n_rows: int) -> None:
+        n_labels = target.n_rows if isinstance(target, SetTarget) else len(target.nodes)
+        if n_labels != n_rows:
+            raise ValueError(
+                f"X has {n_rows} rows but y has {n_labels} (inconsistent numbers of "
+                f"samples). Give one label or path per row."
             )
 
     # -- setting and forgetting what fit learns ------------------------------------------------

@@ -59,8 +59,21 @@ _TYPES: tuple[type[Any], ...] = (
     Bunch,
 )
 
+#: The same for networks, by name: their modules need PyTorch, which may be missing.
+_OF_NETWORKS = (
+    "hiclass.torch._classifier.HierarchicalSoftmaxClassifier",
+    "hiclass.torch._known.Known",
+    "hiclass.torch._layout.SetLayout",
+    "hiclass.torch._layout.TreeLayout",
+    "hiclass.torch._network.FittedNetwork",
+    "hiclass.torch._network.Shape",
+)
+
 #: Names of the types that a fitted model consists of, for ``skops.io.load(..., trusted=...)``.
-TRUSTED_TYPES: tuple[str, ...] = tuple(f"{t.__module__}.{t.__qualname__}" for t in _TYPES)
+TRUSTED_TYPES: tuple[str, ...] = (
+    *(f"{t.__module__}.{t.__qualname__}" for t in _TYPES),
+    *_OF_NETWORKS,
+)
 
 
 def trusted_types(model: Any) -> list[str]:
