@@ -135,7 +135,7 @@ def _check_model(model: Any) -> LocalModels:
         )
     model._check_decision_parameters()
     model._decoder()  # says what is missing for the decoding, if anything
-    return models  # type: ignore[no-any-return]
+    return models
 
 
 # -- probabilities -----------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def _per_parent(graph: Graph, models: LocalModels) -> _Tree:
             questions.append(_Question(node, here[order], order, child))
     steps = _ask(graph, models, questions)
     blocks = [graph.reshape(step.answer, [0, -1]) for step in steps]
-    asked = np.concatenate([q.options for step in steps for q in step.questions] or [[]])
+    asked = np.concatenate([q.options for step in steps for q in step.questions] or [np.arange(0)])
     column = np.where(certain, len(asked), len(asked) + 1)
     column[asked.astype(np.intp)] = np.arange(len(asked))
     conditional = graph.concat([*blocks, graph.same_for_all_rows(np.array([1.0, 0.0]))])
