@@ -3,6 +3,8 @@
 import gc
 import pickle
 import re
+from datetime import UTC, datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas
@@ -23,6 +25,7 @@ from hiclass import (
     LocalClassifierPerParentNode,
     truncate_at_gap,
 )
+from hiclass.metrics import f1
 
 X2 = [[0.0], [1.0]]
 X3 = [[0.0], [1.0], [2.0]]
@@ -132,9 +135,38 @@ def test_numbers_that_are_no_classes_are_named(any_class, value, word):
         (np.empty((2, 0)), ValueError, "y has no columns; it needs one per level"),
         ([{"a"}, {"b"}], TypeError, r"y has \{'a'\} in row 0, a set, which cannot be a label"),
         ([1j, 2j], TypeError, "y holds labels of type complex, which cannot be ordered"),
+        ([1j, 1j], TypeError, "y holds labels of type complex, which cannot be ordered"),
+        (
+            [frozenset("a"), frozenset("b")],
+            TypeError,
+            "y holds labels of type frozenset, which cannot be ordered",
+        ),
+        (
+            [Decimal("NaN"), Decimal(1)],
+            TypeError,
+            "labels of type Decimal, which cannot be ordered",
+        ),
+        (np.zeros(2, dtype=[("a", int)]), TypeError, r"y is a structured array .*DataFrame\(y\)"),
+        (pandas.NA, TypeError, "y must be array-like.*got NAType"),
+        (np.ndarray, TypeError, "y must be array-like.*got type"),
         (np.array([1j, 2j]), ValueError, "Complex data not supported"),
     ],
-    ids=["None", "str", "dict", "3-D", "no columns", "sets", "complex", "complex array"],
+    ids=[
+        "None",
+        "str",
+        "dict",
+        "3-D",
+        "no columns",
+        "sets",
+        "complex",
+        "one complex",
+        "frozensets",
+        "decimals",
+        "structured",
+        "NA",
+        "class",
+        "complex array",
+    ],
 )
 def test_what_is_no_list_of_labels_is_named(any_class, y, error, message):
     with pytest.raises(error, match=message):
@@ -191,8 +223,10 @@ def test_paths_are_refused_where_a_class_has_two_parents(any_class):
         ({"a": "bc"}, ValueError, "children of 'a' must be a list of labels; got 'bc'"),
         ([("a", "b"), ("a", "b")], ValueError, r"edge \('a', 'b'\) is given twice"),
         ({}, ValueError, "no classes"),
+        (dict, TypeError, "hierarchy must be a Hierarchy.*; got type"),
+        ([("a", (["b"],))], TypeError, r"\(\['b'\],\) is a tuple, which cannot be the label"),
     ],
-    ids=["number", "string", "triple", "cycle", "letters", "twice", "empty"],
+    ids=["number", "string", "triple", "cycle", "letters", "twice", "empty", "class", "unhashable"],
 )
 def test_what_is_no_hierarchy_is_refused(any_class, hierarchy, error, message):
     with pytest.raises(error, match=message):
@@ -314,6 +348,58 @@ def test_rows_of_one_dimension_are_refused_for_numbers(any_class):
     model = any_class().fit(X2, ["a", "b"])
     with pytest.raises(ValueError, match="Reshape your data"):
         model.predict(np.array([0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        ({"a": [0.0, 1.0], "b": [1.0, 0.0]}, TypeError, r"X is a dict, which has no rows in an or"),
+        ({0.0, 1.0}, TypeError, "X is a set, which has no rows in an order"),
+        (np.ndarray, TypeError, "X is the class ndarray; give rows"),
+        (pandas.DataFrame(index=[0, 1]), ValueError, r"0 feature\(s\) .* a minimum of 1 is req"),
+    ],
+    ids=["dict", "set", "class", "frame without columns"],
+)
+def test_what_has_no_rows_is_refused(estimator_class, X, error, message):
+    """Also by a child that would take anything."""
+    with pytest.raises(error, match=message):
+        estimator_class(DummyClassifier()).fit(X, ["a", "b"])
+    model = estimator_class(DummyClassifier()).fit(X2, ["a", "b"])
+    with pytest.raises(error, match=message):
+        model.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("classes", "error", "message"),
+    [
+        (None, ValueError, "classes must be a list of labels or paths; got None"),
+        (3, ValueError, "classes must be a list of labels or paths; got 3"),
+        ([{}], TypeError, r"\{\} is a dict, which cannot be the label of a class"),
+        ([("a", ["b"])], TypeError, r"\['b'\] is a list, which cannot be the label of a class"),
+    ],
+    ids=repr,
+)
+def test_what_is_no_list_of_classes_cannot_be_restricted_to(
+    estimator_class, classes, error, message
+):
+    model = estimator_class(GaussianNB()).fit(X2, ["a", "b"])
+    with pytest.raises(error, match=message):
+        model.restricted_to(classes)
+
+
+@pytest.mark.parametrize("weights", ["heavy", [None, {}], [[1.0], [1.0, 2.0]]], ids=repr)
+def test_weights_of_a_metric_that_are_no_numbers(weights):
+    with pytest.raises(ValueError, match="sample_weight must hold one number per row; got"):
+        f1(["a", "b"], ["a", "b"], sample_weight=weights)
+
+
+def test_labels_of_a_metric_that_cannot_be_ordered_together():
+    """Each side alone can: one with a time zone, the other without."""
+    here = [datetime(2020, 1, day) for day in (1, 2)]
+    there = [day.replace(tzinfo=UTC) for day in here]
+    message = "y_true and y_pred holds labels of type datetime, which cannot be ordered"
+    with pytest.raises(TypeError, match=message):
+        f1(here, there)
 
 
 @pytest.mark.parametrize("library", [pandas, polars], ids=["pandas", "polars"])
@@ -477,3 +563,16 @@ def test_a_hierarchy_that_was_given_stays_the_users(estimator_class):
     assert tree == {"r": ["a", "b"]}
     assert model.hierarchy is tree
     assert model.hierarchy_ == Hierarchy.from_dict(tree)
+
+
+def test_numbers_that_only_sum_to_infinity_are_numbers(estimator_class):
+    """A glance at the sum is enough for most rows; for others there is a closer look."""
+    model = estimator_class().fit(np.eye(2), [["a", "x"], ["b", "y"]])
+    for X in (np.full((3, 2), 1e308), np.full((3, 2), 2), np.zeros((1, 2), dtype=np.float32)):
+        np.testing.assert_array_equal(model._check_rows(X), X)
+    with pytest.raises(ValueError, match="infinity"):
+        model.predict(np.array([[np.inf, 0.0]]))
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(np.array([[np.nan, 0.0]]))
+    with pytest.raises(ValueError, match="3 features"):
+        model.predict(np.ones((1, 3)))

@@ -178,11 +178,15 @@ class Nearest:
 
 def assert_coherent(model, X, ends):
     proba = model.predict_node_proba(X)
-    hierarchy = model.hierarchy_
-    assert proba.shape == (len(X), hierarchy.n_nodes)
+    assert proba.shape == (len(X), model.hierarchy_.n_nodes)
+    assert_coherent_proba(model.hierarchy_, proba, ends)
+
+
+def assert_coherent_proba(hierarchy, proba, ends):
+    """Children and stopping sum to their parent, and all endings to one."""
     assert (proba >= 0).all()
     np.testing.assert_allclose(proba[:, 0], 1, atol=1e-9)
-    total = np.zeros(len(X))
+    total = np.zeros(len(proba))
     for node in range(hierarchy.n_nodes):
         stop = proba[:, node] - proba[:, hierarchy.children(node)].sum(axis=1)
         if node in ends:

@@ -12,12 +12,12 @@ from hiclass._local import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
-from hiclass._persistence import TRUSTED_TYPES
+from hiclass._onnx import to_onnx
+from hiclass._persistence import TRUSTED_TYPES, trusted_types
 from hiclass._report import make_report
+from hiclass._version import __version__ as __version__
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import HierarchicalKFold
-
-__version__ = "0.1.0"
 
 __all__ = [
     "TRUSTED_TYPES",
@@ -34,6 +34,8 @@ __all__ = [
     "explain",
     "make_report",
     "metrics",
+    "to_onnx",
     "truncate_at_gap",
+    "trusted_types",
     "tune_confidence",
 ]

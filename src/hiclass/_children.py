@@ -15,7 +15,6 @@ from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
@@ -34,8 +33,8 @@ from hiclass._problems import (
 )
 from hiclass._set_fit import fit_set_models
 from hiclass._set_predict import SetModels
-from hiclass._set_targets import SetTarget, as_set_target, encode_sets
-from hiclass._targets import Target, as_hierarchy, encode
+from hiclass._set_targets import SetTarget
+from hiclass._targets import Target
 from hiclass._thresholds import tune_thresholds
 from hiclass._validation import (
     UNUSED,
@@ -167,26 +166,6 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             )
             models = replace(models, temperature=temperature)
         self._remember(models, target.format, f)
-
-    def _encode(self, y: Any) -> Target | SetTarget:
-        """The labels as nodes, or as sets of nodes where a row may be in several."""
-        hierarchy = None if self.hierarchy is None else as_hierarchy(self.hierarchy)
-        if self.multi_label:
-            return encode_sets(y, hierarchy)
-        if hierarchy is None or hierarchy.is_tree:
-            if self.threshold != 0.5:
-                self._refuse_threshold()
-            return encode(y, hierarchy)
-        self._check_set_parameters()
-        target = encode(y, hierarchy)
-        if target.format.ndim == 2:
-            node = int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))
-            raise ValueError(
-                f"y holds paths, but the hierarchy is no tree: {hierarchy.labels[node]!r} has "
-                f"several parents and several paths. Give the most specific label of every row, "
-                f"or, with multi_label=True, a list of labels."
-            )
-        return as_set_target(target)
 
     def _fit_sets(self, X: Any, target: SetTarget, params: dict[str, Any]) -> None:
         """Fit a model whose predictions are sets of nodes."""
@@ -324,14 +303,6 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             return f"min_confidence={self.min_confidence}"
         usual = "best_path" if self._strategy == "flat" else "top_down"
         return "" if self.decoding == usual else f"decoding={self.decoding!r}"
-
-    def _check_target(self, target: Target | SetTarget, n_rows: int) -> None:
-        n_labels = target.n_rows if isinstance(target, SetTarget) else len(target.nodes)
-        if n_labels != n_rows:
-            raise ValueError(
-                f"X has {n_rows} rows but y has {n_labels} (inconsistent numbers of "
-                f"samples). Give one label or path per row."
-            )
 
     # -- children ------------------------------------------------------------------------------
 
