@@ -36,7 +36,7 @@ Group = tuple[int, IntArray]  # a node and the rows, ascending, that have come t
 
 #: Probabilities are mixed with this share of a uniform one before their logarithm is taken: it is
 #: never infinite, and their order stays.
-_TINY = 1e-2
+TINY = 1e-2
 
 
 @dataclass(frozen=True)
@@ -303,7 +303,7 @@ def _positive(models: LocalModels, estimator: Any, X: Any) -> FloatArray:
             return normalised(_proba(estimator, X, 2))[:, 1]
     if hasattr(estimator, "decision_function"):
         return _finite(np.asarray(estimator.decision_function(X), dtype=np.float64).reshape(-1))
-    return logit((normalised(_proba(estimator, X, 2))[:, 1] + _TINY / 2) / (1 + _TINY))
+    return logit((normalised(_proba(estimator, X, 2))[:, 1] + TINY / 2) / (1 + TINY))
 
 
 def _scores(estimator: Any, X: Any, k: int) -> FloatArray:
@@ -315,7 +315,7 @@ def _scores(estimator: Any, X: Any, k: int) -> FloatArray:
 
 def _log(proba: FloatArray) -> FloatArray:
     """Logarithms of probabilities, none of them infinite."""
-    return np.log(normalised(proba) + _TINY / proba.shape[1])
+    return np.log(normalised(proba) + TINY / proba.shape[1])
 
 
 def _proba(estimator: Any, X: Any, k: int) -> FloatArray:

@@ -229,10 +229,10 @@ def decode(
         lookup[0] = format.missing
     if format.ndim == 1:
         return lookup[nodes]
-    table = np.zeros((hierarchy.n_nodes, format.n_levels), dtype=np.intp)
+    path = np.zeros((*nodes.shape, format.n_levels), dtype=np.intp)
     width = min(format.n_levels, hierarchy.depth)
-    table[:, :width] = np.maximum(hierarchy.ancestor_table[:, :width], 0)
-    return lookup[table[nodes]]
+    np.maximum(hierarchy.ancestor_table[nodes][..., :width], 0, out=path[..., :width])
+    return lookup[path]
 
 
 def label_dtype(format: LabelFormat, may_end: bool) -> np.dtype[Any]:

@@ -35,7 +35,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.metadata_routing import (
     _routing_enabled as routing_enabled,  # noqa: F401
 )
-from sklearn.utils.metaestimators import _BaseComposition as BaseComposition  # noqa: F401
+from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as n_rows_of
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: F401
@@ -74,6 +74,8 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
     elif not hasattr(X, "__len__") and hasattr(X, "__array__"):
         X = np.asarray(X)
     if isinstance(X, np.ndarray) and X.dtype.kind in "biufc":
+        if not reset and _is_as_fitted(estimator, X, finite):
+            return X
         return validate_data(
             estimator, X, reset=reset, allow_nd=True, ensure_all_finite=finite, dtype=None
         )
@@ -86,6 +88,20 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
             )
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     return X
+
+
+def _is_as_fitted(estimator: Any, X: AnyArray, finite: bool) -> bool:
+    """Whether an array is, at a glance, as it has to be: for single rows a glance must do.
+
+    If not, scikit-learn has a closer look, and says what is wrong.
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "iuf" or not len(X):
+        return False
+    params = vars(estimator)
+    if params.get("n_features_in_") != X.shape[1] or "feature_names_in_" in params:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return not finite or X.dtype.kind != "f" or bool(np.isfinite(X.sum()))
 
 
 def _numbers_or_as_is(X: Any) -> Any:
@@ -183,17 +199,14 @@ def offered_if(check: Callable[[Any], None]) -> Callable[[Callable[..., Any]], _
 # -- children ----------------------------------------------------------------------------------
 
 
-def check_child(child: Any, name: str = "local_classifier") -> Any:
-    """Check that something can be used as a local classifier."""
+def check_child(child: Any, name: str, kinds: str) -> Any:
+    """Check that something can be used as a child; ``kinds`` says what can."""
     if inspect.isclass(child):
         raise TypeError(
             f"{name} is the class {child.__name__}; give an instance, {child.__name__}()."
         )
     if not hasattr(child, "fit"):
-        raise TypeError(
-            f"{name}={child!r} has no fit method. Give a classifier with fit and predict_proba, "
-            f"or a callable that takes the path of a node and returns one."
-        )
+        raise TypeError(f"{name}={child!r} has no fit method. Give {kinds}.")
     return child
 
 
@@ -207,7 +220,9 @@ def child_tags(child: Any) -> Any:
     if not isinstance(child, BaseEstimator):
         return None
     tags = get_tags(child)
-    if any(hasattr(value, "fit") for value in child.get_params().values()):
+    # Not get_params: it takes long for a single row.
+    params = (value for name, value in vars(child).items() if not name.endswith("_"))
+    if isinstance(child, BaseComposition) or any(hasattr(value, "fit") for value in params):
         # Pipelines and other composites do not say what their parts take: let them decide.
         tags.input_tags.allow_nan = True
     return tags
@@ -238,12 +253,10 @@ def check_accepts_weights(child: Any, name: str, method: str = "fit") -> None:
 
 def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
     """Check some parameters that are read after fit, when they may have been set anew."""
-    params = estimator.get_params(deep=False)
-    names = tuple(k for k in names if k in params)
-    constraints = {k: estimator._parameter_constraints[k] for k in names}
-    validate_parameter_constraints(
-        constraints, {k: params[k] for k in names}, caller_name=type(estimator).__name__
-    )
+    constraints = estimator._parameter_constraints
+    known = [k for k in names if k in constraints and hasattr(estimator, k)]
+    values = {k: getattr(estimator, k) for k in known}
+    validate_parameter_constraints(constraints, values, caller_name=type(estimator).__name__)
 
 
 def as_weights(sample_weight: Any, X: Any) -> AnyArray | None:
