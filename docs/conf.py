@@ -95,5 +95,5 @@ html_theme_options = {
     "footer_end": [],
 }
 # Pages without others below them have nothing to navigate.
-html_sidebars = {"index": [], "coming_from_hiclass5": []}
+html_sidebars = dict.fromkeys(["index", "walkthrough", "coming_from_hiclass5"], [])
 suppress_warnings = ["config.cache"]
