@@ -1,4 +1,4 @@
-"""What all tests share: the four estimators, a small data set, the settings of hypothesis.
+"""What all tests share: the estimators, a small data set, the settings of hypothesis.
 
 With ``HICLASS_NO_SKIP=1`` a skipped test fails. A test that needs a large library skips itself
 where the library is missing (``pytest.importorskip``), which is convenient at the desk and
@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from hiclass import (
     FlatClassifier,
+    GlobalClassifier,
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
@@ -68,6 +69,14 @@ def _one_thread():
 @pytest.fixture(scope="session", params=ESTIMATOR_CLASSES, ids=lambda c: c.__name__)
 def estimator_class(request):
     """Each of the four estimators."""
+    return request.param
+
+
+@pytest.fixture(
+    scope="session", params=[*ESTIMATOR_CLASSES, GlobalClassifier], ids=lambda c: c.__name__
+)
+def any_class(request):
+    """Each of the four and the global one, which takes other children."""
     return request.param
 
 

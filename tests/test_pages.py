@@ -34,9 +34,7 @@ def _place(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("_place")
-@pytest.mark.parametrize(
-    "page", [page for page in LIGHT if page not in ELSEWHERE], ids=name_of
-)
+@pytest.mark.parametrize("page", [page for page in LIGHT if page not in ELSEWHERE], ids=name_of)
 def test_blocks_run_and_print_what_the_page_says(page, capsys):
     run_page(page, capsys)
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "hiclass"
 
 LAYERS = [  # from top to bottom
-    {"_persistence"},
+    {"_onnx", "_persistence"},
     {"_local", "_flat", "_global", "_ensemble", "_conformal"},
     {"_incremental"},
     {"_children"},
@@ -34,9 +34,9 @@ LAYERS = [  # from top to bottom
     {"_growth", "_set_targets"},
     {"_targets"},
     {"hierarchy"},
-    {"_graph", "_set_labels", "_validation", "_views"},
+    {"_graph", "_onnx_graph", "_set_labels", "_validation", "_views"},
     {"_closure"},
-    {"_labels"},
+    {"_labels", "_version"},
 ]
 DEPTH = {module: depth for depth, layer in enumerate(LAYERS) for module in layer}
 SAME_LAYER_ALLOWED: dict[str, set[str]] = {}
@@ -53,8 +53,8 @@ SHARED = {
 # What users enter through: these may import every module of the package.
 ENTRIES = {"__init__", "__main__"}
 OPTIONAL = {
-    "dask", "matplotlib", "networkx", "onnx", "pandas", "polars", "pyarrow", "ray",
-    "simple_icd_10_cm", "skops", "torch",
+    "dask", "matplotlib", "networkx", "onnx", "onnxruntime", "pandas", "polars", "pyarrow", "ray",
+    "simple_icd_10_cm", "skl2onnx", "skops", "torch",
 }  # fmt: skip
 
 # scikit-learn itself loads pandas where it is installed: only what hiclass asks for counts.

@@ -62,6 +62,12 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
     """Base of the classifiers that fit one child per local problem; not for direct use."""
 
     _strategy: ClassVar[str]
+    #: The parameter that holds the child, and what it may be.
+    _child_parameter: ClassVar[str] = "local_classifier"
+    _child_kinds: ClassVar[str] = (
+        "a classifier with fit and predict_proba, or a callable that takes the path of a node and "
+        "returns one"
+    )
     #: The methods of the local classifiers that are handed metadata by methods of the same name.
     _methods_of_children: ClassVar[tuple[str, ...]] = ("fit",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -279,7 +285,8 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         check_parameters(self, tuple(self._parameter_constraints))
         self._check_decision_parameters()
         if not self._is_factory():
-            self._check_capability(check_child(self._child()))
+            child = check_child(self._child(), self._child_parameter, self._child_kinds)
+            self._check_capability(child)
 
     def _check_capability(self, child: Any) -> None:
         """Refuse, before any work, a child that could not answer at predict time."""
@@ -330,7 +337,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
 
     def _is_factory(self) -> bool:
         """Whether ``local_classifier`` is a callable that makes classifiers."""
-        child = self.local_classifier
+        child = getattr(self, self._child_parameter)
         return callable(child) and not hasattr(child, "fit") and not isinstance(child, type)
 
     def _child(self) -> Any:
@@ -357,7 +364,8 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         def make(problem: LocalProblem) -> Any:
             if self._is_factory():
                 key = self._owner_key(problem.owner, hierarchy)
-                child = check_child(self.local_classifier(key), f"local_classifier({key!r})")
+                name = f"local_classifier({key!r})"
+                child = check_child(self.local_classifier(key), name, self._child_kinds)
                 self._check_capability(child)
             else:
                 child = self._child()
@@ -380,7 +388,8 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         if self._is_factory():
             return params
         if routing_enabled():
-            return dict(process_routing(self, method, **params).local_classifier[method])
+            routed = process_routing(self, method, **params)
+            return dict(routed[self._child_parameter][method])
         for name in params:
             check_accepts_weights(self._child(), name, method)
         return params
@@ -430,7 +439,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             mapping = MethodMapping()
             for method in self._methods_of_children:
                 mapping.add(caller=method, callee=method)
-            router.add(local_classifier=self._child(), method_mapping=mapping)
+            router.add(**{self._child_parameter: self._child()}, method_mapping=mapping)
         return router
 
 

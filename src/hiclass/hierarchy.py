@@ -26,6 +26,7 @@ from hiclass._labels import (
     IntArray,
     LabelColumns,
     check_paths,
+    is_hashable,
     object_array,
     plain,
     read_labels,
@@ -34,6 +35,8 @@ from hiclass._set_labels import membership, read_sets
 from hiclass._views import draw_tree, tree_html, tree_text
 
 _JSON_TYPES = (str, int, float, bool)
+#: So many characters of a label are compared with others, for a hint at the nearest names.
+_COMPARED = 100
 
 
 class Hierarchy:
@@ -610,6 +613,8 @@ class Hierarchy:
         ------
         ValueError
             If there is no such node, or several with that label.
+        TypeError
+            If it is nothing that could be a label.
 
         Examples
         --------
@@ -619,7 +624,12 @@ class Hierarchy:
         2
         """
         if isinstance(key, np.ndarray):
-            key = tuple(key.tolist())
+            key = tuple(np.atleast_1d(key).tolist())
+        for label in key if isinstance(key, list | tuple) else (key,):
+            if not is_hashable(label):
+                raise TypeError(
+                    f"{label!r} is a {type(label).__name__}, which cannot be the label of a class."
+                )
         if isinstance(key, list | tuple) and not self._has_label(key):
             node = 0
             for depth, label in enumerate(key):
@@ -711,12 +721,18 @@ class Hierarchy:
         return isinstance(key, tuple) and (tuple, key) in self._label_index
 
     def _unknown(self, label: Any, above: tuple[Any, ...], candidates: IntArray) -> str:
-        names = dict.fromkeys(str(self.labels[v]) for v in candidates[:20_000])
-        near = difflib.get_close_matches(str(label), names, n=3)
+        # The beginning is enough: a comparison takes time with the square of the length.
+        names: dict[str, None] = {}
+        for v in candidates[:20_000].tolist():
+            names.setdefault(str(self.labels[v])[:_COMPARED])
+        near = difflib.get_close_matches(str(label)[:_COMPARED], names, n=3)
         place = f" below {' > '.join(map(str, above))}" if above else ""
         verb = "is" if len(near) == 1 else "are"
         hint = f" The nearest {verb} {', '.join(map(repr, near))}." if near else ""
-        return f"The hierarchy has no class {label!r}{place}.{hint}"
+        shown = repr(label)
+        if len(shown) > 2 * _COMPARED:
+            shown = f"{shown[:_COMPARED]}... ({len(shown)} characters)"
+        return f"The hierarchy has no class {shown}{place}.{hint}"
 
     def _reach(self, node: int, step: Any) -> IntArray:
         seen = np.zeros(self.n_nodes, dtype=bool)
