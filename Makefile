@@ -25,7 +25,7 @@ test: $(VENV)/.test ## Run the tests and the doctests, with coverage
 
 # With HICLASS_NO_SKIP=1 a skipped test fails, so that these really run. Their coverage is that of
 # the packages that need what only this environment has: `make test` leaves these out.
-HEAVY_PACKAGES := hiclass.torch
+HEAVY_PACKAGES := src/hiclass/torch
 
 test-all: $(VENV)/.test-all ## Run the tests that need large programs (torch, XGBoost, Chromium)
 	@HICLASS_NO_SKIP=1 $(BIN)/python -m pytest -m heavy $(HEAVY_PACKAGES:%=--cov=%) \
