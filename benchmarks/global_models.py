@@ -6,9 +6,9 @@
     python global_models.py --stream --device cuda --output results/global_models_stream.json
 
 The first compares, on three sets of texts with the features and splits of decisions.py, the network
-of ``hiclass.torch`` with its default parameters, for all sets the same, and with each of its losses,
-to logistic regression per parent node and flat. Models are fitted in turns, in one process, and the
-best of some times counts. Which loss is better is seen on training rows that are held out.
+of ``hiclass.torch`` with its default parameters and each of its losses to logistic regression per
+parent node and flat. Models are fitted in turns, in one process, and the best of some times counts.
+Which loss is better is seen on training rows that are held out.
 The second is about gene functions, several labels per row, with the protocol of gene_function.py;
 what has parameters is tuned on training rows. The third trains on a stream that is made on the fly:
 ``--rows`` sparse rows with 60 of 50,000 terms and 10,000 leaves in four levels.
