@@ -20,6 +20,7 @@ are read from there, without pandas. ``--page`` puts the tables of result files 
 import argparse
 import json
 import platform
+import shlex
 import sys
 import tempfile
 import time
@@ -55,6 +56,17 @@ def machine() -> dict[str, Any]:
         except metadata.PackageNotFoundError:
             continue
     return found
+
+
+def command() -> str:
+    """How this was called, without paths of the machine."""
+    words = ["PYTHON", "global_models.py", *sys.argv[1:]]
+    for i, word in enumerate(words[:-1]):
+        if word == "--data":
+            words[i + 1] = "DATA"
+        elif word == "--output":
+            words[i + 1] = f"results/{Path(words[i + 1]).name}"
+    return shlex.join(words)
 
 
 # -- texts -------------------------------------------------------------------------------------
@@ -415,7 +427,7 @@ def run_stream(options: argparse.Namespace) -> None:
     """The stream, and where its time goes."""
     import _global_stream as stream
 
-    result: dict[str, Any] = {"environment": machine()}
+    result: dict[str, Any] = {"environment": machine(), "command": command()}
     result["stream"] = stream.run(
         options.device, options.rows, options.batch, options.epochs, options.workers
     )
@@ -437,7 +449,7 @@ def run_sets(options: argparse.Namespace) -> None:
         if found is not None:
             old = {part["set"]: part for part in result.get(key, [])}
             kept = {row["model"]: row for row in old.get(name, {}).get("rows", [])}
-            kept |= {row["model"]: row for row in found["rows"]}
+            kept |= {row["model"]: row | {"command": command()} for row in found["rows"]}
             old[name] = found | {"rows": list(kept.values())}
             result[key] = sorted(old.values(), key=lambda part: names.index(part["set"]))
             write_json(result, options.output)
