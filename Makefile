@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 .DELETE_ON_ERROR:
 # One virtual environment: two installs at a time would get in each other's way.
 .NOTPARALLEL:
-.PHONY: help demo test test-all lint format clean
+.PHONY: help demo test test-all lint format study clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,8 +37,12 @@ format: $(VENV)/.lint ## Format the code and apply the safe fixes of the linter
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+# CONFIG="data=FILE rows=500 trials=2" reads a file of yours, and less of it.
+study: $(VENV)/.study ## Re-run the paper's study (an hour; downloads a gigabyte unless CONFIG=data=FILE)
+	@$(BIN)/snakemake -s benchmarks/consumer_complaints/Snakefile --cores 1 $(if $(CONFIG),--config $(CONFIG))
+
 clean: ## Remove the virtual environment, caches and build output
-	@rm -rf $(VENV) build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) build dist .snakemake .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:
@@ -59,4 +63,9 @@ $(VENV)/.test-all: pyproject.toml | $(VENV)/.created
 	@echo "Installing hiclass[test-all] into $(VENV) (large: torch and XGBoost)"
 	@$(PIP) torch==2.13.0
 	@$(PIP) --editable '.[test-all]'
+	@touch $@
+
+$(VENV)/.study: benchmarks/consumer_complaints/requirements.txt pyproject.toml | $(VENV)/.created
+	@echo "Installing hiclass and the tools of the study into $(VENV)"
+	@$(PIP) --editable . --requirement $<
 	@touch $@

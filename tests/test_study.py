@@ -62,33 +62,29 @@ def complaints(tmp_path_factory):
     return file
 
 
+def run(step, **options):
+    """Call a script as from the command line."""
+    step.main([part for name, value in options.items() for part in (f"--{name}", str(value))])
+
+
 @pytest.fixture(scope="module")
 def work(study, complaints, tmp_path_factory):
     """All steps but the search, for two models."""
     folder = tmp_path_factory.mktemp("work")
     rows, features = folder / "rows.parquet", folder / "logistic_regression"
-    study.prepare.main(
-        ["--data", str(complaints), "--since", "2017-04-24", "--rows", "90", "--output", str(rows)]
-    )
-    study.features.main(["--rows", str(rows), "--train-rows", "50", "--output", str(features)])
+    run(study.prepare, data=complaints, since="2017-04-24", rows=90, output=rows)
+    run(study.features, rows=rows, **{"train-rows": 50}, output=features)
     for strategy in ("flat", "per_parent_node"):
         own = features / strategy
         trial = {"params": {"solver": "lbfgs"}, "folds": [0.5], "state": "complete", "cpu": 0.1}
         tuned = {"params": trial["params"], "hF": 0.5, "n_rows": 50, "n_grid": 5}
         study._study.write_json(tuned | {"trials": [trial]}, own / "tuned.json")
-        model, given = str(own / "model.joblib"), ["--features", str(features), "--repeats", "1"]
-        study.train.main(
-            [*given, "--base", "logistic_regression", "--strategy", strategy]
-            + ["--params", str(own / "tuned.json"), "--model", model]
-            + ["--output", str(own / "train.json")]
-        )
-        study.predict.main(
-            [*given, "--model", model, "--predictions", str(own / "predictions.json")]
-            + ["--output", str(own / "predict.json")]
-        )
-    study.measure.main(
-        ["--work", str(folder), "--command", "snakemake", "--output", str(folder / "study.json")]
-    )
+        given = {"features": features, "repeats": 1, "model": own / "model.joblib"}
+        kind = {"base": "logistic_regression", "strategy": strategy}
+        run(study.train, **given, **kind, params=own / "tuned.json", output=own / "train.json")
+        files = {"predictions": own / "predictions.json", "output": own / "predict.json"}
+        run(study.predict, **given, **files)
+    run(study.measure, work=folder, command="snakemake", output=folder / "study.json")
     return folder
 
 
@@ -138,10 +134,7 @@ def test_result_holds_the_scores_of_the_fitted_models_and_their_costs(study, wor
 
 
 def test_tables_and_figures_come_from_the_result(study, work):
-    study.page.main(
-        ["--results", str(work / "study.json"), "--tables", str(work / "tables.md")]
-        + ["--images", str(work)]
-    )
+    run(study.page, results=work / "study.json", tables=work / "tables.md", images=work)
     tables = (work / "tables.md").read_text()
     assert "50 of 63" in tables
     assert tables.count("per parent node") == 4
@@ -151,12 +144,10 @@ def test_tables_and_figures_come_from_the_result(study, work):
 
 def test_failure_of_a_model_is_reported(study, work):
     features = work / "logistic_regression"
+    given = {"features": features, "params": features / "flat" / "tuned.json", "repeats": 1}
+    files = {"model": work / "no.joblib", "output": work / "no.json"}
     with pytest.raises(RuntimeError, match=r"train\.py failed: ValueError: strategy='no'"):
-        study.train.main(
-            ["--features", str(features), "--base", "logistic_regression", "--strategy", "no"]
-            + ["--params", str(features / "flat" / "tuned.json"), "--repeats", "1"]
-            + ["--model", str(work / "no.joblib"), "--output", str(work / "no.json")]
-        )
+        run(study.train, **given, **files, base="logistic_regression", strategy="no")
 
 
 def test_grids_are_those_of_the_paper_with_the_defaults_first(study):
@@ -226,11 +217,11 @@ def test_search_stops_trials_that_fall_behind(study):
 
 def test_pipeline_has_every_step_for_every_model(complaints, tmp_path):
     pytest.importorskip("snakemake")
-    command = [sys.executable, "-m", "snakemake", "-s", str(FOLDER / "Snakefile"), "-n", "-q"]
+    command = [sys.executable, "-m", "snakemake", "-s", str(FOLDER / "Snakefile"), "-n"]
     command += ["--cores", "1", "--directory", str(tmp_path), "--config", f"data={complaints}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    jobs = dict(re.findall(r"^(\w+) +(\d+)$", done.stdout, flags=re.MULTILINE))
+    jobs = dict(re.findall(r"^(\w+) +(\d+)$", done.stdout + done.stderr, flags=re.MULTILINE))
     # The ensemble is trained, but takes the hyper-parameters of its members.
     assert (int(jobs["train"]) - int(jobs["tune"]), jobs["features"]) == (3, "3")
 
