@@ -84,7 +84,7 @@ def work(study, complaints, tmp_path_factory):
         run(study.train, **given, **kind, params=own / "tuned.json", output=own / "train.json")
         files = {"predictions": own / "predictions.json", "output": own / "predict.json"}
         run(study.predict, **given, **files)
-    run(study.measure, work=folder, command="snakemake", output=folder / "study.json")
+    run(study.measure, work=folder, untuned=folder, output=folder / "study.json")
     return folder
 
 
@@ -137,7 +137,7 @@ def test_tables_and_figures_come_from_the_result(study, work):
     run(study.page, results=work / "study.json", tables=work / "tables.md", images=work)
     tables = (work / "tables.md").read_text()
     assert "50 of 63" in tables
-    assert tables.count("per parent node") == 4
+    assert tables.count("per parent node") == 5
     for name in ("study_models.png", "study_gain.png"):
         assert (work / name).read_bytes().startswith(b"\x89PNG")
 
@@ -193,6 +193,14 @@ def test_folds_are_scored_one_by_one_on_rows_that_were_not_fitted(study, work):
         for train, test in cv.split(X)
     ]
     assert found == expected
+
+
+def test_no_trials_means_the_defaults(study, work):
+    features, output = work / "logistic_regression", work / "defaults.json"
+    kind = {"base": "logistic_regression", "strategy": "flat"}
+    run(study.tune, features=features, **kind, trials=0, output=output)
+    found = json.loads(output.read_text())
+    assert (found["params"]["solver"], found["trials"]) == ("lbfgs", [])
 
 
 def test_best_trial_is_complete_and_of_equal_ones_the_fastest(study):

@@ -100,13 +100,17 @@ def versions() -> dict[str, Any]:
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", type=Path, required=True, help="the folder of all steps")
+    parser.add_argument("--untuned", type=Path, help="the folder of a run with trials=0, if any")
     parser.add_argument("--config", default="{}", help="settings to keep with it, as JSON")
     parser.add_argument("--command", default="", help="the command to keep with the results")
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args(argv)
     config = json.loads(args.config)
     result = {"command": args.command, "config": config, "environment": versions()}
-    write_json(result | {"bases": collect(args.work)}, args.output)
+    result["bases"] = collect(args.work)
+    if args.untuned is not None:
+        result["untuned"] = {"bases": collect(args.untuned)}
+    write_json(result, args.output)
 
 
 if __name__ == "__main__":

@@ -123,6 +123,19 @@ def tuning_table(result: dict[str, Any]) -> str:
     return table(header, lines)
 
 
+def untuned_table(result: dict[str, Any]) -> str:
+    """Quality and cost with the defaults of the libraries, as far as that was run."""
+    header = ("classifier", "model", "hF", "hF minus flat, points", "fit, CPU s", "to flat")
+    header += ("added by fit, MB", "on disk MB")
+    lines = []
+    for entry, row, flat in rows_of(result["untuned"]):
+        gain = interval(row["minus_flat"]) if "minus_flat" in row else "-"
+        times = (number(row["fit_cpu"], 2), ratio(row, flat, "fit_cpu"))
+        sizes = (number(added(row) / MB, 0), number(row["model_bytes"] / MB, 1))
+        lines.append((*heads(entry, row), number(row["hF"], 3), gain, *times, *sizes))
+    return table(header, lines)
+
+
 def paper_table(result: dict[str, Any]) -> str:
     found = {(entry["base"], row["strategy"]): (row, flat) for entry, row, flat in rows_of(result)}
     lines = []
@@ -152,6 +165,7 @@ SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
     "quality": quality_table,
     "cost": cost_table,
     "tuning": tuning_table,
+    "untuned": untuned_table,
     "paper": paper_table,
 }
 
@@ -237,7 +251,11 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--images", type=Path, help="a folder for the figures")
     args = parser.parse_args(argv)
     result = read_json(args.results)
-    texts = {name: make(result) for name, make in SECTIONS.items()}
+    texts = {
+        name: make(result)
+        for name, make in SECTIONS.items()
+        if name != "untuned" or "untuned" in result
+    }
     if args.tables:
         args.tables.write_text("\n\n".join(texts.values()) + "\n", encoding="utf-8")
     for name, text in texts.items() if args.markdown else ():
