@@ -137,7 +137,7 @@ def test_tables_and_figures_come_from_the_result(study, work):
     run(study.page, results=work / "study.json", tables=work / "tables.md", images=work)
     tables = (work / "tables.md").read_text()
     assert "50 of 63" in tables
-    assert tables.count("per parent node") == 5
+    assert tables.count("per parent node") == 7
     for name in ("study_models.png", "study_gain.png"):
         assert (work / name).read_bytes().startswith(b"\x89PNG")
 

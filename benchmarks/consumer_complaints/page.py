@@ -137,18 +137,21 @@ def untuned_table(result: dict[str, Any]) -> str:
 
 
 def paper_table(result: dict[str, Any]) -> str:
-    found = {(entry["base"], row["strategy"]): (row, flat) for entry, row, flat in rows_of(result)}
+    runs = [result, result.get("untuned", {"bases": []})]
+    found = [
+        {(e["base"], row["strategy"]): (row, flat) for e, row, flat in rows_of(r)} for r in runs
+    ]
     lines = []
     for base, strategy, name, change in PAPER:
-        if (base, strategy) not in found:
-            continue
-        row, flat = found[base, strategy]
-        here = change_of(row[name], flat[name])
-        if name == "fit_peak_bytes":
-            here += f" (what fit adds: {change_of(added(row), added(flat))})"
+        cells = []
+        for rows in found:
+            row, flat = rows.get((base, strategy), (None, None))
+            cells.append("-" if row is None else change_of(row[name], flat[name]))
+            if row is not None and name == "fit_peak_bytes":
+                cells[-1] += f" (what fit adds: {change_of(added(row), added(flat))})"
         head = (f"{MEASURES[name]}, {BASES[base]}", MODELS[strategy])
-        lines.append((*head, f"{100 * change:+.0f} %", here))
-    return table(("measure", "model", "paper, against flat", "here, against flat"), lines)
+        lines.append((*head, f"{100 * change:+.0f} %", *cells))
+    return table(("measure", "model", "paper, against flat", "here", "here, without tuning"), lines)
 
 
 def change_of(value: float, flat: float) -> str:
