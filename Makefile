@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 .DELETE_ON_ERROR:
 # One virtual environment: two installs at a time would get in each other's way.
 .NOTPARALLEL:
-.PHONY: help demo test test-all lint format study clean
+.PHONY: help demo test test-all lint format docs study clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,21 +27,29 @@ test: $(VENV)/.test ## Run the tests and the doctests, with coverage
 test-all: $(VENV)/.test-all ## Run the tests that need large programs (torch, XGBoost, Chromium)
 	@HICLASS_NO_SKIP=1 $(BIN)/python -m pytest -m heavy
 
-lint: $(VENV)/.lint ## Check style, format, types and the import contract
+lint: $(VENV)/.lint ## Check style, format, types, imports and docstrings
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python tools/check_imports.py
+	@$(BIN)/python tools/check_docstrings.py
 
 format: $(VENV)/.lint ## Format the code and apply the safe fixes of the linter
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+# The text is built anew each time, so that a warning cannot hide in what was built before; the
+# examples of the gallery run again only where they changed.
+docs: $(VENV)/.docs ## Build the documentation into build/docs, without network
+	@$(BIN)/sphinx-build -q -E -W --keep-going -b html -d build/doctrees docs build/docs
+	@$(BIN)/python tools/check_links.py build/docs
 
 # CONFIG="data=FILE rows=500 trials=2" reads a file of yours, and less of it.
 study: $(VENV)/.study ## Re-run the paper's study (an hour; downloads a gigabyte unless CONFIG=data=FILE)
 	@$(BIN)/snakemake -s benchmarks/consumer_complaints/Snakefile --cores 1 $(if $(CONFIG),--config $(CONFIG))
 
 clean: ## Remove the virtual environment, caches and build output
+	@rm -rf docs/api/generated docs/api/backreferences docs/auto_examples docs/sg_execution_times.rst
 	@rm -rf $(VENV) build dist .snakemake .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -59,10 +67,10 @@ $(VENV)/.demo $(VENV)/.test $(VENV)/.lint: $(VENV)/.%: pyproject.toml | $(VENV)/
 
 # torch first and pinned: this version has a CPU build where the tests run, while an
 # unpinned torch resolves to a newer one, which pulls gigabytes of CUDA packages.
-$(VENV)/.test-all: pyproject.toml | $(VENV)/.created
-	@echo "Installing hiclass[test-all] into $(VENV) (large: torch and XGBoost)"
+$(VENV)/.test-all $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/.created
+	@echo "Installing hiclass[$*] into $(VENV) (large: torch and others)"
 	@$(PIP) torch==2.13.0
-	@$(PIP) --editable '.[test-all]'
+	@$(PIP) --editable '.[$*]'
 	@touch $@
 
 $(VENV)/.study: benchmarks/consumer_complaints/requirements.txt pyproject.toml | $(VENV)/.created

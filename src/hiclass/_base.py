@@ -437,6 +437,11 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             Labels, the most probable path first; missing labels where there are fewer paths.
         proba : ndarray of shape (n_samples, k)
             The probability that a row ends exactly there; 0 where there are fewer paths.
+
+        Raises
+        ------
+        ValueError
+            If ``k`` is not an integer of at least 1.
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be an integer of at least 1; got {k!r}.")
@@ -461,6 +466,11 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         model : same type
             A model that shares the local classifiers. Its probabilities are conditional on the
             given classes; other classes have probability 0.
+
+        Raises
+        ------
+        ValueError
+            If a class does not exist, or none of them has training rows.
         """
         check_is_fitted(self)
         if isinstance(classes, str):

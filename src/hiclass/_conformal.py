@@ -248,6 +248,13 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         -------
         self : object
             The fitted estimator.
+
+        Raises
+        ------
+        TypeError
+            If the model is not a hierarchical classifier of this library.
+        ValueError
+            If it has no probabilities, or if no row is left to fit it on.
         """
         self._forget()
         try:

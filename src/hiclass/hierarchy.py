@@ -241,6 +241,7 @@ class Hierarchy:
         Returns
         -------
         Hierarchy
+            Nodes are identified by their labels.
 
         Raises
         ------
@@ -275,6 +276,12 @@ class Hierarchy:
         Returns
         -------
         Hierarchy
+            Nodes are identified by their labels.
+
+        Raises
+        ------
+        ValueError
+            If children are not given as a list, or as :meth:`from_edges` says.
 
         Examples
         --------
@@ -305,6 +312,19 @@ class Hierarchy:
         Returns
         -------
         Hierarchy
+            Nodes are identified by their labels.
+
+        Raises
+        ------
+        ValueError
+            If the graph is undirected, or as :meth:`from_edges` says.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> from hiclass import Hierarchy
+        >>> Hierarchy.from_networkx(networkx.DiGraph([("Animal", "Cat"), ("Animal", "Dog")]))
+        Hierarchy(tree, 3 classes, 2 levels, 2 leaves)
         """
         if not graph.is_directed():
             raise ValueError(
@@ -327,6 +347,19 @@ class Hierarchy:
         Returns
         -------
         Hierarchy
+            Equal to the one that was written.
+
+        Raises
+        ------
+        ValueError
+            If the text is not a hierarchy.
+
+        Examples
+        --------
+        >>> from hiclass import Hierarchy
+        >>> h = Hierarchy.from_paths([["Animal", "Cat"], ["Plant"]])
+        >>> Hierarchy.from_json(h.to_json()) == h
+        True
         """
         try:
             data = json.loads(text)
@@ -571,6 +604,7 @@ class Hierarchy:
         Returns
         -------
         int
+            The number of the node.
 
         Raises
         ------
@@ -749,6 +783,7 @@ class Hierarchy:
         Returns
         -------
         str
+            Labels, parents and how nodes are identified.
 
         Raises
         ------
@@ -825,6 +860,7 @@ class Hierarchy:
         Returns
         -------
         matplotlib Axes
+            Where it was drawn.
 
         See Also
         --------
