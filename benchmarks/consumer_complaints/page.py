@@ -192,6 +192,8 @@ def draw_models(result: dict[str, Any], path: Path) -> None:
     bases = [name for name in BASES if any(entry["base"] == name for entry, _, _ in rows)]
     shape = (len(PANELS), len(bases))
     figure, axes = plt.subplots(*shape, figsize=(3.6 * len(bases), 8.4), squeeze=False)
+    # Where all columns have the same bars, their names stand once.
+    same = len({tuple(r["strategy"] for r in e["rows"]) for e in result["bases"]}) == 1
     for j, base in enumerate(bases):
         own = [row for entry, row, _ in rows if entry["base"] == base]
         names = [MODELS[row["strategy"]] for row in own]
@@ -205,7 +207,7 @@ def draw_models(result: dict[str, Any], path: Path) -> None:
             axis.spines[["top", "right"]].set_visible(False)
             axis.tick_params(labelsize=8)
             axis.set_xlabel(title, fontsize=8)
-            if j:
+            if j and same:
                 axis.set_yticklabels([])
         axes[0, j].set_title(BASES[base], fontsize=11)
     figure.tight_layout()
