@@ -97,6 +97,14 @@ def test_incomplete_and_old_complaints_are_left_out_and_the_rest_is_split(study,
     assert list(prepare.split(frame, None, 0.3, seed=0)["side"]).count("train") == 67
 
 
+def test_newest_complaints_are_the_test_rows_of_a_split_by_date(study):
+    days = [f"2020-01-{day:02}" for day in range(1, 11)]
+    frame = pd.DataFrame({"date": days[::-1]})
+    split = study.prepare.split(frame, None, 0.3, seed=0, by="date")
+    assert sorted(split["date"][split["side"] == "test"]) == days[7:]
+    assert list(split["date"]) not in (days, days[::-1])
+
+
 def test_file_with_other_columns_is_refused(study, tmp_path):
     pd.DataFrame({"text": ["a"]}).to_csv(tmp_path / "other.csv", index=False)
     with pytest.raises(ValueError, match=r"other\.csv has no column 'product'"):
@@ -137,17 +145,24 @@ def test_tables_and_figures_come_from_the_result(study, work):
     run(study.page, results=work / "study.json", tables=work / "tables.md", images=work)
     tables = (work / "tables.md").read_text()
     assert "50 of 63" in tables
+    # Quality, cost, tuning, the run without it, and three figures of the paper.
     assert tables.count("per parent node") == 7
     for name in ("study_models.png", "study_gain.png"):
         assert (work / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_failure_of_a_model_is_reported(study, work):
-    features = work / "logistic_regression"
-    given = {"features": features, "params": features / "flat" / "tuned.json", "repeats": 1}
-    files = {"model": work / "no.joblib", "output": work / "no.json"}
-    with pytest.raises(RuntimeError, match=r"train\.py failed: ValueError: strategy='no'"):
-        run(study.train, **given, **files, base="logistic_regression", strategy="no")
+def test_failure_in_a_process_is_reported(study, tmp_path):
+    script = tmp_path / "step.py"
+    script.write_text("raise ValueError('no such model')")
+    with pytest.raises(RuntimeError, match=r"step\.py failed: ValueError: no such model"):
+        study._study.run_measured(str(script), [], threads=1)
+
+
+def test_unknown_model_is_refused(study):
+    with pytest.raises(ValueError, match=r"strategy='no' is unknown\. Use one of flat, per_node"):
+        study._study.make_model("no", "random_forest", [{}], seed=0)
+    with pytest.raises(ValueError, match=r"base='no' is unknown\. Use one of lightgbm"):
+        study._study.make_base("no", {}, seed=0)
 
 
 def test_grids_are_those_of_the_paper_with_the_defaults_first(study):
@@ -237,8 +252,8 @@ def test_pipeline_has_every_step_for_every_model(complaints, tmp_path):
 def test_page_shows_the_results_that_are_kept(study):
     result = json.loads((ROOT / "benchmarks" / "results" / "study.json").read_text())
     page = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
-    for name, make in study.page.SECTIONS.items():
-        assert f"<!-- {name} -->\n{make(result)}\n<!-- /{name} -->" in page
+    for name, text in study.page.sections(result).items():
+        assert f"<!-- {name} -->\n{text}\n<!-- /{name} -->" in page
     for name in study.page.FIGURES:
         assert f"images/{name}" in page
         assert (ROOT / "docs" / "images" / name).exists()

@@ -101,6 +101,7 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", type=Path, required=True, help="the folder of all steps")
     parser.add_argument("--untuned", type=Path, help="the folder of a run with trials=0, if any")
+    parser.add_argument("--by-date", type=Path, help="the folder of a run with split=date, if any")
     parser.add_argument("--config", default="{}", help="settings to keep with it, as JSON")
     parser.add_argument("--command", default="", help="the command to keep with the results")
     parser.add_argument("--output", type=Path, required=True)
@@ -108,8 +109,9 @@ def main(argv: list[str] | None = None) -> None:
     config = json.loads(args.config)
     result = {"command": args.command, "config": config, "environment": versions()}
     result["bases"] = collect(args.work)
-    if args.untuned is not None:
-        result["untuned"] = {"bases": collect(args.untuned)}
+    for name in ("untuned", "by_date"):
+        if getattr(args, name) is not None:
+            result[name] = {"bases": collect(getattr(args, name))}
     write_json(result, args.output)
 
 

@@ -123,12 +123,12 @@ def tuning_table(result: dict[str, Any]) -> str:
     return table(header, lines)
 
 
-def untuned_table(result: dict[str, Any]) -> str:
-    """Quality and cost with the defaults of the libraries, as far as that was run."""
+def short_table(result: dict[str, Any]) -> str:
+    """Quality and cost in brief, for a run beside the main one."""
     header = ("classifier", "model", "hF", "hF minus flat, points", "fit, CPU s", "to flat")
     header += ("added by fit, MB", "on disk MB")
     lines = []
-    for entry, row, flat in rows_of(result["untuned"]):
+    for entry, row, flat in rows_of(result):
         gain = interval(row["minus_flat"]) if "minus_flat" in row else "-"
         times = (number(row["fit_cpu"], 2), ratio(row, flat, "fit_cpu"))
         sizes = (number(added(row) / MB, 0), number(row["model_bytes"] / MB, 1))
@@ -168,9 +168,17 @@ SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
     "quality": quality_table,
     "cost": cost_table,
     "tuning": tuning_table,
-    "untuned": untuned_table,
+    "untuned": lambda result: short_table(result["untuned"]),
+    "by_date": lambda result: short_table(result["by_date"]),
     "paper": paper_table,
 }
+
+
+def sections(result: dict[str, Any]) -> dict[str, str]:
+    """The tables of a result by name; those of runs beside the main one where there are any."""
+    left_out = {"untuned", "by_date"} - set(result)
+    return {name: make(result) for name, make in SECTIONS.items() if name not in left_out}
+
 
 # -- figures -----------------------------------------------------------------------------------
 
@@ -256,11 +264,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--images", type=Path, help="a folder for the figures")
     args = parser.parse_args(argv)
     result = read_json(args.results)
-    texts = {
-        name: make(result)
-        for name, make in SECTIONS.items()
-        if name != "untuned" or "untuned" in result
-    }
+    texts = sections(result)
     if args.tables:
         args.tables.write_text("\n\n".join(texts.values()) + "\n", encoding="utf-8")
     for name, text in texts.items() if args.markdown else ():

@@ -54,12 +54,21 @@ def clean(frame: Any, since: str | None) -> Any:
     return frame[full]
 
 
-def split(frame: Any, rows: int | None, test_size: float, seed: int) -> Any:
-    """A sample of the rows, in random order, with a column ``side``: train or test."""
+def split(frame: Any, rows: int | None, test_size: float, seed: int, by: str = "random") -> Any:
+    """A sample of the rows, in random order, with a column ``side``: train or test.
+
+    The test rows are drawn at random, or, with ``by="date"``, they are the newest.
+    """
     n_rows = len(frame) if rows is None else min(rows, len(frame))
     frame = frame.sample(n_rows, random_state=seed)
-    train, _ = train_test_split(np.arange(len(frame)), test_size=test_size, random_state=seed)
-    side = np.full(len(frame), "test", dtype=object)
+    order = np.arange(n_rows) if by == "random" else np.argsort(frame["date"], kind="stable")
+    train, _ = train_test_split(
+        np.asarray(order),
+        test_size=test_size,
+        shuffle=by == "random",
+        random_state=seed if by == "random" else None,
+    )
+    side = np.full(n_rows, "test", dtype=object)
     side[train] = "train"
     return frame.assign(side=side).reset_index(drop=True)
 
@@ -70,10 +79,12 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--since", help="the oldest day, like 2017-04-24")
     parser.add_argument("--rows", type=int, help="size of the sample; all by default")
     parser.add_argument("--test-size", type=float, default=0.3)
+    parser.add_argument("--split", choices=("random", "date"), default="random")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args(argv)
-    frame = split(clean(read(args.data), args.since), args.rows, args.test_size, args.seed)
+    frame = clean(read(args.data), args.since)
+    frame = split(frame, args.rows, args.test_size, args.seed, args.split)
     args.output.parent.mkdir(parents=True, exist_ok=True)
     frame.to_parquet(args.output)
 
