@@ -11,7 +11,11 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 .DELETE_ON_ERROR:
 # One virtual environment: two installs at a time would get in each other's way.
 .NOTPARALLEL:
+<<<<<<< HEAD
 .PHONY: help demo test test-all test-oldest test-newest fuzz lint format docs clean
+=======
+.PHONY: help demo test test-all lint format docs study clean
+>>>>>>> 9263a53d1bac8fcc96b5a81e56daa92bd461236c
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,9 +67,19 @@ docs: $(VENV)/.docs ## Build the documentation into build/docs, without network
 	@$(BIN)/sphinx-build -q -E -W --keep-going -b html -d build/doctrees docs build/docs
 	@$(BIN)/python tools/check_links.py build/docs
 
+<<<<<<< HEAD
 clean: ## Remove the virtual environments, caches and build output
 	@rm -rf docs/api/generated docs/api/backreferences docs/auto_examples docs/sg_execution_times.rst
 	@rm -rf $(VENV) .venv-oldest .venv-newest build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
+=======
+# CONFIG="data=FILE rows=500 trials=2" reads a file of yours, and less of it.
+study: $(VENV)/.study ## Re-run the paper's study (an hour; downloads a gigabyte unless CONFIG=data=FILE)
+	@$(BIN)/snakemake -s benchmarks/consumer_complaints/Snakefile --cores 1 $(if $(CONFIG),--config $(CONFIG))
+
+clean: ## Remove the virtual environment, caches and build output
+	@rm -rf docs/api/generated docs/api/backreferences docs/auto_examples docs/sg_execution_times.rst
+	@rm -rf $(VENV) build dist .snakemake .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
+>>>>>>> 9263a53d1bac8fcc96b5a81e56daa92bd461236c
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created .venv-oldest/.created .venv-newest/.created:
@@ -88,6 +102,7 @@ $(VENV)/.test-all $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/.created
 	@$(PIP) --editable '.[$*]'
 	@touch $@
 
+<<<<<<< HEAD
 # The core last and without its dependencies: see tools/oldest.txt.
 .venv-oldest/.test: pyproject.toml tools/oldest.txt tools/oldest-extras.txt | .venv-oldest/.created
 	@echo "Installing the oldest versions into .venv-oldest"
@@ -95,4 +110,9 @@ $(VENV)/.test-all $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/.created
 		--constraint tools/oldest-extras.txt --editable '.[test]'
 	@.venv-oldest/bin/python -m pip install -qq --disable-pip-version-check \
 		--no-deps --requirement tools/oldest.txt
+=======
+$(VENV)/.study: benchmarks/consumer_complaints/requirements.txt pyproject.toml | $(VENV)/.created
+	@echo "Installing hiclass and the tools of the study into $(VENV)"
+	@$(PIP) --editable . --requirement $<
+>>>>>>> 9263a53d1bac8fcc96b5a81e56daa92bd461236c
 	@touch $@
