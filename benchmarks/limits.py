@@ -40,7 +40,7 @@ TIMED = ("fit", "predict", "predict_proba", "predict_paths", "score", "pickle", 
 
 
 def run_case(kind: str, size: int, name: str) -> dict[str, float]:
-    """Time every step; prediction is for ten rows."""
+    """Time every step; prediction is for 100 rows."""
     import limits
     import numpy as np
 
@@ -48,7 +48,7 @@ def run_case(kind: str, size: int, name: str) -> dict[str, float]:
 
     X, y = getattr(limits, kind)(size)
     model = getattr(hiclass, name)(limits.Ruler())
-    rows = np.linspace(0, len(X) - 1, 10).astype(int)
+    rows = np.linspace(0, len(X) - 1, 100).astype(int)
     some, labels = X[rows], [y[i] for i in rows]
     actions = {
         "fit": lambda: model.fit(X, y),
@@ -81,7 +81,7 @@ def main() -> None:
     result = {
         "command": "PYTHON benchmarks/limits.py --json benchmarks/results/limits.json",
         "what": "CPU seconds of each step, their sum, and the peak memory of the process; "
-        "prediction of 10 rows",
+        "prediction of 100 rows",
         **environment(),
         "cases": [],
     }
