@@ -27,14 +27,9 @@ demo: $(VENV)/.demo ## Animals, then ICD-10-CM: scores, predicted paths, reports
 test: $(VENV)/.test ## Run the tests and the doctests, with coverage
 	@$(BIN)/python -m pytest -n 2 -m "not heavy" --cov
 
-# What only the tests with large libraries run, so that `make test` leaves its coverage out;
-# tools/coverage_heavy.toml sets the limit.
-HEAVY_MODULES := src/hiclass/torch hiclass._onnx hiclass._onnx_graph
-
 # With HICLASS_NO_SKIP=1 a skipped test fails, so that these really run.
 test-all: $(VENV)/.test-all ## Run the tests that need large programs (torch, ONNX, Chromium)
-	@HICLASS_NO_SKIP=1 $(BIN)/python -m pytest -m heavy $(HEAVY_MODULES:%=--cov=%) \
-		--cov-config=tools/coverage_heavy.toml
+	@HICLASS_NO_SKIP=1 $(BIN)/python -m pytest -m heavy --cov --cov-config=tools/coverage_heavy.toml
 
 test-oldest: .venv-oldest/.test ## Run the tests on the oldest versions that pyproject.toml promises
 	@.venv-oldest/bin/python -m pytest -n 2 -m "not heavy"
