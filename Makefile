@@ -23,9 +23,9 @@ demo: $(VENV)/.demo ## Animals, then ICD-10-CM: scores, predicted paths, reports
 test: $(VENV)/.test ## Run the tests and the doctests, with coverage
 	@$(BIN)/python -m pytest -n 2 -m "not heavy" --cov
 
-# Modules that only the tests with large libraries run, so that `make test` leaves their coverage out;
+# What only the tests with large libraries run, so that `make test` leaves its coverage out;
 # tools/coverage_heavy.toml sets the limit.
-HEAVY_MODULES := hiclass.torch hiclass._onnx hiclass._onnx_graph
+HEAVY_MODULES := src/hiclass/torch hiclass._onnx hiclass._onnx_graph
 
 # With HICLASS_NO_SKIP=1 a skipped test fails, so that these really run.
 test-all: $(VENV)/.test-all ## Run the tests that need large programs (torch, ONNX, Chromium)
