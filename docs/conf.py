@@ -69,6 +69,8 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "within_subsection_order": "gallery_order.GalleryOrder",
+    # The tables of times load scripts from other sites.
+    "write_computation_times": False,
 }
 if not (ROOT / "examples" / "gallery").is_dir():
     extensions.remove("sphinx_gallery.gen_gallery")
