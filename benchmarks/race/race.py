@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from _common import clean_env, environment, run_child, write_json  # noqa: E402
-from contestants import FAST, RECOMMENDED, pairs, peers  # noqa: E402
+from contestants import RECOMMENDED, SHARP, pairs, peers  # noqa: E402
 from decisions import bootstrap, count, measures  # noqa: E402
 from environments import InstallError, python_of, versions  # noqa: E402
 from sets import SETS, describe, load, prepare  # noqa: E402
@@ -104,7 +104,7 @@ def summary(entry):
 
 
 def compare(file, result, options):
-    """The recommended recipe, and the fastest, minus everybody else, by paired resampling."""
+    """Two of our recipes minus everybody else, by paired resampling of the test rows."""
     y = np.load(file)["paths_test"].astype(object)
     answers = options.envs / "answers" / file.parent.name / file.stem
     counts = {
@@ -112,7 +112,7 @@ def compare(file, result, options):
         for f in answers.glob("*.npy")
         if "hF" in result["peers"].get(f.stem, {})
     }
-    for name, key in ((RECOMMENDED, "recommended_minus"), (FAST, "fastest_minus")):
+    for name, key in ((RECOMMENDED, "recommended_minus"), (SHARP, "best_path_minus")):
         if name in counts:
             for other in counts:
                 if other != name:
