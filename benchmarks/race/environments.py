@@ -36,31 +36,34 @@ class InstallError(RuntimeError):
 def python_of(name: str, folder: Path, *, make: bool = True) -> Path:
     """The interpreter of an environment, which is made if it is not there.
 
-    Raises ``InstallError`` where that fails, or where it is not there and ``make`` is false.
+    Raises ``InstallError`` where that fails, or where it is not there and ``make`` is false. Only
+    for hiclass itself the interpreter that runs this will do, too.
     """
     home = folder / name
     python = home / "bin" / "python"
     done = home / "installed.json"
     if done.exists() and json.loads(done.read_text()) == recorded(name):
         return python
+    if not make and name == "hiclass":
+        return Path(sys.executable)
     if not make:
         raise InstallError("no environment; run without --existing to make it")
     print(f"making the environment {name} ...", file=sys.stderr, flush=True)
     shutil.rmtree(home, ignore_errors=True)
-    call([sys.executable, "-m", "venv", str(home)])
+    run([sys.executable, "-m", "venv", str(home)])
     for arguments in INSTALLS[name]:
         pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        call([*pip, *arguments])
+        run([*pip, *arguments])
     done.write_text(json.dumps(recorded(name)))
     return python
 
 
 def recorded(name: str) -> list[list[str]]:
     """What was installed, without the place of this checkout."""
-    return [[part.replace(str(REPOSITORY), ".") for part in part_] for part_ in INSTALLS[name]]
+    return [[part.replace(str(REPOSITORY), ".") for part in call] for call in INSTALLS[name]]
 
 
-def call(command: list[str]) -> None:
+def run(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = [line.strip() for line in (done.stderr or done.stdout).splitlines()]
