@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 .DELETE_ON_ERROR:
 # One virtual environment: two installs at a time would get in each other's way.
 .NOTPARALLEL:
-.PHONY: help demo test test-all lint format clean
+.PHONY: help demo test test-all bench lint format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,10 @@ test: $(VENV)/.test ## Run the tests and the doctests, with coverage
 # With HICLASS_NO_SKIP=1 a skipped test fails, so that these really run.
 test-all: $(VENV)/.test-all ## Run the tests that need large programs (torch, XGBoost, Chromium)
 	@HICLASS_NO_SKIP=1 $(BIN)/python -m pytest -m heavy
+
+# DATA=folder adds the real sets. Other libraries take part once race.py has made their environments.
+bench: $(VENV)/.bench ## Run a short version of the benchmarks (a few minutes); JSON in build/bench
+	@$(BIN)/python benchmarks/bench.py --output build/bench $(if $(DATA),--data $(DATA))
 
 lint: $(VENV)/.lint ## Check style, format, types and the import contract
 	@$(BIN)/ruff check .
@@ -48,7 +52,7 @@ $(VENV)/.created:
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.lint: $(VENV)/.%: pyproject.toml | $(VENV)/.created
+$(VENV)/.demo $(VENV)/.test $(VENV)/.bench $(VENV)/.lint: $(VENV)/.%: pyproject.toml | $(VENV)/.created
 	@echo "Installing hiclass[$*] into $(VENV)"
 	@$(PIP) --editable '.[$*]'
 	@touch $@

@@ -17,6 +17,15 @@ PEERS = ("PECOS XLinear", "napkinXC PLT", "napkinXC HSM")
 LIMIT_PUBLISHED, LIMIT_PEERS = 1.05, 2.5
 
 
+def margins_table() -> str:
+    """What cross-validation on training rows says about the sharpness of margins."""
+    result = json.loads((RESULTS / "race-margins.json").read_text())
+    factors = list(result["mean"])
+    rows = [(name, *(f"{found[k]:.4f}" for k in factors)) for name, found in result["sets"].items()]
+    rows.append(("mean", *(f"{result['mean'][k]:.4f}" for k in factors)))
+    return table(("hF by cross-validation", *(f"factor {float(k):g}" for k in factors)), rows)
+
+
 def load_results() -> list[dict[str, Any]]:
     """The stored results, in the order of the page."""
     files = [RESULTS / f"race-{name}.json" for name in SETS]
