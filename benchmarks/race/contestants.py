@@ -73,6 +73,10 @@ def make_child(name: str) -> Any:
     from sklearn.naive_bayes import MultinomialNB
     from sklearn.svm import LinearSVC
 
+    if name == "SoftSVC":
+        from margins import SoftSVC
+
+        return SoftSVC(tol=0.1, random_state=0)
     return {
         "LinearSVC": LinearSVC(random_state=0),
         "LinearSVC, tol=0.1": LinearSVC(tol=0.1, random_state=0),
@@ -360,7 +364,7 @@ def peers() -> list[Contestant]:
     fast = partial(
         local, strategy=per_parent, child="LinearSVC, tol=0.1", n_jobs=THREADS, backend="threading"
     )
-    sharp = partial(fast, calibration="temperature", decoding="best_path", random_state=0)
+    sharp = partial(fast, child="SoftSVC", decoding="best_path")
     greedy = partial(local, strategy=per_parent, child="LogisticRegression", n_jobs=THREADS)
     published = partial(local, strategy=per_parent, child="LinearSVC", n_jobs=1)
     logistic = "LogisticRegression"

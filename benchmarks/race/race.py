@@ -66,7 +66,11 @@ def race(family, file, result, options):
     answers = options.envs / "answers" / file.parent.name / file.stem
     answers.mkdir(parents=True, exist_ok=True)
     entries = result.setdefault(family, {})
-    chosen = [c for c in FAMILIES[family]() if not options.only or c.name in options.only]
+    chosen = [
+        c
+        for c in FAMILIES[family]()
+        if c.name not in options.without and (not options.only or c.name in options.only)
+    ]
     for turn in range(options.repeat):
         for contestant in chosen if turn % 2 == 0 else reversed(chosen):
             old = entries.get(contestant.name, {})
@@ -149,6 +153,7 @@ def main():
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--family", choices=["all", *FAMILIES], default="all")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these contestants only")
+    parser.add_argument("--without", nargs="+", metavar="NAME", default=[], help="not these")
     parser.add_argument("--envs", type=Path, default=Path("build/race"), help="environments, cache")
     parser.add_argument("--existing", action="store_true", help="make no environments")
     parser.add_argument("--repeat", type=int, default=3, help="turns")
