@@ -246,7 +246,8 @@ def omikuji(race: Race, folder: Path) -> Prepared:
         for i, leaf in enumerate(race.leaf):
             row = slice(X.indptr[i], X.indptr[i + 1])
             pairs = zip(X.indices[row], X.data[row], strict=True)
-            out.write(f"{leaf} " + " ".join(f"{j}:{v:.6g}" for j, v in pairs) + "\n")
+            # It refuses a row without features.
+            out.write(f"{leaf} " + (" ".join(f"{j}:{v:.6g}" for j, v in pairs) or "0:0") + "\n")
     rows = [
         list(
             zip(

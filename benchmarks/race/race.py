@@ -1,7 +1,7 @@
 """Every peer side by side: same rows, same features, same tree, one process per contestant.
 
     python benchmarks/race/race.py --data DATA                       # all sets, all contestants
-    python benchmarks/race/race.py --data DATA --sets naics --more   # another turn into the result
+    python benchmarks/race/race.py --data DATA --sets naics --more   # go on with what is stored
     python benchmarks/race/race.py --data DATA --family pairs        # hiclass beside 5.0.8 only
     python benchmarks/race/race.py --quick --existing                # small, with what exists
 
@@ -74,7 +74,9 @@ def race(family, file, result, options):
     for turn in range(options.repeat):
         for contestant in chosen if turn % 2 == 0 else reversed(chosen):
             old = entries.get(contestant.name, {})
-            if (turn or options.more) and ("failed" in old or old.get("seconds", 0) > ONCE):
+            if not turn and not options.more:
+                old = {}
+            if "failed" in old or old.get("seconds", 0) > ONCE or len(old.get("runs", [])) > turn:
                 continue
             try:
                 python = python_of(contestant.environment, options.envs, make=not options.existing)
@@ -84,8 +86,7 @@ def race(family, file, result, options):
                 continue
             result["environments"].setdefault(contestant.environment, versions(python))
             run, found = run_once(contestant, python, file, options)
-            entry = old if turn or options.more else {}
-            entry |= {"tree": contestant.tree, "runs": [*entry.get("runs", []), run]}
+            entry = old | {"tree": contestant.tree, "runs": [*old.get("runs", []), run]}
             if contestant.pair:
                 entry["pair"] = contestant.pair
             if found is None:
@@ -157,7 +158,7 @@ def main():
     parser.add_argument("--envs", type=Path, default=Path("build/race"), help="environments, cache")
     parser.add_argument("--existing", action="store_true", help="make no environments")
     parser.add_argument("--repeat", type=int, default=3, help="turns")
-    parser.add_argument("--more", action="store_true", help="add turns to the stored result")
+    parser.add_argument("--more", action="store_true", help="go on with the stored result")
     parser.add_argument("--time-limit", type=float, default=120, help="seconds for one run")
     parser.add_argument("--quick", action="store_true", help="2,000 rows of each set, one turn")
     parser.add_argument("--output-folder", type=Path, help=f"default {RESULTS.name} beside this")
