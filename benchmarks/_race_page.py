@@ -1,6 +1,7 @@
 """The tables and the figure of the race, from its results."""
 
 import json
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -84,6 +85,65 @@ def race_table(result: dict[str, Any]) -> str:
     if failures:
         text += "\n\nNo result: " + "; ".join(f"`{failure}`" for failure in failures) + "."
     return text
+
+
+def summary_text(results: list[dict[str, Any]]) -> str:
+    """The findings in a few lines, counted from the results."""
+    first, below = [], []
+    for result in results:
+        peers = {n: e for n, e in result["peers"].items() if "hF" in e}
+        if peers[RECOMMENDED]["hF"] == max(e["hF"] for e in peers.values()):
+            first.append(result["set"])
+        below += [
+            f"{name} on {result['set']}"
+            for name, entry in peers.items()
+            if entry.get("recommended_minus", [0, 0, 0])[2] < 0
+        ]
+    lines = [
+        f"- **Quality.** The recommended recipe has the highest hF of all contestants on "
+        f"{len(first)} of {len(results)} sets ({listed(first)}). Significantly above it: "
+        f"{listed(below)}."
+    ]
+    parts = []
+    for peer in PEERS:
+        ratios = [
+            middle(r["peers"][FAST], "fit_s") / middle(r["peers"][peer], "fit_s")
+            for r in results
+            if "hF" in r["peers"].get(peer, {})
+        ]
+        parts.append(f"{min(ratios):.1f} to {max(ratios):.1f} times {peer}")
+    lines.append(f"- **Speed.** The fit of our fastest recipe takes {listed(parts)}.")
+    both = list(pairs_of(results))
+    times = [total(ours) / total(theirs) for _, ours, theirs in both]
+    slower = [
+        where for where, ours, theirs in both if total(ours) / total(theirs) > LIMIT_PUBLISHED
+    ]
+    lower = [where for where, ours, theirs in both if ours["hF"] < theirs["hF"]]
+    more = [w for w, o, t in both if middle(o, "peak_bytes") > middle(t, "peak_bytes")]
+    lines.append(
+        f"- **Beside 5.0.8** with the same local classifier, in {len(both)} comparisons: "
+        f"{min(times):.2f} to {max(times):.2f} times its time (median {median(times):.2f}); over "
+        f"{LIMIT_PUBLISHED}: {listed(slower)}. A lower hF: {listed(lower)}. More memory: "
+        f"{listed(more)}."
+    )
+    return "\n".join(lines)
+
+
+def listed(names: list[str]) -> str:
+    """a, b and c; or none."""
+    if len(names) < 2:
+        return "".join(names) or "none"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def pairs_of(results: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """The comparisons with the published package that both sides finished."""
+    for result in results:
+        for pair in dict.fromkeys(entry["pair"] for entry in result["pairs"].values()):
+            ours = result["pairs"].get(f"hiclass: {pair}", {})
+            theirs = result["pairs"].get(f"{PUBLISHED}: {pair}", {})
+            if "hF" in ours and "hF" in theirs:
+                yield f"{result['set']}: {pair}", ours, theirs
 
 
 def peer_table(results: list[dict[str, Any]]) -> str:

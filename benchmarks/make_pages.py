@@ -34,6 +34,7 @@ def sections() -> dict[str, str]:
     results = _race_page.load_results()
     curves = json.loads(scaling.RESULT.read_text())
     return {
+        "summary": _race_page.summary_text(results),
         "quality": _race_page.quality_table(results),
         "peers": _race_page.peer_table(results),
         "margins": _race_page.margins_table(),

@@ -347,9 +347,6 @@ STRATEGIES = {
 PAIRS = (
     ("per parent", "LinearSVC", 1),
     ("per parent", "LinearSVC", 2),
-    ("per parent", "LogisticRegression", 1),
-    ("per parent", "LogisticRegression", 2),
-    ("per node", "LogisticRegression", 2),
     ("per parent", "MultinomialNB", 1),
     ("per node", "MultinomialNB", 1),
     ("per node", "MultinomialNB", 2),

@@ -9,8 +9,8 @@ Each contestant has a virtual environment of its own under the folder ENVS, made
 where it is not there. Features are computed once and stored; reading and converting them, imports
 and, where a library wants a file, writing it are not timed. Contestants take turns, in every other
 turn backwards, and each run is a fresh process whose tree is watched for memory. One that takes
-more than a minute runs once; one that takes longer than the limit, fails, or cannot be installed is
-reported as that. Needs psutil and, for the sets in DATA, pandas and pyarrow.
+more than half a minute runs once; one that takes longer than the limit, fails, or cannot be
+installed is reported as that. Needs psutil and, for the sets in DATA, pandas and pyarrow.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from sets import SETS, describe, load, prepare  # noqa: E402
 
 RESULTS = HERE.parent / "results"
 FAMILIES = {"peers": peers, "pairs": pairs}
-ONCE = 60  # one that takes more seconds than this runs once
+ONCE = 30  # one that takes more seconds than this runs once
 THREADS = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
 
 
