@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -15,6 +16,7 @@ SETS = ("cfpb", "naics", "clinc150", "greengenes", "synthetic")
 FAST, SHARP, RECOMMENDED = "hiclass, greedy SVC", "hiclass, best path SVC", "hiclass, recommended"
 PUBLISHED = "hiclass 5.0.8"
 PEERS = ("PECOS XLinear", "napkinXC PLT", "napkinXC HSM")
+SHOWN_BELOW = 0.15
 LIMIT_PUBLISHED, LIMIT_PEERS = 1.05, 2.5
 
 
@@ -202,10 +204,12 @@ def pair_table(results: list[dict[str, Any]]) -> str:
             ):
                 values = [value_of(entry, key) for entry in (ours, theirs)]
                 row.append(" / ".join(shown(v, form, unit) for v in values))
-            times = [total(entry) for entry in (ours, theirs)]
-            row.append(f"{times[0] / times[1]:.2f}" if None not in times else outcome(theirs))
+            for measure in (total, partial(value_of, key="cpu")):
+                times = [measure(entry) for entry in (ours, theirs)]
+                row.append(f"{times[0] / times[1]:.2f}" if None not in times else outcome(theirs))
             rows.append(row)
-    header = ["set", "model", "hF", "fit s", "predict s", "CPU s", "peak MB", "time, ours / 5.0.8"]
+    header = ["set", "model", "hF", "fit s", "predict s", "CPU s", "peak MB", "seconds, ratio"]
+    header.append("CPU s, ratio")
     return table(header, rows)
 
 
@@ -260,7 +264,7 @@ def versions_text(results: list[dict[str, Any]]) -> str:
 
 
 def draw(results: list[dict[str, Any]], file: str) -> None:
-    """hF against fit seconds, a panel per set."""
+    """hF against fit seconds, a panel per set; what is far below the best is not shown."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -269,6 +273,7 @@ def draw(results: list[dict[str, Any]], file: str) -> None:
     fig, axes = plt.subplots(2, 3, figsize=(12, 8), layout="constrained")
     names = list(dict.fromkeys(n for r in results for n, e in r["peers"].items() if "hF" in e))
     names.remove("most frequent path")
+    names.sort(key=lambda name: not name.startswith("hiclass, "))
     ours = [name for name in names if name.startswith("hiclass, ")]
     palette = plt.get_cmap("tab20")
     looks = {}
@@ -287,6 +292,8 @@ def draw(results: list[dict[str, Any]], file: str) -> None:
             entry = result["peers"].get(name, {})
             if "hF" in entry:
                 axis.scatter(middle(entry, "fit_s"), entry["hF"], label=name, **looks[name])
+        best = max(entry["hF"] for entry in result["peers"].values() if "hF" in entry)
+        axis.set_ylim(best - SHOWN_BELOW, best + 0.01)
         axis.set_xscale("log")
         axis.set_title(result["set"], loc="left", fontsize=11)
         axis.set_xlabel("fit, seconds")
