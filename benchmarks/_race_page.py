@@ -242,7 +242,8 @@ def failures(results: list[dict[str, Any]]) -> str:
             reason = entry.get("failed", "")
             if reason and "time limit" not in reason:
                 lines.setdefault(reason, []).append(f"{result['set']}: {entry['pair']}")
-    return "\n".join(f"- `{reason}` ({'; '.join(where)})" for reason, where in lines.items())
+    found = [f"- `{reason}` ({'; '.join(where)})" for reason, where in lines.items()]
+    return "\n".join(found) or "Nothing: it was only over the time limit."
 
 
 def versions_text(results: list[dict[str, Any]]) -> str:

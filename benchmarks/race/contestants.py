@@ -368,9 +368,6 @@ def peers() -> list[Contestant]:
         local, strategy=per_parent, child="LinearSVC, tol=0.1", n_jobs=THREADS, backend="threading"
     )
     sharp = partial(fast, child="SoftSVC", decoding="best_path")
-    # One binary problem per class instead of one problem per parent: more calls, but two threads
-    # can share the work of a large parent.
-    per_node = partial(sharp, strategy=STRATEGIES["per node"])
     greedy = partial(local, strategy=per_parent, child="LogisticRegression", n_jobs=THREADS)
     published = partial(local, strategy=per_parent, child="LinearSVC", n_jobs=1)
     logistic = "LogisticRegression"
@@ -380,7 +377,6 @@ def peers() -> list[Contestant]:
         Contestant("flat LogisticRegression", "hiclass", partial(flat, child=logistic), "none"),
         Contestant(FAST, "hiclass", fast, "given"),
         Contestant(SHARP, "hiclass", sharp, "given"),
-        Contestant("hiclass, best path per node", "hiclass", per_node, "given"),
         Contestant("hiclass, greedy logistic", "hiclass", greedy, "given"),
         Contestant(RECOMMENDED, "hiclass", recommended, "given"),
         Contestant("hiclass 5.0.8", "published", published, "given"),
