@@ -156,17 +156,20 @@ def peer_table(results: list[dict[str, Any]]) -> str:
         if "hF" not in peers.get(peer, {}):
             continue
         fit = middle(peers[peer], "fit_s")
-        row = [result["set"], peer, f"{peers[peer]['hF']:.4f}", shown(fit)]
+        cpu = middle(peers[peer], "fit_cpu_s")
+        row = [result["set"], peer, f"{peers[peer]['hF']:.4f}", shown(fit), shown(cpu)]
         reached = []
         for ours in (FAST, SHARP):
             ratio = middle(peers[ours], "fit_s") / fit
-            row += [f"{peers[ours]['hF']:.4f}", f"{ratio:.2f}x"]
+            row += [f"{peers[ours]['hF']:.4f}", f"{ratio:.1f}x"]
+            row.append(f"{middle(peers[ours], 'fit_cpu_s') / cpu:.1f}x")
             if peers[ours]["hF"] >= peers[peer]["hF"] and ratio <= LIMIT_PEERS:
                 reached.append(ours.partition(", ")[2])
         row.append(" and ".join(reached) or "no")
         rows.append(row)
-    header = ["set", "peer", "hF", "fit s", "greedy SVC: hF", "fit / peer's"]
-    return table([*header, "best path SVC: hF", "fit / peer's", "goal reached by"], rows)
+    header = ["set", "peer", "hF", "fit s", "fit CPU s"]
+    header += ["greedy SVC: hF", "fit", "CPU", "best path SVC: hF", "fit", "CPU", "goal reached by"]
+    return table(header, rows)
 
 
 def quality_table(results: list[dict[str, Any]]) -> str:
