@@ -131,7 +131,7 @@ def _check_model(model: Any) -> LocalModels:
     if not np.array_equal(known.indices, options.indices):
         raise ValueError(
             f"This {name} has learned from batches and knows classes, or ends of paths, that it "
-            f"has not seen yet. Fit it instead, or learn with leaf_only=True from rows of all classes."
+            f"has not seen yet. Fit it, or learn with leaf_only=True from rows of all classes."
         )
     model._check_decision_parameters()
     model._decoder()  # says what is missing for the decoding, if anything
