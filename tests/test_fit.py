@@ -464,8 +464,10 @@ def test_a_killed_worker_gives_a_clear_error_and_the_next_fit_works():
     assert len(model.local_classifiers_) == 5
 
 
+# A process that a shell starts in the background ignores Ctrl-C, and its children inherit that.
 INTERRUPTED = """
-import joblib, sys
+import joblib, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from contextlib import nullcontext
 from engine_helpers import Child, make_data
 from hiclass import LocalClassifierPerNode
