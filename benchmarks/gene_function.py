@@ -10,6 +10,7 @@ with the mean, features scaled, and the area under the micro-averaged precision-
 all classes but the root and, in GO, the three ontology roots. The first row is the share of every
 class in the training rows, the same for all rows. What has parameters is tuned by three-fold
 cross-validation on the training rows; the test rows are looked at once, by the chosen models.
+"global-forest" is ``GlobalClassifier`` as it is, with nothing tuned.
 
 Every model runs in a process of its own, whose peak memory is measured. ``--imclef`` is about one
 label per row: the hierarchical F-score of every strategy on ImCLEF07A with its given hierarchy.
@@ -27,7 +28,7 @@ from typing import Any
 import numpy as np
 from _common import environment, run_child, table, write_json, write_section
 from _gene_children import KernelRidge, LeafForest, MeanOf
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
@@ -36,6 +37,7 @@ from sklearn.preprocessing import StandardScaler
 
 from hiclass import (
     FlatClassifier,
+    GlobalClassifier,
     Hierarchy,
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
@@ -62,6 +64,7 @@ MODELS = [
     "node-logistic",
     "node_less_inclusive-logistic",
     *(f"{s}-{c}" for s in ("parent", "level", "flat") for c in CHILDREN),
+    "global-forest",
 ]
 
 
@@ -89,6 +92,9 @@ def load(name: str, folder: Path) -> tuple[Any, ...] | None:
 def make_model(name: str, hierarchy: Hierarchy, params: dict[str, Any]) -> Any:
     """A hierarchical model, unfitted, by its name."""
     strategy, child = name.split("-")
+    if strategy == "global":
+        options = {"random_state": 0, "n_jobs": 2}
+        return GlobalClassifier(hierarchy=hierarchy, multi_label=True, **options)
     strategy, _, policy = strategy.partition("_")
     options = {"binary_policy": policy} if policy else {}
     return STRATEGIES[strategy](
@@ -239,7 +245,7 @@ def run_all(options: argparse.Namespace, name: str) -> dict[str, Any] | None:
     chosen = result.setdefault("params", {})
     for model in options.models or MODELS:
         kind = model.partition("-")[2]
-        if kind and kind not in chosen:
+        if kind in CHILDREN and kind not in chosen:
             found = child(options, name, "--tune", kind, limit=options.limit)
             if found is None:
                 continue
@@ -289,8 +295,11 @@ def page(result: dict[str, Any]) -> str:
 # -- ImCLEF07A ---------------------------------------------------------------------------------
 
 
-def imclef(folder: Path) -> dict[str, Any] | None:
-    """Hierarchical F-score of every strategy where the hierarchy is given and labels are 1-D."""
+def imclef(folder: Path, output: str | None) -> dict[str, Any] | None:
+    """Hierarchical F-score of every strategy where the hierarchy is given and labels are 1-D.
+
+    Results that are in the output already are kept.
+    """
     from _decisions_data import load as load_paths
 
     task = load_paths("ImCLEF07A", folder)
@@ -299,19 +308,32 @@ def imclef(folder: Path) -> dict[str, Any] | None:
     edges = json.loads((folder / "ImCLEF07A.hierarchy.json").read_text())["edges"]
     hierarchy = Hierarchy.from_edges(map(tuple, edges), root="root")
     labels = np.array([[label for label in path if label][-1] for path in task.y], dtype=object)
-    rows = []
+    path = Path(output) if output else None
+    result = json.loads(path.read_text()) if path and path.exists() else {}
+    result.setdefault("environment", environment())
+    result.setdefault("set", "ImCLEF07A")
+    rows = result.setdefault("models", [])
+    done = {(row["child"], row["strategy"]) for row in rows}
     forest = ExtraTreesClassifier(100, random_state=0, n_jobs=2)
     scaled = make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=1000))
-    for name, base in (("extra trees", forest), ("logistic", scaled)):
-        for strategy, kind in STRATEGIES.items():
-            start = time.perf_counter()
-            model = kind(base, hierarchy=hierarchy).fit(task.X[task.train], labels[task.train])
-            score = model.score(task.X[task.test], labels[task.test])
-            exact = float(np.mean(model.predict(task.X[task.test]) == labels[task.test]))
-            row = {"strategy": strategy, "child": name, "f1": score, "exact_match": exact}
-            rows.append(row | {"seconds": round(time.perf_counter() - start, 1)})
-            print(json.dumps(rows[-1]), flush=True)
-    return {"environment": environment(), "set": "ImCLEF07A", "models": rows}
+    models = {
+        (name, strategy): kind(base, hierarchy=hierarchy)
+        for name, base in (("extra trees", forest), ("logistic", scaled))
+        for strategy, kind in STRATEGIES.items()
+    }
+    models["extra trees", "global"] = GlobalClassifier(
+        ExtraTreesRegressor(100, random_state=0, n_jobs=2), hierarchy=hierarchy
+    )
+    for name, strategy in [key for key in models if key not in done]:
+        start = time.perf_counter()
+        model = models[name, strategy]
+        model.fit(task.X[task.train], labels[task.train])
+        score = model.score(task.X[task.test], labels[task.test])
+        exact = float(np.mean(model.predict(task.X[task.test]) == labels[task.test]))
+        row = {"strategy": strategy, "child": name, "f1": score, "exact_match": exact}
+        rows.append(row | {"seconds": round(time.perf_counter() - start, 1)})
+        print(json.dumps(rows[-1]), flush=True)
+    return result
 
 
 def imclef_page(result: dict[str, Any]) -> str:
@@ -365,7 +387,7 @@ def main() -> None:
             name = options.profile or options.one
             print(json.dumps(run(name, data, json.loads(options.params))))
     elif options.imclef:
-        result = imclef(Path(options.data))
+        result = imclef(Path(options.data), options.output)
         if result is not None:
             write_json(result, options.output)
             print(imclef_page(result))

@@ -1,4 +1,4 @@
-"""What all tests share: the four estimators, a small data set, the settings of hypothesis.
+"""What all tests share: the estimators, a small data set, the settings of hypothesis.
 
 With ``HICLASS_NO_SKIP=1`` a skipped test fails. A test that needs a large library skips itself
 where the library is missing (``pytest.importorskip``), which is convenient at the desk and
@@ -11,21 +11,14 @@ import os
 
 import numpy as np
 import pytest
+from estimators import ESTIMATOR_CLASSES, LOCAL_CLASSES
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
-from hiclass import (
-    FlatClassifier,
-    LocalClassifierPerLevel,
-    LocalClassifierPerNode,
-    LocalClassifierPerParentNode,
-)
+from hiclass import GlobalClassifier
 
 # They hold no doctests, and two of one name cannot both be collected.
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]
-
-LOCAL_CLASSES = [LocalClassifierPerNode, LocalClassifierPerParentNode, LocalClassifierPerLevel]
-ESTIMATOR_CLASSES = [*LOCAL_CLASSES, FlatClassifier]
 
 # The same examples in every run, and no time limit on a shared machine.
 settings.register_profile(
@@ -68,6 +61,14 @@ def _one_thread():
 @pytest.fixture(scope="session", params=ESTIMATOR_CLASSES, ids=lambda c: c.__name__)
 def estimator_class(request):
     """Each of the four estimators."""
+    return request.param
+
+
+@pytest.fixture(
+    scope="session", params=[*ESTIMATOR_CLASSES, GlobalClassifier], ids=lambda c: c.__name__
+)
+def any_class(request):
+    """Each of the four and the global one, which takes other children."""
     return request.param
 
 

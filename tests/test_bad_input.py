@@ -3,6 +3,8 @@
 import gc
 import pickle
 import re
+from datetime import UTC, datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas
@@ -23,6 +25,7 @@ from hiclass import (
     LocalClassifierPerParentNode,
     truncate_at_gap,
 )
+from hiclass.metrics import f1
 
 X2 = [[0.0], [1.0]]
 X3 = [[0.0], [1.0], [2.0]]
@@ -47,19 +50,19 @@ def test_a_gap_names_row_and_level_and_the_remedy(estimator_class, missing):
 @pytest.mark.parametrize(
     "y", [["a", ""], ["a", None], [["a", "x"], ["", ""]], [["a", "x"], []]], ids=repr
 )
-def test_a_row_without_any_label_is_named(estimator_class, y):
+def test_a_row_without_any_label_is_named(any_class, y):
     with pytest.raises(ValueError, match=r"Row 1 of y has no label at all. Remove such rows"):
-        estimator_class().fit(X2, y)
+        any_class().fit(X2, y)
 
 
-def test_lengths_that_differ_are_both_named(estimator_class):
+def test_lengths_that_differ_are_both_named(any_class):
     with pytest.raises(ValueError, match="X has 3 rows but y has 2"):
-        estimator_class().fit(X3, [["a", "x"], ["b", "y"]])
+        any_class().fit(X3, [["a", "x"], ["b", "y"]])
 
 
-def test_empty_labels(estimator_class):
+def test_empty_labels(any_class):
     with pytest.raises(ValueError, match="y is empty: it holds 0 labels"):
-        estimator_class().fit(X2, [])
+        any_class().fit(X2, [])
 
 
 @pytest.mark.parametrize(
@@ -73,14 +76,14 @@ def test_empty_labels(estimator_class):
     ],
     ids=["array", "sparse", "list", "pandas", "polars"],
 )
-def test_empty_rows(estimator_class, X):
+def test_empty_rows(any_class, X):
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-        estimator_class().fit(X, [])
+        any_class().fit(X, [])
 
 
-def test_rows_without_columns(estimator_class):
+def test_rows_without_columns(any_class):
     with pytest.raises(ValueError, match=r"0 feature\(s\) .* while a minimum of 1 is required"):
-        estimator_class().fit(np.empty((2, 0)), ["a", "b"])
+        any_class().fit(np.empty((2, 0)), ["a", "b"])
 
 
 @pytest.mark.parametrize(
@@ -103,19 +106,19 @@ def test_rows_without_columns(estimator_class):
     ],
     ids=["str-int", "bool-int", "int-float", "single", "label-path"],
 )
-def test_types_that_are_mixed_within_a_level_are_named(estimator_class, y, message):
+def test_types_that_are_mixed_within_a_level_are_named(any_class, y, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        estimator_class().fit(X2, y)
+        any_class().fit(X2, y)
 
 
 @pytest.mark.parametrize(
     ("value", "word"), [(0.5, "continuous"), (float("inf"), "infinite")], ids=["fraction", "inf"]
 )
-def test_numbers_that_are_no_classes_are_named(estimator_class, value, word):
+def test_numbers_that_are_no_classes_are_named(any_class, value, word):
     for y in ([1.0, value], np.array([1.0, value])):
         message = rf"Unknown label type: {word}\. y has {value} in row 1"
         with pytest.raises(ValueError, match=message):
-            estimator_class().fit(X2, y)
+            any_class().fit(X2, y)
 
 
 @pytest.mark.parametrize(
@@ -132,13 +135,42 @@ def test_numbers_that_are_no_classes_are_named(estimator_class, value, word):
         (np.empty((2, 0)), ValueError, "y has no columns; it needs one per level"),
         ([{"a"}, {"b"}], TypeError, r"y has \{'a'\} in row 0, a set, which cannot be a label"),
         ([1j, 2j], TypeError, "y holds labels of type complex, which cannot be ordered"),
+        ([1j, 1j], TypeError, "y holds labels of type complex, which cannot be ordered"),
+        (
+            [frozenset("a"), frozenset("b")],
+            TypeError,
+            "y holds labels of type frozenset, which cannot be ordered",
+        ),
+        (
+            [Decimal("NaN"), Decimal(1)],
+            TypeError,
+            "labels of type Decimal, which cannot be ordered",
+        ),
+        (np.zeros(2, dtype=[("a", int)]), TypeError, r"y is a structured array .*DataFrame\(y\)"),
+        (pandas.NA, TypeError, "y must be array-like.*got NAType"),
+        (np.ndarray, TypeError, "y must be array-like.*got type"),
         (np.array([1j, 2j]), ValueError, "Complex data not supported"),
     ],
-    ids=["None", "str", "dict", "3-D", "no columns", "sets", "complex", "complex array"],
+    ids=[
+        "None",
+        "str",
+        "dict",
+        "3-D",
+        "no columns",
+        "sets",
+        "complex",
+        "one complex",
+        "frozensets",
+        "decimals",
+        "structured",
+        "NA",
+        "class",
+        "complex array",
+    ],
 )
-def test_what_is_no_list_of_labels_is_named(estimator_class, y, error, message):
+def test_what_is_no_list_of_labels_is_named(any_class, y, error, message):
     with pytest.raises(error, match=message):
-        estimator_class().fit(X2, y)
+        any_class().fit(X2, y)
 
 
 # -- the hierarchy -----------------------------------------------------------------------------
@@ -146,35 +178,35 @@ def test_what_is_no_list_of_labels_is_named(estimator_class, y, error, message):
 TREE = {"Animal": ["Bird", "Mammal"], "Mammal": ["Cat", "Dog"]}
 
 
-def test_an_unknown_label_is_named_with_its_row_and_the_nearest_names(estimator_class):
+def test_an_unknown_label_is_named_with_its_row_and_the_nearest_names(any_class):
     message = "Row 1 of y: The hierarchy has no class 'Catt'. The nearest is 'Cat'"
     with pytest.raises(ValueError, match=message):
-        estimator_class(hierarchy=TREE).fit(X2, ["Dog", "Catt"])
+        any_class(hierarchy=TREE).fit(X2, ["Dog", "Catt"])
 
 
-def test_an_unknown_label_in_a_path_is_named_with_its_level(estimator_class):
+def test_an_unknown_label_in_a_path_is_named_with_its_level(any_class):
     y = [["Animal", "Bird", ""], ["Animal", "Mammal", "Catt"]]
     message = "Row 1 of y, level 3: .* no class 'Catt' below Animal > Mammal. The nearest is 'Cat'"
     with pytest.raises(ValueError, match=message):
-        estimator_class(hierarchy=TREE).fit(X2, y)
+        any_class(hierarchy=TREE).fit(X2, y)
 
 
-def test_a_path_that_contradicts_the_hierarchy_is_refused(estimator_class):
+def test_a_path_that_contradicts_the_hierarchy_is_refused(any_class):
     y = [["Animal", "Bird"], ["Animal", "Cat"]]
     with pytest.raises(ValueError, match=r"Row 1 of y, level 2: .* no class 'Cat' below Animal"):
-        estimator_class(hierarchy=TREE).fit(X2, y)
+        any_class(hierarchy=TREE).fit(X2, y)
 
 
-def test_a_label_of_another_type_is_unknown(estimator_class):
+def test_a_label_of_another_type_is_unknown(any_class):
     with pytest.raises(ValueError, match="Row 0 of y: The hierarchy has no class 1"):
-        estimator_class(hierarchy={"a": ["1", "2"]}).fit(X2, [1, 2])
+        any_class(hierarchy={"a": ["1", "2"]}).fit(X2, [1, 2])
 
 
-def test_paths_are_refused_where_a_class_has_two_parents(estimator_class):
+def test_paths_are_refused_where_a_class_has_two_parents(any_class):
     dag = {"pet": ["cat", "dog"], "feline": ["cat", "lion"]}
     message = "y holds paths, .* 'cat' has several parents .* Give the most specific label"
     with pytest.raises(ValueError, match=message):
-        estimator_class(hierarchy=dag).fit(X2, [["pet", "cat"], ["pet", "dog"]])
+        any_class(hierarchy=dag).fit(X2, [["pet", "cat"], ["pet", "dog"]])
 
 
 @pytest.mark.parametrize(
@@ -191,12 +223,14 @@ def test_paths_are_refused_where_a_class_has_two_parents(estimator_class):
         ({"a": "bc"}, ValueError, "children of 'a' must be a list of labels; got 'bc'"),
         ([("a", "b"), ("a", "b")], ValueError, r"edge \('a', 'b'\) is given twice"),
         ({}, ValueError, "no classes"),
+        (dict, TypeError, "hierarchy must be a Hierarchy.*; got type"),
+        ([("a", (["b"],))], TypeError, r"\(\['b'\],\) is a tuple, which cannot be the label"),
     ],
-    ids=["number", "string", "triple", "cycle", "letters", "twice", "empty"],
+    ids=["number", "string", "triple", "cycle", "letters", "twice", "empty", "class", "unhashable"],
 )
-def test_what_is_no_hierarchy_is_refused(estimator_class, hierarchy, error, message):
+def test_what_is_no_hierarchy_is_refused(any_class, hierarchy, error, message):
     with pytest.raises(error, match=message):
-        estimator_class(hierarchy=hierarchy).fit(X2, ["a", "b"])
+        any_class(hierarchy=hierarchy).fit(X2, ["a", "b"])
 
 
 # -- parameters --------------------------------------------------------------------------------
@@ -214,11 +248,9 @@ def test_what_is_no_hierarchy_is_refused(estimator_class, hierarchy, error, mess
         ("random_state", "seed"),
     ],
 )
-def test_a_parameter_out_of_bounds_is_named_with_its_value(estimator_class, name, value):
-    model = estimator_class(**{name: value})
-    message = (
-        f"The '{name}' parameter of {estimator_class.__name__} must be .* Got {value!r} instead"
-    )
+def test_a_parameter_out_of_bounds_is_named_with_its_value(any_class, name, value):
+    model = any_class(**{name: value})
+    message = f"The '{name}' parameter of {any_class.__name__} must be .* Got {value!r} instead"
     with pytest.raises(ValueError, match=message):
         model.fit(X2, ["a", "b"])
 
@@ -235,8 +267,8 @@ def test_n_jobs_must_be_an_integer_or_none(local_class):
 
 
 @pytest.mark.parametrize("value", ["sideways", None])
-def test_a_decoding_that_was_set_after_fit_is_checked_at_predict(estimator_class, value):
-    model = estimator_class().fit(X2, ["a", "b"]).set_params(decoding=value)
+def test_a_decoding_that_was_set_after_fit_is_checked_at_predict(any_class, value):
+    model = any_class().fit(X2, ["a", "b"]).set_params(decoding=value)
     with pytest.raises(ValueError, match="'decoding' parameter"):
         model.predict(X2)
 
@@ -254,11 +286,11 @@ def test_a_child_without_fit(estimator_class, child):
         estimator_class(child).fit(X2, ["a", "b"])
 
 
-def test_leaf_only_contradicts_min_confidence(estimator_class):
+def test_leaf_only_contradicts_min_confidence(any_class):
     message = "leaf_only=True wants .* but min_confidence=0.5 ends paths earlier"
     with pytest.raises(ValueError, match=message):
-        estimator_class(leaf_only=True, min_confidence=0.5).fit(X2, ["a", "b"])
-    model = estimator_class(leaf_only=True).fit(X2, ["a", "b"]).set_params(min_confidence=0.5)
+        any_class(leaf_only=True, min_confidence=0.5).fit(X2, ["a", "b"])
+    model = any_class(leaf_only=True).fit(X2, ["a", "b"]).set_params(min_confidence=0.5)
     with pytest.raises(ValueError, match=message):
         model.predict(X2)
 
@@ -286,36 +318,88 @@ def test_nan_is_refused_for_a_child_that_refuses_it(estimator_class):
         model.predict([[np.nan]])
 
 
-def test_infinity_is_refused_for_a_child_that_refuses_it(estimator_class):
+def test_infinity_is_refused_for_a_child_that_refuses_it(any_class):
     with pytest.raises(ValueError, match="Input X contains infinity"):
-        estimator_class().fit(sp.csr_array([[1.0], [np.inf]]), ["a", "b"])
+        any_class().fit(sp.csr_array([[1.0], [np.inf]]), ["a", "b"])
 
 
-def test_predict_before_fit(estimator_class):
-    model = estimator_class()
+def test_predict_before_fit(any_class):
+    model = any_class()
     for method in ("predict", "predict_proba", "predict_confidence", "predict_node_proba"):
-        with pytest.raises(NotFittedError, match=estimator_class.__name__):
+        with pytest.raises(NotFittedError, match=any_class.__name__):
             getattr(model, method)(X2)
-    with pytest.raises(NotFittedError, match=estimator_class.__name__):
+    with pytest.raises(NotFittedError, match=any_class.__name__):
         model.score(X2, ["a", "b"])
 
 
 @pytest.mark.parametrize(
     "X", [[[0.0]], np.zeros((2, 3)), sp.csr_array((2, 3))], ids=["list", "array", "sparse"]
 )
-def test_another_number_of_features(estimator_class, X):
-    model = estimator_class().fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
-    name, n = estimator_class.__name__, np.shape(X)[1]
+def test_another_number_of_features(any_class, X):
+    model = any_class().fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+    name, n = any_class.__name__, np.shape(X)[1]
     with pytest.raises(ValueError, match=f"X has {n} features, but {name} is expecting 2 features"):
         model.predict(X)
 
 
-def test_rows_of_one_dimension_are_refused_for_numbers(estimator_class):
+def test_rows_of_one_dimension_are_refused_for_numbers(any_class):
     with pytest.raises(ValueError, match="Reshape your data"):
-        estimator_class().fit([0.0, 1.0], ["a", "b"])
-    model = estimator_class().fit(X2, ["a", "b"])
+        any_class().fit([0.0, 1.0], ["a", "b"])
+    model = any_class().fit(X2, ["a", "b"])
     with pytest.raises(ValueError, match="Reshape your data"):
         model.predict(np.array([0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        ({"a": [0.0, 1.0], "b": [1.0, 0.0]}, TypeError, r"X is a dict, which has no rows in an or"),
+        ({0.0, 1.0}, TypeError, "X is a set, which has no rows in an order"),
+        (np.ndarray, TypeError, "X is the class ndarray; give rows"),
+        (pandas.DataFrame(index=[0, 1]), ValueError, r"0 feature\(s\) .* a minimum of 1 is req"),
+    ],
+    ids=["dict", "set", "class", "frame without columns"],
+)
+def test_what_has_no_rows_is_refused(estimator_class, X, error, message):
+    """Also by a child that would take anything."""
+    with pytest.raises(error, match=message):
+        estimator_class(DummyClassifier()).fit(X, ["a", "b"])
+    model = estimator_class(DummyClassifier()).fit(X2, ["a", "b"])
+    with pytest.raises(error, match=message):
+        model.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("classes", "error", "message"),
+    [
+        (None, ValueError, "classes must be a list of labels or paths; got None"),
+        (3, ValueError, "classes must be a list of labels or paths; got 3"),
+        ([{}], TypeError, r"\{\} is a dict, which cannot be the label of a class"),
+        ([("a", ["b"])], TypeError, r"\['b'\] is a list, which cannot be the label of a class"),
+    ],
+    ids=repr,
+)
+def test_what_is_no_list_of_classes_cannot_be_restricted_to(
+    estimator_class, classes, error, message
+):
+    model = estimator_class(GaussianNB()).fit(X2, ["a", "b"])
+    with pytest.raises(error, match=message):
+        model.restricted_to(classes)
+
+
+@pytest.mark.parametrize("weights", ["heavy", [None, {}], [[1.0], [1.0, 2.0]]], ids=repr)
+def test_weights_of_a_metric_that_are_no_numbers(weights):
+    with pytest.raises(ValueError, match="sample_weight must hold one number per row; got"):
+        f1(["a", "b"], ["a", "b"], sample_weight=weights)
+
+
+def test_labels_of_a_metric_that_cannot_be_ordered_together():
+    """Each side alone can: one with a time zone, the other without."""
+    here = [datetime(2020, 1, day) for day in (1, 2)]
+    there = [day.replace(tzinfo=UTC) for day in here]
+    message = "y_true and y_pred holds labels of type datetime, which cannot be ordered"
+    with pytest.raises(TypeError, match=message):
+        f1(here, there)
 
 
 @pytest.mark.parametrize("library", [pandas, polars], ids=["pandas", "polars"])
@@ -413,8 +497,8 @@ def test_a_failed_second_fit_leaves_nothing_of_the_first(estimator_class):
     assert_unfitted(model)
 
 
-def test_bad_labels_leave_nothing_behind(estimator_class):
-    model = estimator_class()
+def test_bad_labels_leave_nothing_behind(any_class):
+    model = any_class()
     with pytest.raises(ValueError, match="Row 1 of y has no label"):
         model.fit(X2, ["a", ""])
     assert_unfitted(model)
@@ -479,3 +563,16 @@ def test_a_hierarchy_that_was_given_stays_the_users(estimator_class):
     assert tree == {"r": ["a", "b"]}
     assert model.hierarchy is tree
     assert model.hierarchy_ == Hierarchy.from_dict(tree)
+
+
+def test_numbers_that_only_sum_to_infinity_are_numbers(estimator_class):
+    """A glance at the sum is enough for most rows; for others there is a closer look."""
+    model = estimator_class().fit(np.eye(2), [["a", "x"], ["b", "y"]])
+    for X in (np.full((3, 2), 1e308), np.full((3, 2), 2), np.zeros((1, 2), dtype=np.float32)):
+        np.testing.assert_array_equal(model._check_rows(X), X)
+    with pytest.raises(ValueError, match="infinity"):
+        model.predict(np.array([[np.inf, 0.0]]))
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(np.array([[np.nan, 0.0]]))
+    with pytest.raises(ValueError, match="3 features"):
+        model.predict(np.ones((1, 3)))

@@ -221,9 +221,9 @@ def test_tags_are_what_all_models_take():
         members = [(f"m{i}", FlatClassifier(child)) for i, child in enumerate(children)]
         return get_tags(EnsembleClassifier(members)).input_tags
 
-    assert tags(LogisticRegression()).sparse
-    assert not tags(LogisticRegression(), GaussianNB()).sparse
-    assert not tags(GaussianNB(), LogisticRegression()).sparse
+    assert tags(KNeighborsClassifier()).sparse
+    assert not tags(KNeighborsClassifier(), GaussianNB()).sparse
+    assert not tags(GaussianNB(), KNeighborsClassifier()).sparse
     assert tags(lambda _: GaussianNB()).sparse  # whatever it is, it is trusted
     assert not tags(lambda _: GaussianNB(), GaussianNB()).sparse
 

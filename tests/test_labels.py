@@ -115,7 +115,7 @@ TWO_DIMENSIONS = [
     (pl.Series(ROWS), "O"),
     (pl.Series(ROWS, dtype=pl.Array(pl.String, 2)), "O"),
     (pa.table(TWO_LEVELS), "O"),
-    (pa.record_batch(TWO_LEVELS), "O"),
+    (pa.RecordBatch.from_pydict(TWO_LEVELS), "O"),
     (pa.array(ROWS), "O"),
 ]
 
@@ -353,6 +353,7 @@ def test_members_of_a_string_enum_stay_members():
     )
 
 
+@pytest.mark.skipif(int(np.__version__.split(".")[0]) < 2, reason="they came with NumPy 2")
 def test_numpy_strings_of_variable_width_are_read_as_strings():
     y = np.array(["b", "a"], dtype=np.dtypes.StringDType())
     assert_reads(y, [["a", "b"]], [[1, 0]], ndim=1, dtype=object, missing="")
@@ -441,7 +442,7 @@ def test_the_first_spelling_in_reading_order_is_kept_or_else_the_usual_one(y, mi
     ("dtype", "missing"),
     [
         (object, None),
-        ("str", NAN),
+        ("str", NAN if int(pd.__version__.split(".")[0]) > 2 else None),  # objects before pandas 3
         ("string", pd.NA),
         ("string[pyarrow]", pd.NA),
         ("category", NAN),
@@ -850,7 +851,7 @@ def test_a_polars_frame_is_cut_with_nulls_and_keeps_its_types(labels):
     assert y["c"].to_list() == labels
 
 
-@pytest.mark.parametrize("make", [pa.table, pa.record_batch])
+@pytest.mark.parametrize("make", [pa.table, pa.RecordBatch.from_pydict])
 def test_an_arrow_table_is_cut_with_nulls_and_keeps_its_types(make):
     y = make({"a": ["x", "y"], "b": [None, "z"], "c": [1, 2]})
     cut = truncate_at_gap(y)

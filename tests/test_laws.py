@@ -1,4 +1,4 @@
-"""Laws that hold for every hierarchy, every kind of label and all four estimators."""
+"""Laws that hold for every hierarchy, every kind of label and all five estimators."""
 
 import os
 import subprocess
@@ -9,14 +9,18 @@ import numpy as np
 import pandas
 import pytest
 import scipy.sparse as sp
+from conftest import ESTIMATOR_CLASSES
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from sklearn.dummy import DummyClassifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsRegressor
 from strategies import pad, paths
 
 from hiclass import (
     FlatClassifier,
+    GlobalClassifier,
     Hierarchy,
     LocalClassifierPerNode,
 )
@@ -41,6 +45,40 @@ class Centroids:
 
     def predict(self, X):
         return self.predict_proba(X).argmax(axis=1)
+
+
+class Smooth:
+    """The same for many outputs: a mean of the training rows, the near ones first."""
+
+    def fit(self, X, y):
+        self.X, self.y = X, y
+        return self
+
+    def predict(self, X):
+        near = np.exp(-((X[:, None] - self.X) ** 2).sum(axis=-1))
+        return near @ self.y / near.sum(axis=1, keepdims=True)
+
+
+def global_classifier(child, **params):
+    """A global model with a regressor instead of a classifier that takes one output."""
+    regressors = {
+        Centroids: Smooth,
+        GaussianNB: Ridge,  # whose answers contradict each other once they are cut at 0
+        Nearest: lambda: KNeighborsRegressor(1),
+        DummyClassifier: DummyRegressor,
+        AnyRows: AnyColumns,
+    }
+    return GlobalClassifier(regressors[type(child)](), **params)
+
+
+@pytest.fixture(
+    scope="session",
+    params=[*ESTIMATOR_CLASSES, global_classifier],
+    ids=lambda c: c.__name__,
+)
+def estimator_class(request):
+    """Each of the five estimators."""
+    return request.param
 
 
 def rows_for(y, seed):
@@ -140,11 +178,15 @@ class Nearest:
 
 def assert_coherent(model, X, ends):
     proba = model.predict_node_proba(X)
-    hierarchy = model.hierarchy_
-    assert proba.shape == (len(X), hierarchy.n_nodes)
+    assert proba.shape == (len(X), model.hierarchy_.n_nodes)
+    assert_coherent_proba(model.hierarchy_, proba, ends)
+
+
+def assert_coherent_proba(hierarchy, proba, ends):
+    """Children and stopping sum to their parent, and all endings to one."""
     assert (proba >= 0).all()
     np.testing.assert_allclose(proba[:, 0], 1, atol=1e-9)
-    total = np.zeros(len(X))
+    total = np.zeros(len(proba))
     for node in range(hierarchy.n_nodes):
         stop = proba[:, node] - proba[:, hierarchy.children(node)].sum(axis=1)
         if node in ends:
@@ -230,7 +272,7 @@ def test_labels_per_level_sum_the_nodes_and_each_level_to_one(estimator_class, y
 @EXAMPLES
 @given(y=SHALLOW, seed=SEEDS, leaf_only=st.booleans())
 def test_every_step_of_a_prediction_is_the_most_probable_one(estimator_class, y, seed, leaf_only):
-    """Top-down: the best child, or stop. Flat: the best ending."""
+    """Top-down: the best child, or stop. Flat and global: the best ending."""
     X = rows_for(y, seed)
     model = estimator_class(Centroids(), leaf_only=leaf_only).fit(X, y)
     proba, children = model.predict_node_proba(X), model.hierarchy_.children
@@ -238,7 +280,7 @@ def test_every_step_of_a_prediction_is_the_most_probable_one(estimator_class, y,
         [proba[:, v] - proba[:, children(v)].sum(axis=1) for v in range(model.hierarchy_.n_nodes)]
     )
     for i, path in enumerate(predicted_nodes(model, X)):
-        if estimator_class is FlatClassifier:
+        if estimator_class in (FlatClassifier, global_classifier):
             assert stop[i, path[-1]] >= stop[i].max() - 1e-12
             continue
         for parent, child in zip([0, *path], path, strict=False):
@@ -367,6 +409,7 @@ def test_leaf_only_changes_nothing_where_all_rows_end_at_leaves(estimator_class,
 
 SCRIPT = """
 import numpy as np
+from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 import hiclass
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -374,10 +417,11 @@ names = ["ash", "birch", "cedar", "fir", "oak", "yew"]
 y = [[names[i % 2], names[i % 3 + 2], names[i % 5 + 1]][: 1 + i % 7 % 3] for i in range(40)]
 tree = {"wood": names[:3], "ash": names[3:5], "fir": names[5:]}
 for name in ("LocalClassifierPerNode", "LocalClassifierPerParentNode", "LocalClassifierPerLevel",
-             "FlatClassifier"):
+             "FlatClassifier", "GlobalClassifier"):
     model = getattr(hiclass, name)
+    child = Ridge() if name == "GlobalClassifier" else GaussianNB()
     for labels, hierarchy in ((y, None), ([path[0] for path in y], tree)):
-        fitted = model(GaussianNB(), hierarchy=hierarchy, random_state=0).fit(X, labels)
+        fitted = model(child, hierarchy=hierarchy, random_state=0).fit(X, labels)
         print(name, fitted.predict(X).tolist(), fitted.hierarchy_.labels.tolist())
         print(fitted.predict_node_proba(X).tolist(), [list(c) for c in fitted.classes_])
 """
@@ -422,6 +466,19 @@ class AnyRows:
 
     def predict(self, X):
         return self.predict_proba(X).argmax(axis=1)
+
+
+class AnyColumns(AnyRows):
+    """The same for many outputs."""
+
+    predict_proba = property(doc="It is no classifier.")
+
+    def fit(self, X, y):
+        self.n_classes = y.shape[1]
+        return self
+
+    def predict(self, X):
+        return AnyRows.predict_proba(self, X)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,27 @@
-"""Fitted models go through skops and come back, with the types that are announced."""
+"""Fitted models are saved and come back the same: pickle, joblib, skops; no rows are in them."""
 
+import copy
+import inspect
+import io
+import pickle
+import sys
+import types
+
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 import skops.io
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+import hiclass
 from hiclass import (
     TRUSTED_TYPES,
     ConformalClassifier,
@@ -17,7 +30,48 @@ from hiclass import (
     Hierarchy,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
+    _version,
+    trusted_types,
 )
+from hiclass._base import BaseHierarchicalClassifier
+
+#: How to make the estimators that are made of models.
+COMPOSITES = {
+    "EnsembleClassifier": lambda child: EnsembleClassifier(
+        [("flat", FlatClassifier(child)), ("local", LocalClassifierPerNode(child))]
+    ),
+    "ConformalClassifier": lambda child: ConformalClassifier(
+        LocalClassifierPerParentNode(child), random_state=0
+    ),
+}
+
+
+def public_estimators():
+    """Every classifier that the package offers, whoever added it."""
+    found = [getattr(hiclass, name) for name in hiclass.__all__]
+    return [c for c in found if inspect.isclass(c) and issubclass(c, BaseHierarchicalClassifier)]
+
+
+def make(cls, child=None):
+    if cls.__name__ in COMPOSITES:
+        return COMPOSITES[cls.__name__](child)
+    return cls() if child is None else cls(child)
+
+
+@pytest.fixture(params=public_estimators(), ids=lambda cls: cls.__name__)
+def public_class(request):
+    return request.param
+
+
+def through_pickle(model):
+    return pickle.loads(pickle.dumps(model))
+
+
+def through_joblib(model):
+    file = io.BytesIO()
+    joblib.dump(model, file, compress=1)
+    file.seek(0)
+    return joblib.load(file)
 
 
 def there_and_back(thing):
@@ -26,12 +80,22 @@ def there_and_back(thing):
     return skops.io.loads(content, trusted=list(TRUSTED_TYPES))
 
 
-def assert_same_answers(model, X):
-    back = there_and_back(model)
+def assert_same_answers(model, X, save_and_load=there_and_back):
+    back = save_and_load(model)
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
     for a, b in zip(back.predict_proba(X), model.predict_proba(X), strict=True):
         np.testing.assert_array_equal(a, b)
     return back
+
+
+@pytest.mark.parametrize("save_and_load", [through_pickle, through_joblib, there_and_back])
+def test_every_public_estimator_gives_the_same_answers(public_class, save_and_load, animals):
+    X, y = animals
+    model = make(public_class).fit(X, y)
+    back = assert_same_answers(model, X, save_and_load)
+    np.testing.assert_array_equal(back.predict_node_proba(X), model.predict_node_proba(X))
+    assert back.hierarchy_ == model.hierarchy_
+    assert str(clone(back)) == str(clone(model))
 
 
 def test_every_estimator_comes_back(estimator_class, animals):
@@ -111,3 +175,227 @@ def test_a_model_that_learns_from_batches_comes_back_and_goes_on(estimator_class
     for one in (model, back):
         one.partial_fit(X, y)
     np.testing.assert_array_equal(back.predict_node_proba(X), model.predict_node_proba(X))
+
+
+# -- types of other libraries ------------------------------------------------------------------
+
+
+class Careful(LogisticRegression):
+    """A classifier that is of no library which skops knows."""
+
+
+def test_the_list_for_a_model_names_what_its_local_classifiers_need(animals):
+    X, y = animals
+    model = make_pipeline(StandardScaler(), LocalClassifierPerParentNode(Careful())).fit(X, y)
+    content = skops.io.dumps(model)
+    with pytest.raises(skops.io.exceptions.UntrustedTypesFoundException, match="Careful"):
+        skops.io.loads(content, trusted=list(TRUSTED_TYPES))
+    names = trusted_types(model)
+    assert names == [*TRUSTED_TYPES, f"{__name__}.Careful"]
+    back = skops.io.loads(content, trusted=names)
+    for a, b in zip(back.predict_proba(X), model.predict_proba(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_children_of_scikit_learn_need_no_type_of_others(animals):
+    child = make_pipeline(StandardScaler(), RandomForestClassifier(n_estimators=3))
+    names = trusted_types(LocalClassifierPerParentNode(child).fit(*animals))
+    # Which of its own types scikit-learn's trees need depends on the version of skops.
+    assert all(name.startswith("sklearn.") for name in names[len(TRUSTED_TYPES) :])
+
+
+def test_without_skops_the_message_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    with pytest.raises(ImportError) as caught:
+        trusted_types(FlatClassifier())
+    assert caught.value.__notes__ == ["Install it with: pip install 'hiclass[skops]'"]
+
+
+# -- versions ----------------------------------------------------------------------------------
+
+
+def saved_by(version, model, monkeypatch, save=pickle.dumps):
+    with monkeypatch.context() as patch:
+        patch.setattr(_version, "__version__", version)
+        return save(model)
+
+
+def load_skops(content):
+    return skops.io.loads(content, trusted=list(TRUSTED_TYPES))
+
+
+BOTH = pytest.mark.parametrize(
+    ("save", "load"), [(pickle.dumps, pickle.loads), (skops.io.dumps, load_skops)]
+)
+
+
+def test_the_version_is_in_the_saved_state_and_nowhere_else(public_class, animals):
+    model = make(public_class).fit(*animals)
+    assert model.__getstate__()["_hiclass_version"] == hiclass.__version__
+    for one in (model, through_pickle(model), copy.copy(model), copy.deepcopy(model)):
+        assert "_hiclass_version" not in vars(one)
+
+
+@BOTH
+@pytest.mark.parametrize("version", ["0.1.0", "0.1.0rc1", "0.1.0.dev3+local"])
+def test_a_model_of_the_same_release_loads_in_silence(version, save, load, monkeypatch, animals):
+    X, y = animals
+    model = FlatClassifier().fit(X, y)
+    back = load(saved_by(version, model, monkeypatch, save))
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+
+
+@BOTH
+def test_a_model_of_an_older_patch_loads_in_silence(save, load, monkeypatch, animals):
+    X, y = animals
+    model = FlatClassifier().fit(X, y)
+    content = saved_by("0.1.0", model, monkeypatch, save)
+    monkeypatch.setattr(_version, "__version__", "0.1.9")
+    np.testing.assert_array_equal(load(content).predict(X), model.predict(X))
+
+
+@BOTH
+def test_a_model_of_a_newer_patch_loads_with_a_warning(save, load, monkeypatch, animals):
+    X, y = animals
+    model = FlatClassifier().fit(X, y)
+    content = saved_by("0.1.12", model, monkeypatch, save)
+    with pytest.warns(
+        UserWarning, match=r"FlatClassifier was written by hiclass 0\.1\.12, .*newer"
+    ):
+        back = load(content)
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("here", "theirs", "age"),
+    [
+        ("0.1.0", "0.2.0", "newer"),
+        ("0.1.0", "1.0.0", "newer"),
+        ("0.2.0", "0.1.5", "older"),
+        ("2.0.0", "1.9.9", "older"),
+    ],
+)
+def test_a_model_of_another_series_is_refused(here, theirs, age, save, load, monkeypatch, animals):
+    content = saved_by(theirs, FlatClassifier().fit(*animals), monkeypatch, save)
+    monkeypatch.setattr(_version, "__version__", here)
+    message = f"written by hiclass {theirs}, which is {age} than hiclass {here} here.*Install"
+    with pytest.raises(ValueError, match=message):
+        load(content)
+
+
+@BOTH
+def test_from_version_1_on_minor_versions_read_each_other(save, load, monkeypatch, animals):
+    content = saved_by("1.2.0", FlatClassifier().fit(*animals), monkeypatch, save)
+    monkeypatch.setattr(_version, "__version__", "1.4.1")
+    assert load(content).hierarchy_.n_nodes == 9
+    monkeypatch.setattr(_version, "__version__", "1.1.0")
+    with pytest.warns(UserWarning, match="newer"):
+        load(content)
+
+
+@pytest.mark.parametrize("stamp", [None, "", "unknown", 1])
+def test_a_state_without_a_readable_version_is_refused(stamp, animals):
+    model = FlatClassifier().fit(*animals)
+    state = model.__getstate__()
+    state["_hiclass_version"] = stamp
+    with pytest.raises(ValueError, match=r"does not say which version .*Fit the model again"):
+        FlatClassifier().__setstate__(state)
+    del state["_hiclass_version"]
+    with pytest.raises(ValueError, match=r"\(found None\)"):
+        FlatClassifier().__setstate__(state)
+    assert "_hiclass_version" not in state
+
+
+def test_the_version_is_checked_before_the_parts_are_read(monkeypatch, animals):
+    """A newer version may be made of parts that do not exist here: their names say nothing."""
+    future = types.ModuleType("hiclass._future")
+    part = type("Part", (), {"__module__": "hiclass._future", "__qualname__": "Part"})
+    future.Part = part
+    model = FlatClassifier().fit(*animals)
+    model.part_ = part()
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "hiclass._future", future)
+        same, newer = (saved_by(v, model, monkeypatch) for v in ("0.1.0", "0.2.0"))
+    with pytest.raises(ModuleNotFoundError, match="_future"):
+        pickle.loads(same)
+    with pytest.raises(ValueError, match=r"written by hiclass 0\.2\.0"):
+        pickle.loads(newer)
+
+
+# -- no training data --------------------------------------------------------------------------
+
+
+class Inventory(pickle.Pickler):
+    """Notes how large everything is that a pickle holds."""
+
+    def __init__(self):
+        super().__init__(io.BytesIO())
+        self.sizes = []
+
+    def persistent_id(self, thing):
+        if isinstance(thing, np.ndarray) or sp.issparse(thing):
+            self.sizes.extend(thing.shape)
+        elif isinstance(thing, str | bytes | bytearray | list | tuple | dict | set):
+            self.sizes.append(len(thing))
+
+
+def sizes_inside(model):
+    inventory = Inventory()
+    inventory.dump(model)
+    return inventory.sizes
+
+
+def rows_of_animals(animals, n_rows):
+    """As many rows as wanted, no two of them equal."""
+    X, y = animals
+    rows = np.arange(n_rows) % len(X)
+    return X[rows] + np.random.default_rng(n_rows).normal(scale=0.01, size=(n_rows, X.shape[1])), (
+        y[rows]
+    )
+
+
+def test_the_inventory_finds_rows(animals):
+    X, y = rows_of_animals(animals, 330)
+    model = FlatClassifier(GaussianNB()).fit(X, y)
+    for kept in (X, sp.csr_array(X), y.tolist(), dict.fromkeys(range(330))):
+        model.kept_ = kept
+        assert 330 in sizes_inside(model)
+
+
+def test_no_model_holds_anything_of_the_size_of_its_rows(public_class, animals):
+    # Even numbers: a decision tree has an odd number of nodes.
+    X, y = rows_of_animals(animals, 330)
+    weights = np.random.default_rng(0).uniform(0.5, 1, 330)
+    model = make(public_class).fit(X, y, sample_weight=weights)
+    # Conformal prediction splits the rows: 247 and 83.
+    assert not {330, 247, 83} & set(sizes_inside(model))
+
+
+def test_the_size_of_a_saved_model_does_not_grow_with_its_rows(public_class, animals):
+    first = next(iter(inspect.signature(public_class).parameters))
+    if first != "local_classifier" and public_class.__name__ not in COMPOSITES:
+        return  # it takes no classifier whose size is known; the test above is for all
+    sizes = []
+    for n_rows in (360, 3600):
+        model = make(public_class, GaussianNB()).fit(*rows_of_animals(animals, n_rows))
+        sizes.append(len(pickle.dumps(model)))
+    # Numbers are written in as few bytes as they need.
+    assert abs(sizes[1] - sizes[0]) < 200
+
+
+@pytest.mark.parametrize("options", [{"calibration": "temperature"}, {"decoding": "expected_f1"}])
+def test_what_is_learned_out_of_fold_leaves_no_rows_behind(estimator_class, options, animals):
+    X, y = rows_of_animals(animals, 330)
+    model = estimator_class(GaussianNB(), **options).fit(X, y)
+    assert not {330, 220, 110} & set(sizes_inside(model))
+
+
+def test_models_of_sets_and_of_batches_hold_no_rows(estimator_class):
+    X = np.tile(np.eye(3), (110, 1))
+    y = [["cat"], ["cat", "owl"], ["owl"]] * 110
+    model = estimator_class(GaussianNB(), multi_label=True, threshold="tuned").fit(X, y)
+    assert 330 not in sizes_inside(model)
+    paths = [["animal", "cat"], ["animal", "owl"], ["plant", "fern"]] * 110
+    model = estimator_class(MultinomialNB()).partial_fit(X, paths).partial_fit(X, paths)
+    assert not {330, 660} & set(sizes_inside(model))

@@ -198,7 +198,7 @@ HOMONYMS = Hierarchy.from_paths([["Loans", "Other"], ["Cards", "Other"]])
         ([["Other"]], HOMONYMS, ValueError, "2 classes of the hierarchy are called 'Other'"),
         ([[("Cards", "Othr")]], HOMONYMS, ValueError, "Row 0 .*'Othr' below Cards.*'Other'"),
         (np.eye(3, dtype=bool), PETS, ValueError, "indicator with 3 columns, .* 7 nodes"),
-        (2 * sp.eye_array(7), PETS, ValueError, "y has 2.0 in row 0; an indicator holds 0 and 1"),
+        (sp.csr_array(2 * np.eye(7)), PETS, ValueError, "y has 2.0 in row 0; an indicator holds"),
         (np.eye(3, dtype=bool), None, ValueError, "indicator matrix, .* Give that hierarchy"),
         (sp.csr_array((0, 7)), PETS, ValueError, "y is empty"),
         ([[], []], None, ValueError, "No row of y has a label"),

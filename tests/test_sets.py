@@ -28,6 +28,7 @@ from hiclass import (
     ConformalClassifier,
     EnsembleClassifier,
     FlatClassifier,
+    GlobalClassifier,
     Hierarchy,
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
@@ -86,6 +87,7 @@ class Shares:
 def variants():
     for kind in ESTIMATOR_CLASSES[1:]:
         yield kind, {}
+    yield GlobalClassifier, {"level_weight": 1}
     for policy in POLICIES:
         yield LocalClassifierPerNode, {"binary_policy": policy}
 

@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "hiclass"
 
 LAYERS = [  # from top to bottom
-    {"_persistence"},
-    {"_local", "_flat", "_global", "_ensemble", "_conformal"},
+    {"_onnx", "_persistence"},
+    {"_local", "_flat", "_global", "_ensemble", "_conformal", "torch"},
     {"_incremental"},
     {"_children"},
     {"_set_fit"},
@@ -34,9 +34,9 @@ LAYERS = [  # from top to bottom
     {"_growth", "_set_targets"},
     {"_targets"},
     {"hierarchy"},
-    {"_graph", "_set_labels", "_validation", "_views"},
+    {"_graph", "_onnx_graph", "_set_labels", "_validation", "_views"},
     {"_closure"},
-    {"_labels"},
+    {"_labels", "_version"},
 ]
 DEPTH = {module: depth for depth, layer in enumerate(LAYERS) for module in layer}
 SAME_LAYER_ALLOWED: dict[str, set[str]] = {}
@@ -53,9 +53,12 @@ SHARED = {
 # What users enter through: these may import every module of the package.
 ENTRIES = {"__init__", "__main__"}
 OPTIONAL = {
-    "dask", "matplotlib", "networkx", "onnx", "pandas", "polars", "pyarrow", "ray",
-    "simple_icd_10_cm", "skops", "torch",
+    "dask", "matplotlib", "networkx", "onnx", "onnxruntime", "pandas", "polars", "pyarrow", "ray",
+    "simple_icd_10_cm", "skl2onnx", "skops", "torch",
 }  # fmt: skip
+
+#: Packages that need an optional library as a whole, and that `import hiclass` leaves alone.
+BUILT_ON = {"torch": {"torch"}}
 
 # scikit-learn itself loads pandas where it is installed: only what hiclass asks for counts.
 PROBE = f"""
@@ -90,7 +93,7 @@ def is_private(dotted: str) -> bool:
 def violation(owner: str, dotted: str, at_import: bool) -> str | None:
     """Say what is wrong, if anything, when the module `owner` of hiclass imports `dotted`."""
     library, module, *_ = [*dotted.split("."), ""]
-    if library in OPTIONAL and at_import:
+    if library in OPTIONAL - BUILT_ON.get(owner, set()) and at_import:
         return f"{library} is optional: import it inside the function that needs it"
     if library == "sklearn" and is_private(dotted) and owner != "_validation":
         return f"{dotted} is private to scikit-learn: only _validation.py may use it"

@@ -5,24 +5,26 @@ from hiclass._conformal import ConformalClassifier, tune_confidence
 from hiclass._ensemble import EnsembleClassifier
 from hiclass._explain import explain
 from hiclass._flat import FlatClassifier
+from hiclass._global import GlobalClassifier
 from hiclass._labels import truncate_at_gap
 from hiclass._local import (
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
-from hiclass._persistence import TRUSTED_TYPES
+from hiclass._onnx import to_onnx
+from hiclass._persistence import TRUSTED_TYPES, trusted_types
 from hiclass._report import make_report
+from hiclass._version import __version__ as __version__
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import HierarchicalKFold
-
-__version__ = "0.1.0"
 
 __all__ = [
     "TRUSTED_TYPES",
     "ConformalClassifier",
     "EnsembleClassifier",
     "FlatClassifier",
+    "GlobalClassifier",
     "HierarchicalKFold",
     "Hierarchy",
     "LocalClassifierPerLevel",
@@ -32,6 +34,8 @@ __all__ = [
     "explain",
     "make_report",
     "metrics",
+    "to_onnx",
     "truncate_at_gap",
+    "trusted_types",
     "tune_confidence",
 ]

@@ -36,14 +36,23 @@ from hiclass._predict import (
     FloatArray,
     LocalModels,
     ending_proba,
+    level_columns,
     level_proba,
     node_proba,
     restrict,
 )
 from hiclass._set_labels import SetFormat, write_sets
 from hiclass._set_predict import SetModels, decide_nodes, decide_sets, set_node_proba
-from hiclass._set_targets import set_classes
-from hiclass._targets import LabelFormat, classes_by_level, decode, distinct_labels
+from hiclass._set_targets import SetTarget, as_set_target, encode_sets, set_classes
+from hiclass._targets import (
+    LabelFormat,
+    Target,
+    as_hierarchy,
+    classes_by_level,
+    decode,
+    distinct_labels,
+    encode,
+)
 from hiclass._validation import (
     Interval,
     check_is_fitted,
@@ -53,6 +62,7 @@ from hiclass._validation import (
     n_rows_of,
     slice_rows,
 )
+from hiclass._version import Stamped
 from hiclass.hierarchy import Hierarchy
 
 
@@ -78,15 +88,19 @@ def _has_paths(self: BaseHierarchicalClassifier) -> bool:
     return _has_proba(self)
 
 
-class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
+class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
     """Base of all hierarchical classifiers; not for direct use."""
 
     _decision_parameters: ClassVar[tuple[str, ...]] = ("decoding", "min_confidence", "threshold")
+    _instead_of_calibration: ClassVar[str] = (
+        "use sklearn.calibration.CalibratedClassifierCV as local classifier"
+    )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "min_confidence": [Interval(Real, 0, 1, closed="both")],
         "threshold": [Interval(Real, 0, 1, closed="right")],
     }
 
+    hierarchy: Any
     decoding: Any
     min_confidence: float
     threshold: float | str = 0.5
@@ -125,6 +139,37 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
                 f"{name} is about one path per row in a tree, but this {type(self).__name__} "
                 f"predicts sets of classes (multi_label=True, or a class with several parents). "
                 f"For those, choose a threshold, for example threshold='tuned'."
+            )
+
+    # -- reading the labels --------------------------------------------------------------------
+
+    def _encode(self, y: Any, hierarchy: Hierarchy | None = None) -> Target | SetTarget:
+        """The labels as nodes, or as sets of nodes where a row may be in several."""
+        if hierarchy is None and self.hierarchy is not None:
+            hierarchy = as_hierarchy(self.hierarchy)
+        if self.multi_label:
+            return encode_sets(y, hierarchy)
+        if hierarchy is None or hierarchy.is_tree:
+            if self.threshold != 0.5:
+                self._refuse_threshold()
+            return encode(y, hierarchy)
+        self._check_set_parameters()
+        target = encode(y, hierarchy)
+        if target.format.ndim == 2:
+            node = int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))
+            raise ValueError(
+                f"y holds paths, but the hierarchy is no tree: {hierarchy.labels[node]!r} has "
+                f"several parents and several paths. Give the most specific label of every row, "
+                f"or, with multi_label=True, a list of labels."
+            )
+        return as_set_target(target)
+
+    def _check_target(self, target: Target | SetTarget, n_rows: int) -> None:
+        n_labels = target.n_rows if isinstance(target, SetTarget) else len(target.nodes)
+        if n_labels != n_rows:
+            raise ValueError(
+                f"X has {n_rows} rows but y has {n_labels} (inconsistent numbers of "
+                f"samples). Give one label or path per row."
             )
 
     # -- setting and forgetting what fit learns ------------------------------------------------
@@ -168,7 +213,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
                 "calibration",
                 getattr(self, "calibration", None),
                 None,
-                "use sklearn.calibration.CalibratedClassifierCV as local classifier",
+                self._instead_of_calibration,
             ),
         ):
             if value != neutral:
@@ -198,14 +243,20 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     # -- predict -------------------------------------------------------------------------------
 
+    def _check_fitted(self) -> None:
+        # scikit-learn's check asks for the tags first, which takes long for a single row.
+        if "_models" not in self.__dict__:
+            check_is_fitted(self)
+
     def _check_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
+        self._check_fitted()
         return check_X(self, X, self._input_tags(), reset=False)
 
     def _map(self, function: Any, X: Any, width: int | None = None) -> list[Any]:
         """Call a function on chunks of rows, in ``n_jobs`` threads."""
-        # Threads of this machine, also where the active backend is a cluster.
-        n_jobs = min(effective_n_jobs(self.n_jobs), cpu_count())
+        n_jobs = effective_n_jobs(self.n_jobs)
+        if n_jobs > 1:  # threads of this machine, also where the active backend is a cluster
+            n_jobs = min(n_jobs, cpu_count())
         parts = list(chunks_of_rows(X, width or self._models.width, n_jobs))
         if n_jobs == 1 or len(parts) == 1:
             return [function(slice_rows(X, rows)) for rows in parts]
@@ -294,7 +345,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             path. With ``multi_label=True``, an array of lists of the most specific labels, or an
             indicator of all classes, sparse or dense, as ``y`` was.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if isinstance(self._models, SetModels):
             return self._predict_sets(X)
         decision = self._decide(X)
@@ -381,7 +432,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             be. Classes of one level that have the same label are summed.
         """
         X = self._check_rows(X)
-        chunks = self._map(self._by_label, X, self.hierarchy_.n_nodes)
+        chunks = self._map(self._by_label(), X, self.hierarchy_.n_nodes)
         levels = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
         return levels[0] if self._format.ndim == 1 else levels
 
@@ -403,15 +454,22 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         with np.errstate(divide="ignore"):
             return [np.log(p) for p in proba] if isinstance(proba, list) else np.log(proba)
 
-    def _by_label(self, X: Any) -> list[FloatArray]:
+    def _by_label(self) -> Any:
+        """A function that returns the probabilities of the labels for a chunk of rows."""
+        models = self._models
         if self._format.ndim == 2:
-            return level_proba(node_proba(self._models, X), self._models, self.classes_)
-        proba = np.zeros((n_rows_of(X), len(self.classes_)))
-        column = {(type(label), label): j for j, label in enumerate(self.classes_.tolist())}
-        ends = self.hierarchy_.labels[self._models.options.ends]
-        columns = [column[type(label), label] for label in ends.tolist()]
-        proba[:, columns] = ending_proba(self._models, X)
-        return [proba]
+            columns = level_columns(self.hierarchy_, self.classes_)
+            return lambda X: level_proba(node_proba(models, X), models, columns)
+        place = {(type(label), label): j for j, label in enumerate(self.classes_.tolist())}
+        ends = self.hierarchy_.labels[models.options.ends]
+        column = [place[type(label), label] for label in ends.tolist()]
+
+        def single(X: Any) -> list[FloatArray]:
+            proba = np.zeros((n_rows_of(X), len(place)))
+            proba[:, column] = ending_proba(models, X)
+            return [proba]
+
+        return single
 
     def _classes(self) -> Any:
         hierarchy, ends = self._models.hierarchy, self._models.options.ends
@@ -437,6 +495,11 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             Labels, the most probable path first; missing labels where there are fewer paths.
         proba : ndarray of shape (n_samples, k)
             The probability that a row ends exactly there; 0 where there are fewer paths.
+
+        Raises
+        ------
+        ValueError
+            If ``k`` is not an integer of at least 1.
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be an integer of at least 1; got {k!r}.")
@@ -461,9 +524,14 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         model : same type
             A model that shares the local classifiers. Its probabilities are conditional on the
             given classes; other classes have probability 0.
+
+        Raises
+        ------
+        ValueError
+            If a class does not exist, or none of them has training rows.
         """
-        check_is_fitted(self)
-        if isinstance(classes, str):
+        self._check_fitted()
+        if isinstance(classes, str | bytes | type) or not hasattr(classes, "__iter__"):
             raise ValueError(f"classes must be a list of labels or paths; got {classes!r}.")
         allowed = np.zeros(self.hierarchy_.n_nodes, dtype=bool)
         for name in classes:

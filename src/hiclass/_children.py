@@ -15,7 +15,6 @@ from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
@@ -34,8 +33,8 @@ from hiclass._problems import (
 )
 from hiclass._set_fit import fit_set_models
 from hiclass._set_predict import SetModels
-from hiclass._set_targets import SetTarget, as_set_target, encode_sets
-from hiclass._targets import Target, as_hierarchy, encode
+from hiclass._set_targets import SetTarget
+from hiclass._targets import Target
 from hiclass._thresholds import tune_thresholds
 from hiclass._validation import (
     UNUSED,
@@ -62,6 +61,12 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
     """Base of the classifiers that fit one child per local problem; not for direct use."""
 
     _strategy: ClassVar[str]
+    #: The parameter that holds the child, and what it may be.
+    _child_parameter: ClassVar[str] = "local_classifier"
+    _child_kinds: ClassVar[str] = (
+        "a classifier with fit and predict_proba, or a callable that takes the path of a node and "
+        "returns one"
+    )
     #: The methods of the local classifiers that are handed metadata by methods of the same name.
     _methods_of_children: ClassVar[tuple[str, ...]] = ("fit",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -162,26 +167,6 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             models = replace(models, temperature=temperature)
         self._remember(models, target.format, f)
 
-    def _encode(self, y: Any) -> Target | SetTarget:
-        """The labels as nodes, or as sets of nodes where a row may be in several."""
-        hierarchy = None if self.hierarchy is None else as_hierarchy(self.hierarchy)
-        if self.multi_label:
-            return encode_sets(y, hierarchy)
-        if hierarchy is None or hierarchy.is_tree:
-            if self.threshold != 0.5:
-                self._refuse_threshold()
-            return encode(y, hierarchy)
-        self._check_set_parameters()
-        target = encode(y, hierarchy)
-        if target.format.ndim == 2:
-            node = int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))
-            raise ValueError(
-                f"y holds paths, but the hierarchy is no tree: {hierarchy.labels[node]!r} has "
-                f"several parents and several paths. Give the most specific label of every row, "
-                f"or, with multi_label=True, a list of labels."
-            )
-        return as_set_target(target)
-
     def _fit_sets(self, X: Any, target: SetTarget, params: dict[str, Any]) -> None:
         """Fit a model whose predictions are sets of nodes."""
         if not self._is_factory():
@@ -279,7 +264,8 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         check_parameters(self, tuple(self._parameter_constraints))
         self._check_decision_parameters()
         if not self._is_factory():
-            self._check_capability(check_child(self._child()))
+            child = check_child(self._child(), self._child_parameter, self._child_kinds)
+            self._check_capability(child)
 
     def _check_capability(self, child: Any) -> None:
         """Refuse, before any work, a child that could not answer at predict time."""
@@ -318,19 +304,11 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         usual = "best_path" if self._strategy == "flat" else "top_down"
         return "" if self.decoding == usual else f"decoding={self.decoding!r}"
 
-    def _check_target(self, target: Target | SetTarget, n_rows: int) -> None:
-        n_labels = target.n_rows if isinstance(target, SetTarget) else len(target.nodes)
-        if n_labels != n_rows:
-            raise ValueError(
-                f"X has {n_rows} rows but y has {n_labels} (inconsistent numbers of "
-                f"samples). Give one label or path per row."
-            )
-
     # -- children ------------------------------------------------------------------------------
 
     def _is_factory(self) -> bool:
         """Whether ``local_classifier`` is a callable that makes classifiers."""
-        child = self.local_classifier
+        child = getattr(self, self._child_parameter)
         return callable(child) and not hasattr(child, "fit") and not isinstance(child, type)
 
     def _child(self) -> Any:
@@ -357,7 +335,8 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         def make(problem: LocalProblem) -> Any:
             if self._is_factory():
                 key = self._owner_key(problem.owner, hierarchy)
-                child = check_child(self.local_classifier(key), f"local_classifier({key!r})")
+                name = f"local_classifier({key!r})"
+                child = check_child(self.local_classifier(key), name, self._child_kinds)
                 self._check_capability(child)
             else:
                 child = self._child()
@@ -380,7 +359,8 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         if self._is_factory():
             return params
         if routing_enabled():
-            return dict(process_routing(self, method, **params).local_classifier[method])
+            routed = process_routing(self, method, **params)
+            return dict(routed[self._child_parameter][method])
         for name in params:
             check_accepts_weights(self._child(), name, method)
         return params
@@ -430,7 +410,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             mapping = MethodMapping()
             for method in self._methods_of_children:
                 mapping.add(caller=method, callee=method)
-            router.add(local_classifier=self._child(), method_mapping=mapping)
+            router.add(**{self._child_parameter: self._child()}, method_mapping=mapping)
         return router
 
 

@@ -248,6 +248,13 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         -------
         self : object
             The fitted estimator.
+
+        Raises
+        ------
+        TypeError
+            If the model is not a hierarchical classifier of this library.
+        ValueError
+            If it has no probabilities, or if no row is left to fit it on.
         """
         self._forget()
         try:
@@ -365,7 +372,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         )
 
     def _decide(self, X: Any) -> Decision:
-        check_is_fitted(self)
+        self._check_fitted()
         if self.kind_ == "path":
             # Strictly above the threshold.
             above = np.nextafter(self.threshold_, np.inf)
@@ -423,7 +430,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             of the predicted path. An empty list excludes nothing: the path is empty, or too many
             rows of calibration were of classes that the model has never seen.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if self.kind_ == "path":
             return [[self._name(v)] if v else [] for v in self._decide(X).nodes.tolist()]
         return [row for chunk in self._map_endings(X, self._name_sets) for row in chunk]

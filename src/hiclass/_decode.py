@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,8 @@ class Decision:
     @staticmethod
     def join(parts: list[Decision]) -> Decision:
         """The decisions of several chunks as one."""
+        if len(parts) == 1:
+            return parts[0]
         return Decision(
             np.concatenate([d.nodes for d in parts]), np.concatenate([d.confidence for d in parts])
         )
@@ -94,17 +97,21 @@ def top_down(models: LocalModels, X: Any) -> Decision:
         )
         for (node, rows), answer in zip(groups, answers, strict=True):
             best = answer.argmax(axis=1)
+            goes_on: Any = slice(None)
             if models.options.can_stop[node]:
                 # "Stop here" comes last but has the lowest number: it wins a tie.
                 last = answer.shape[1] - 1
                 best = np.where(answer[:, last] >= answer.max(axis=1), last, best)
+                goes_on = best != last
             chosen = models.options.of(node)[best]
-            goes_on = chosen != node
             taken = answer[np.arange(len(rows)), best]
-            reached[rows] = taken if known is not None else reached[rows] * taken
+            if known is None:
+                taken = reached[rows] * taken
+            reached[rows] = taken
             ends_at[rows] = chosen
-            confidence[rows[goes_on], level] = reached[rows[goes_on]]
-            below.extend(split(chosen[goes_on], rows[goes_on], models.options))
+            on = rows[goes_on]
+            confidence[on, level] = taken[goes_on]
+            below.extend(split(chosen[goes_on], on, models.options))
         groups, level = below, level + 1
     return Decision(ends_at, confidence)
 
@@ -124,11 +131,9 @@ def split(chosen: IntArray, rows: IntArray, options: Options) -> list[Group]:
         return []
     order = np.argsort(chosen, kind="stable")
     chosen, rows = chosen[order], rows[order]
-    starts = np.flatnonzero(np.concatenate([[True], chosen[1:] != chosen[:-1]]))
-    nodes = chosen[starts]
-    runs = np.split(rows, starts[1:])
-    is_open = options.indptr[nodes + 1] > options.indptr[nodes]
-    return [(int(v), r) for v, r, o in zip(nodes, runs, is_open, strict=True) if o]
+    starts = [0, *(np.flatnonzero(chosen[1:] != chosen[:-1]) + 1).tolist(), len(chosen)]
+    runs = ((int(chosen[a]), rows[a:b]) for a, b in pairwise(starts))
+    return [(node, run) for node, run in runs if options.indptr[node + 1] > options.indptr[node]]
 
 
 # -- the most probable endings -----------------------------------------------------------------

@@ -167,6 +167,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         Returns
         -------
         dict
+            The parameters by name; those of a model are named ``model__parameter``.
         """
         return self._get_params("models", deep=deep)
 
@@ -181,6 +182,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         Returns
         -------
         self : object
+            The estimator itself.
         """
         self._set_params("models", **params)
         return self

@@ -128,6 +128,12 @@ def explain(
     Returns
     -------
     Explanation
+        Printed, it is text; in a notebook, a table; ``to_dict()`` makes plain data of it.
+
+    Raises
+    ------
+    ValueError
+        If there is more than one row, or a number is negative.
 
     See Also
     --------

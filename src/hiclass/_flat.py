@@ -85,6 +85,7 @@ class FlatClassifier(IncrementalClassifier):
     See Also
     --------
     LocalClassifierPerParentNode : One multi-class classifier per parent node.
+    GlobalClassifier : One estimator that is asked about all classes, not only about leaves.
 
     Examples
     --------

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from hiclass._labels import IntArray, is_missing, plain
+from hiclass._labels import IntArray, is_hashable, is_missing, plain
 
 
 def number_nodes(
@@ -22,7 +22,7 @@ def number_nodes(
 
     def add(name: Any) -> int:
         name = plain(name)
-        if not isinstance(name, Hashable):
+        if not is_hashable(name):
             raise TypeError(
                 f"{name!r} is a {type(name).__name__}, which cannot be the label of a class."
             )

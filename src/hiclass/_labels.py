@@ -11,6 +11,7 @@ looked at first, and a level that mixes them is refused.
 
 from __future__ import annotations
 
+import itertools
 import numbers
 from collections import defaultdict
 from collections.abc import Iterable
@@ -22,6 +23,9 @@ import numpy.typing as npt
 
 IntArray = npt.NDArray[np.intp]
 AnyArray = npt.NDArray[Any]
+
+#: Kinds of labels of which any two can be compared.
+_TOTAL_ORDER = ("str", "int", "bool", "float", "bytes", "date")
 
 #: What stands at a place that a shorter row does not have: missing, but without a spelling.
 _ABSENT = type("Absent", (), {"__repr__": lambda self: "<absent>"})()
@@ -133,7 +137,7 @@ def merge_labels(a: LabelColumns, b: LabelColumns, names: tuple[str, str]) -> La
                 f"({plain(values_a[0])!r}) but {_kind(values_b)} labels in {names[1]} "
                 f"({plain(values_b[0])!r}). Use one type within a level."
             )
-        union, (map_a, map_b) = _union(values_a, values_b)
+        union, (map_a, map_b) = _union(values_a, values_b, " and ".join(names))
         codes.append(np.concatenate([map_a[codes_a], map_b[codes_b]]))
         values.append(union)
     return LabelColumns(codes, values, max(a.ndim, b.ndim), a.dtype, a.missing)
@@ -245,12 +249,13 @@ def _library(y: Any) -> str:
 
 def _split(y: Any, name: str) -> tuple[list[Any], int]:
     """Split a container into columns: arrays of a plain type, or lists of objects."""
-    library = _library(y)
+    # A scalar (pandas.NA), a class or a query that is not run yet (LazyFrame) holds no labels.
+    library = _library(y) if hasattr(y, "__len__") and not isinstance(y, type) else ""
     if library == "pandas":
         if hasattr(y, "columns"):
             return _check_width([_pandas(y.iloc[:, j]) for j in range(y.shape[1])], name), 2
         return _split_sequence(_pandas(y), name)
-    if library == "polars" and hasattr(y, "__len__"):  # a LazyFrame has no length
+    if library == "polars":
         if hasattr(y, "columns"):
             return _check_width([_polars(column) for column in y.get_columns()], name), 2
         return _split_sequence(_polars(y), name)
@@ -262,9 +267,9 @@ def _split(y: Any, name: str) -> tuple[list[Any], int]:
         raise ValueError(f"This estimator requires y to be passed, but the target {name} is None.")
     if isinstance(y, np.ma.MaskedArray):
         y = y.tolist()  # None where a label is masked
-    elif hasattr(y, "__array__"):
+    elif hasattr(y, "__array__") and not isinstance(y, type):
         y = np.asarray(y)
-    bare = isinstance(y, str | bytes | dict | set) or not hasattr(y, "__len__")
+    bare = isinstance(y, str | bytes | dict | set | type) or not hasattr(y, "__len__")
     if bare or type(y).__module__.startswith("scipy.sparse"):
         raise TypeError(
             f"{name} must be array-like, one label or one path of labels per row; "
@@ -344,6 +349,11 @@ def _encode(column: Any, level: int, ndim: int, name: str) -> Encoded:
         return codes, values.astype(column.dtype), first
     if isinstance(column, np.ndarray) and column.dtype.kind == "c":
         raise ValueError("Complex data not supported: labels cannot be complex numbers.")
+    if isinstance(column, np.ndarray) and column.dtype.kind == "V":
+        raise TypeError(
+            f"{_place(level, ndim, name)} is a structured array ({column.dtype}). For one path per "
+            f"row give its fields as columns, for example pandas.DataFrame({name})."
+        )
     values = column.tolist() if isinstance(column, np.ndarray) else column
     if isinstance(column, np.ndarray) and column.dtype.kind in "mM" and int in map(type, values):
         raise TypeError(
@@ -405,7 +415,7 @@ def _encode_objects(column: list[Any], place: str) -> Encoded:
     try:
         codes = np.fromiter(map(seen.__getitem__, column), dtype=np.intp, count=len(column))
     except TypeError:
-        row = next(i for i, v in enumerate(column) if not _is_hashable(v))
+        row = next(i for i, v in enumerate(column) if not is_hashable(v))
         raise TypeError(
             f"{place} has {column[row]!r} in row {row}, a {type(column[row]).__name__}, which "
             f"cannot be a label. Labels are strings, integers or other hashable values."
@@ -426,15 +436,31 @@ def _encode_objects(column: list[Any], place: str) -> Encoded:
             if not np.isfinite(value) or int(value) != value:
                 row = next(i for i, v in enumerate(column) if v is value)
                 _refuse_float(float(value), row, place)
-    try:
-        labels.sort()
-    except TypeError:
-        raise TypeError(f"{place} holds labels of type {kind}, which cannot be ordered.") from None
+    labels = _ordered(labels, kind, place)
     # Codes were given in order of appearance; what is not a label, is missing, ranks as -1.
     rank = np.full(len(seen), -1, dtype=np.intp)
     rank[[seen[label] for label in labels]] = np.arange(len(labels))
     codes = rank[codes]
     return codes, _as_values(labels, kind), first
+
+
+def _ordered(labels: list[Any], kind: str, place: str) -> list[Any]:
+    """Sort labels; refuse those that have no order, or (as sets) only a partial one."""
+    try:
+        labels = sorted(labels)
+        if kind in _TOTAL_ORDER:
+            return labels
+        # One label alone is never compared by a sort, and sets are only by what they contain.
+        ordered = not any(label < label for label in labels[:1])
+        ordered = ordered and all(a < b for a, b in itertools.pairwise(labels))
+    except (TypeError, ArithmeticError):  # ArithmeticError: NaN as a decimal number
+        ordered = False
+    if not ordered:
+        raise TypeError(
+            f"{place} holds labels of type {kind}, which cannot be ordered. Use strings or whole "
+            f"numbers."
+        )
+    return labels
 
 
 def _as_values(labels: list[Any], kind: str) -> AnyArray:
@@ -483,7 +509,8 @@ def _check_kinds(column: list[Any], place: str) -> set[str]:
     return set(seen)
 
 
-def _is_hashable(value: Any) -> bool:
+def is_hashable(value: Any) -> bool:
+    """Tell whether a value has a hash: a tuple with a list in it only looks as if it had."""
     try:
         hash(value)
     except TypeError:
@@ -515,13 +542,13 @@ def _kind(values: AnyArray) -> str:
     ]
 
 
-def _union(a: AnyArray, b: AnyArray) -> tuple[AnyArray, tuple[IntArray, IntArray]]:
+def _union(a: AnyArray, b: AnyArray, names: str) -> tuple[AnyArray, tuple[IntArray, IntArray]]:
     """Union of two sorted arrays, and for each the place of its values in it (-1 stays -1)."""
     if len(a) == 0 or len(b) == 0 or (a.dtype == b.dtype and np.array_equal(a, b)):
         union = a if len(a) else b
         places = np.append(np.arange(len(union)), -1)
         return union, (places, places)
-    merged = sorted(set(a.tolist()) | set(b.tolist()))
+    merged = _ordered(list(set(a.tolist()) | set(b.tolist())), _kind(a), names)
     place = {value: i for i, value in enumerate(merged)}
     maps = tuple(
         np.array([place[value] for value in side.tolist()] + [-1], dtype=np.intp) for side in (a, b)

@@ -2,7 +2,8 @@
 
 ``skops.io.load`` builds only objects of types that it is told to trust. It trusts scikit-learn's
 and NumPy's by itself; :data:`TRUSTED_TYPES` adds what fitted models of this library are made of.
-None of these types runs anything that a file says when it is built.
+None of these types runs anything that a file says when it is built. :func:`trusted_types` adds what
+the local classifiers of a particular model are made of.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from sklearn.utils import Bunch
 from hiclass._conformal import ConformalClassifier
 from hiclass._ensemble import EnsembleClassifier
 from hiclass._flat import FlatClassifier
+from hiclass._global import EndingOutputs, GlobalClassifier, NodeOutputs
 from hiclass._incremental import Stream
 from hiclass._local import (
     LocalClassifierPerLevel,
@@ -35,10 +37,14 @@ _TYPES: tuple[type[Any], ...] = (
     LocalClassifierPerParentNode,
     LocalClassifierPerLevel,
     FlatClassifier,
+    GlobalClassifier,
     EnsembleClassifier,
     ConformalClassifier,
     LocalModels,
     Options,
+    # The estimator of a global model, as it is asked.
+    NodeOutputs,
+    EndingOutputs,
     LabelFormat,
     Hierarchy,
     # Sets of classes per row.
@@ -53,5 +59,58 @@ _TYPES: tuple[type[Any], ...] = (
     Bunch,
 )
 
+#: The same for networks, by name: their modules need PyTorch, which may be missing.
+_OF_NETWORKS = (
+    "hiclass.torch._classifier.HierarchicalSoftmaxClassifier",
+    "hiclass.torch._known.Known",
+    "hiclass.torch._layout.SetLayout",
+    "hiclass.torch._layout.TreeLayout",
+    "hiclass.torch._network.FittedNetwork",
+    "hiclass.torch._network.Shape",
+)
+
 #: Names of the types that a fitted model consists of, for ``skops.io.load(..., trusted=...)``.
-TRUSTED_TYPES: tuple[str, ...] = tuple(f"{t.__module__}.{t.__qualname__}" for t in _TYPES)
+TRUSTED_TYPES: tuple[str, ...] = (
+    *(f"{t.__module__}.{t.__qualname__}" for t in _TYPES),
+    *_OF_NETWORKS,
+)
+
+
+def trusted_types(model: Any) -> list[str]:
+    """List the types that a model consists of and that skops does not trust by itself.
+
+    These are :data:`TRUSTED_TYPES` and, for local classifiers of another library than
+    scikit-learn, theirs. Ask it of a model that you have fitted, look at the list, and keep it with
+    your code: a list that is made from a file trusts whatever the file says.
+
+    Parameters
+    ----------
+    model : object
+        Anything that skops saves: a fitted model, a pipeline that ends in one.
+
+    Returns
+    -------
+    list of str
+        Names for ``skops.io.load(..., trusted=...)``: first ``TRUSTED_TYPES``, then what else the
+        model needs, sorted.
+
+    Raises
+    ------
+    ImportError
+        If skops is not installed.
+
+    Examples
+    --------
+    >>> from hiclass import TRUSTED_TYPES, LocalClassifierPerParentNode, trusted_types
+    >>> model = LocalClassifierPerParentNode().fit([[0], [1]], [["a", "b"], ["a", "c"]])
+    >>> trusted_types(model) == list(TRUSTED_TYPES)
+    True
+    """
+    try:
+        import skops.io
+    except ImportError as error:
+        error.add_note("Install it with: pip install 'hiclass[skops]'")
+        raise
+    content = skops.io.dumps(model)
+    needed = set(skops.io.get_untrusted_types(data=content))
+    return [*TRUSTED_TYPES, *sorted(needed.difference(TRUSTED_TYPES))]

@@ -36,7 +36,7 @@ Group = tuple[int, IntArray]  # a node and the rows, ascending, that have come t
 
 #: Probabilities are mixed with this share of a uniform one before their logarithm is taken: it is
 #: never infinite, and their order stays.
-_TINY = 1e-2
+TINY = 1e-2
 
 
 @dataclass(frozen=True)
@@ -303,7 +303,7 @@ def _positive(models: LocalModels, estimator: Any, X: Any) -> FloatArray:
             return normalised(_proba(estimator, X, 2))[:, 1]
     if hasattr(estimator, "decision_function"):
         return _finite(np.asarray(estimator.decision_function(X), dtype=np.float64).reshape(-1))
-    return logit((normalised(_proba(estimator, X, 2))[:, 1] + _TINY / 2) / (1 + _TINY))
+    return logit((normalised(_proba(estimator, X, 2))[:, 1] + TINY / 2) / (1 + TINY))
 
 
 def _scores(estimator: Any, X: Any, k: int) -> FloatArray:
@@ -315,7 +315,7 @@ def _scores(estimator: Any, X: Any, k: int) -> FloatArray:
 
 def _log(proba: FloatArray) -> FloatArray:
     """Logarithms of probabilities, none of them infinite."""
-    return np.log(normalised(proba) + _TINY / proba.shape[1])
+    return np.log(normalised(proba) + TINY / proba.shape[1])
 
 
 def _proba(estimator: Any, X: Any, k: int) -> FloatArray:
@@ -508,19 +508,36 @@ def _prune(models: LocalModels, options: Options, reached: AnyArray) -> LocalMod
 
 
 def level_proba(
-    proba: FloatArray, models: LocalModels, classes: list[AnyArray]
+    proba: FloatArray, models: LocalModels, columns: list[tuple[IntArray, int, bool]]
 ) -> list[FloatArray]:
-    """Probabilities per level, one column per label of ``classes``; homonyms are summed."""
-    hierarchy = models.hierarchy
+    """Probabilities per level, one column per label, as :func:`level_columns` says."""
     out = []
-    for level, labels in enumerate(classes, start=1):
-        here = np.zeros((len(proba), len(labels)))
-        nodes = hierarchy.nodes_by_level[level].tolist() if level <= hierarchy.depth else []
-        column = {(type(label), label): j for j, label in enumerate(labels.tolist())}
-        names = [(type(label), label) for label in hierarchy.labels[nodes]]
-        for v, name in zip(nodes, names, strict=True):
-            here[:, column[name]] += proba[:, v]
-        if len(set(names)) < len(labels):  # the last column says that the path is over
+    for level, (column, n_labels, may_be_over) in enumerate(columns, start=1):
+        nodes = models.hierarchy.nodes_by_level[level] if len(column) else column
+        here = np.zeros((len(proba), n_labels))
+        if len(nodes) == n_labels - may_be_over:
+            here[:, column] = proba[:, nodes]
+        else:  # homonyms are summed
+            np.add.at(here.T, column, proba[:, nodes].T)
+        if may_be_over:
             here[:, -1] = np.maximum(1 - here[:, :-1].sum(axis=1), 0)
         out.append(here)
+    return out
+
+
+def level_columns(
+    hierarchy: Hierarchy, classes: list[AnyArray]
+) -> list[tuple[IntArray, int, bool]]:
+    """Where the nodes of each level stand among the labels ``classes`` of the level.
+
+    Also the number of labels, and whether the last one says that the path is over.
+    """
+    out = []
+    for level, labels in enumerate(classes, start=1):
+        none = np.empty(0, dtype=np.intp)
+        nodes = hierarchy.nodes_by_level[level] if level <= hierarchy.depth else none
+        column = {(type(label), label): j for j, label in enumerate(labels.tolist())}
+        found = [column[type(label), label] for label in hierarchy.labels[nodes]]
+        place = np.array(found, dtype=np.intp)
+        out.append((place, len(labels), len(set(found)) < len(labels)))
     return out

@@ -31,6 +31,10 @@ POLICIES = (
     "exclusive_siblings",
 )
 
+#: The most rows that all classifiers per node may learn together, each row once per classifier. At
+#: a million rows a second, which no classifier reaches, it would take eleven days.
+_MOST_ROWS = 1e12
+
 
 @dataclass(frozen=True)
 class LocalProblem:
@@ -307,6 +311,7 @@ def problems_per_node(index: RowIndex, options: Options, policy: str) -> Iterato
     literal = bool(index.n_own[inner].any())
     if not literal:
         policy = simplify(policy)
+    _check_work(index, options)
     sets = _POLICY_SETS[policy]
     for parent in largest_first(np.flatnonzero(inner), index.n_below):
         children = options.children_of(parent)
@@ -328,6 +333,21 @@ def problems_per_node(index: RowIndex, options: Options, policy: str) -> Iterato
             stops = (index.nodes[rows] == parent).astype(np.intp)
             classes = np.array([-1, parent])
             yield LocalProblem(parent, all_as_none(rows, index.n_rows), stops, classes, gate=True)
+
+
+def _check_work(index: RowIndex, options: Options) -> None:
+    """Refuse, before any work, what would never end: many siblings, each asked about all rows."""
+    n_children = np.diff(options.indptr) - options.can_stop
+    # At least: most policies take more. An only child needs no classifier.
+    rows = np.where(n_children > 1, n_children.astype(float), 0) * index.n_below
+    if rows.sum() >= _MOST_ROWS:
+        node = int(np.argmax(rows))
+        raise ValueError(
+            f"One binary classifier per node would have to learn {rows.sum():.1e} rows in all, "
+            f"which is not below the limit of {_MOST_ROWS:.0e}: {index.hierarchy.describe(node)} "
+            f"has {n_children[node]} children with {index.n_below[node]} rows. Use "
+            f"LocalClassifierPerParentNode, or group the children."
+        )
 
 
 def simplify(policy: str) -> str:

@@ -74,11 +74,12 @@ class Voice:
     """The class of a local classifier that speaks for a way.
 
     ``own`` is its number; None for a binary classifier per node, where the whole decision function
-    speaks for class 1.
+    speaks for class 1. ``scale`` is what a global model multiplies its answers with.
     """
 
     child: OpenChild
     own: int | None
+    scale: float = 1.0
 
     def line(self) -> tuple[FloatArray, float]:
         """Weights and intercept of its score."""
@@ -87,7 +88,7 @@ class Voice:
         assert intercepts is not None
         if self.own is None:
             return weights[1] - weights[0], float(intercepts[1] - intercepts[0])
-        return weights[self.own], float(intercepts[self.own])
+        return weights[self.own] / self.scale, float(intercepts[self.own]) / self.scale
 
 
 class Advocate:
@@ -119,13 +120,19 @@ class Advocate:
         top: int,
     ) -> None:
         # These are imported after this module.
-        from hiclass import FlatClassifier, LocalClassifierPerLevel, LocalClassifierPerNode
+        from hiclass import (
+            FlatClassifier,
+            GlobalClassifier,
+            LocalClassifierPerLevel,
+            LocalClassifierPerNode,
+        )
 
         self.name, self.model, self.X, self.proba = name, model, X, proba
         self.names, self.top = names, top
         self.tree = model.hierarchy_
         self.classes = model.local_classes_
         self.is_flat = isinstance(model, FlatClassifier)
+        self.is_global = isinstance(model, GlobalClassifier)
         self.by_level = isinstance(model, LocalClassifierPerLevel)
         self.by_node = isinstance(model, LocalClassifierPerNode)
 
@@ -140,6 +147,8 @@ class Advocate:
                 return None  # it has seen one class only, and is not asked
             key = self._key(way)
             return Voice(open_child(source[key], 2), None) if key in source else None
+        if self.is_global:
+            return self._column(above, way)
         key = self._level(above) if self.by_level else self._key(0 if self.is_flat else above)
         classes = self.classes.get(key)
         if classes is None:
@@ -148,6 +157,16 @@ class Advocate:
         if not len(place):
             return None
         return Voice(open_child(self.model.local_classifiers_[key], len(classes)), int(place[0]))
+
+    def _column(self, above: int, way: int) -> Voice | None:
+        """The column of a global model that speaks for a way."""
+        for key, classes in self.classes.items():
+            columns = np.flatnonzero(classes == (~way if way == above else way))
+            if len(columns):
+                child = open_child(self.model.local_classifiers_[key], len(classes))
+                scale = self.model.level_weight ** (int(self.tree.levels[above]) / 2)
+                return Voice(child, int(columns[0]), scale)
+        return None
 
     def _key(self, node: int) -> Any:
         return self.tree.labels[node] if self._named(node) else self.tree.path(node)

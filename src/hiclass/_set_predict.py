@@ -91,6 +91,8 @@ def answers(estimator: Any, X: Any, k: int) -> FloatArray:
     """Probability of each of the k nodes of a classifier, which are independent questions."""
     found = estimator.predict_proba(X)
     if k == 1:
+        # A list of one array, from what takes several outputs only.
+        found = found[0] if isinstance(found, list) and len(found) == 1 else found
         found = np.asarray(found, dtype=np.float64)
         if found.shape != (n_rows_of(X), 2):
             _refuse_shape(estimator, found.shape, (n_rows_of(X), 2))

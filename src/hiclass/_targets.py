@@ -63,10 +63,11 @@ def as_hierarchy(source: Any) -> Hierarchy:
         return source
     if isinstance(source, Mapping):
         return Hierarchy.from_dict(source)
-    if hasattr(source, "is_directed"):
-        return Hierarchy.from_networkx(source)
-    if hasattr(source, "__iter__") and not isinstance(source, str | bytes):
-        return Hierarchy.from_edges(source)
+    if not isinstance(source, str | bytes | type):  # a class has the attributes of its instances
+        if hasattr(source, "is_directed"):
+            return Hierarchy.from_networkx(source)
+        if hasattr(source, "__iter__"):
+            return Hierarchy.from_edges(source)
     raise TypeError(
         f"hierarchy must be a Hierarchy, a networkx.DiGraph, a dict of children or a list of "
         f"edges; got {type(source).__name__}."
@@ -228,10 +229,10 @@ def decode(
         lookup[0] = format.missing
     if format.ndim == 1:
         return lookup[nodes]
-    table = np.zeros((hierarchy.n_nodes, format.n_levels), dtype=np.intp)
+    path = np.zeros((*nodes.shape, format.n_levels), dtype=np.intp)
     width = min(format.n_levels, hierarchy.depth)
-    table[:, :width] = np.maximum(hierarchy.ancestor_table[:, :width], 0)
-    return lookup[table[nodes]]
+    np.maximum(hierarchy.ancestor_table[nodes][..., :width], 0, out=path[..., :width])
+    return lookup[path]
 
 
 def label_dtype(format: LabelFormat, may_end: bool) -> np.dtype[Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import update_wrapper
 from types import MethodType
 from typing import Any
@@ -35,7 +35,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.metadata_routing import (
     _routing_enabled as routing_enabled,  # noqa: F401
 )
-from sklearn.utils.metaestimators import _BaseComposition as BaseComposition  # noqa: F401
+from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as n_rows_of
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: F401
@@ -43,6 +43,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: F40
 from hiclass._labels import AnyArray, IntArray
 
 _CHUNK_BYTES = 1 << 27
+#: A chunk has 64 rows even if that takes more, since every call of a classifier has a price; but
+#: so many times more, as with a million classes, would fill the memory.
+_MOST_CHUNK_BYTES = 1 << 29
 #: Fewer rows than this are not worth a thread of their own.
 _FEWEST_ROWS = 256
 
@@ -59,19 +62,46 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
         return X if X.has_sorted_indices else X.sorted_indices()
     if isinstance(X, str | bytes):
         raise TypeError("X is a single text; give a list of documents, one per row.")
+    if isinstance(X, type):
+        raise TypeError(f"X is the class {X.__name__}; give rows.")
+    if isinstance(X, Mapping | Set):
+        raise TypeError(
+            f"X is a {type(X).__name__}, which has no rows in an order. Give an array, a frame "
+            f"(for columns by name, pandas.DataFrame(X)) or a list of rows."
+        )
     if isinstance(X, list | tuple) and len(X):
         X = _numbers_or_as_is(X)
     elif not hasattr(X, "__len__") and hasattr(X, "__array__"):
         X = np.asarray(X)
     if isinstance(X, np.ndarray) and X.dtype.kind in "biufc":
+        if not reset and _is_as_fitted(estimator, X, finite):
+            return X
         return validate_data(
             estimator, X, reset=reset, allow_nd=True, ensure_all_finite=finite, dtype=None
         )
     if n_rows_of(X) == 0:
         raise ValueError("X is empty: found array with 0 sample(s) while 1 is required.")
     if len(getattr(X, "shape", ())) > 1:
+        if X.shape[1] == 0:
+            raise ValueError(
+                f"Found 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
+            )
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     return X
+
+
+def _is_as_fitted(estimator: Any, X: AnyArray, finite: bool) -> bool:
+    """Whether an array is, at a glance, as it has to be: for single rows a glance must do.
+
+    If not, scikit-learn has a closer look, and says what is wrong.
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "iuf" or not len(X):
+        return False
+    params = vars(estimator)
+    if params.get("n_features_in_") != X.shape[1] or "feature_names_in_" in params:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return not finite or X.dtype.kind != "f" or bool(np.isfinite(X.sum()))
 
 
 def _numbers_or_as_is(X: Any) -> Any:
@@ -119,7 +149,8 @@ def chunks_of_rows(X: Any, width: int, n_jobs: int = 1) -> Iterator[slice]:
     n_rows = n_rows_of(X)
     per_row = 8 * 4 * width + _bytes_per_row(X, n_rows)
     size = min(_CHUNK_BYTES // (n_jobs * per_row), -(-n_rows // n_jobs))
-    size = max(size, min(64, n_rows) if n_jobs == 1 else _FEWEST_ROWS)
+    fewest = min(64, n_rows) if n_jobs == 1 else _FEWEST_ROWS
+    size = max(size, min(fewest, _MOST_CHUNK_BYTES // (n_jobs * per_row)), 1)
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 
@@ -168,17 +199,14 @@ def offered_if(check: Callable[[Any], None]) -> Callable[[Callable[..., Any]], _
 # -- children ----------------------------------------------------------------------------------
 
 
-def check_child(child: Any, name: str = "local_classifier") -> Any:
-    """Check that something can be used as a local classifier."""
+def check_child(child: Any, name: str, kinds: str) -> Any:
+    """Check that something can be used as a child; ``kinds`` says what can."""
     if inspect.isclass(child):
         raise TypeError(
             f"{name} is the class {child.__name__}; give an instance, {child.__name__}()."
         )
     if not hasattr(child, "fit"):
-        raise TypeError(
-            f"{name}={child!r} has no fit method. Give a classifier with fit and predict_proba, "
-            f"or a callable that takes the path of a node and returns one."
-        )
+        raise TypeError(f"{name}={child!r} has no fit method. Give {kinds}.")
     return child
 
 
@@ -192,7 +220,9 @@ def child_tags(child: Any) -> Any:
     if not isinstance(child, BaseEstimator):
         return None
     tags = get_tags(child)
-    if any(hasattr(value, "fit") for value in child.get_params().values()):
+    # Not get_params: it takes long for a single row.
+    params = (value for name, value in vars(child).items() if not name.endswith("_"))
+    if isinstance(child, BaseComposition) or any(hasattr(value, "fit") for value in params):
         # Pipelines and other composites do not say what their parts take: let them decide.
         tags.input_tags.allow_nan = True
     return tags
@@ -223,12 +253,10 @@ def check_accepts_weights(child: Any, name: str, method: str = "fit") -> None:
 
 def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
     """Check some parameters that are read after fit, when they may have been set anew."""
-    params = estimator.get_params(deep=False)
-    names = tuple(k for k in names if k in params)
-    constraints = {k: estimator._parameter_constraints[k] for k in names}
-    validate_parameter_constraints(
-        constraints, {k: params[k] for k in names}, caller_name=type(estimator).__name__
-    )
+    constraints = estimator._parameter_constraints
+    known = [k for k in names if k in constraints and hasattr(estimator, k)]
+    values = {k: getattr(estimator, k) for k in known}
+    validate_parameter_constraints(constraints, values, caller_name=type(estimator).__name__)
 
 
 def as_weights(sample_weight: Any, X: Any) -> AnyArray | None:

@@ -11,6 +11,11 @@ from hiclass._labels import AnyArray
 
 _TEXT_LINES = 200
 _HTML_NODES = 2000
+#: More than this is no picture any more, and would take minutes.
+_DRAWN_NODES = 5000
+_LONGEST_NAME = 40
+#: Inches.
+_LARGEST_PICTURE = 80
 
 
 def tree_text(hierarchy: Any) -> str:
@@ -69,10 +74,19 @@ def draw_tree(hierarchy: Any, ax: Any = None) -> Any:
     """Draw a hierarchy from left to right with matplotlib."""
     import matplotlib.pyplot as plt
 
+    if hierarchy.n_nodes > _DRAWN_NODES:
+        raise ValueError(
+            f"The hierarchy has {hierarchy.n_nodes - 1} classes, too many for a picture: draw "
+            f"takes up to {_DRAWN_NODES - 1}. Draw a part of it, or use make_report, where one can "
+            f"zoom."
+        )
     height = _heights_on_page(hierarchy)
     n_rows = height.max() + 1
     if ax is None:
-        size = (2.4 * hierarchy.depth + 1.5, min(max(0.28 * n_rows, 1.5), 80))
+        size = (
+            min(2.4 * hierarchy.depth + 1.5, _LARGEST_PICTURE),
+            min(max(0.28 * n_rows, 1.5), _LARGEST_PICTURE),
+        )
         _, ax = plt.subplots(figsize=size, layout="constrained")
     for c in range(1, hierarchy.n_nodes):
         for p in hierarchy.parents(c).tolist():
@@ -89,8 +103,9 @@ def draw_tree(hierarchy: Any, ax: Any = None) -> Any:
     for v in range(1, hierarchy.n_nodes):
         # Leaves are named to the right of their dot, inner nodes above it.
         offset, va = ((5, 0), "center") if hierarchy.is_leaf[v] else ((0, 4), "bottom")
+        name = str(hierarchy.labels[v])
         ax.annotate(
-            str(hierarchy.labels[v]),
+            name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}...",
             (hierarchy.levels[v], height[v]),
             xytext=offset,
             textcoords="offset points",

@@ -26,6 +26,7 @@ from hiclass._labels import (
     IntArray,
     LabelColumns,
     check_paths,
+    is_hashable,
     object_array,
     plain,
     read_labels,
@@ -34,6 +35,8 @@ from hiclass._set_labels import membership, read_sets
 from hiclass._views import draw_tree, tree_html, tree_text
 
 _JSON_TYPES = (str, int, float, bool)
+#: So many characters of a label are compared with others, for a hint at the nearest names.
+_COMPARED = 100
 
 
 class Hierarchy:
@@ -241,6 +244,7 @@ class Hierarchy:
         Returns
         -------
         Hierarchy
+            Nodes are identified by their labels.
 
         Raises
         ------
@@ -275,6 +279,12 @@ class Hierarchy:
         Returns
         -------
         Hierarchy
+            Nodes are identified by their labels.
+
+        Raises
+        ------
+        ValueError
+            If children are not given as a list, or as :meth:`from_edges` says.
 
         Examples
         --------
@@ -305,6 +315,19 @@ class Hierarchy:
         Returns
         -------
         Hierarchy
+            Nodes are identified by their labels.
+
+        Raises
+        ------
+        ValueError
+            If the graph is undirected, or as :meth:`from_edges` says.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> from hiclass import Hierarchy
+        >>> Hierarchy.from_networkx(networkx.DiGraph([("Animal", "Cat"), ("Animal", "Dog")]))
+        Hierarchy(tree, 3 classes, 2 levels, 2 leaves)
         """
         if not graph.is_directed():
             raise ValueError(
@@ -327,6 +350,19 @@ class Hierarchy:
         Returns
         -------
         Hierarchy
+            Equal to the one that was written.
+
+        Raises
+        ------
+        ValueError
+            If the text is not a hierarchy.
+
+        Examples
+        --------
+        >>> from hiclass import Hierarchy
+        >>> h = Hierarchy.from_paths([["Animal", "Cat"], ["Plant"]])
+        >>> Hierarchy.from_json(h.to_json()) == h
+        True
         """
         try:
             data = json.loads(text)
@@ -571,11 +607,14 @@ class Hierarchy:
         Returns
         -------
         int
+            The number of the node.
 
         Raises
         ------
         ValueError
             If there is no such node, or several with that label.
+        TypeError
+            If it is nothing that could be a label.
 
         Examples
         --------
@@ -585,7 +624,12 @@ class Hierarchy:
         2
         """
         if isinstance(key, np.ndarray):
-            key = tuple(key.tolist())
+            key = tuple(np.atleast_1d(key).tolist())
+        for label in key if isinstance(key, list | tuple) else (key,):
+            if not is_hashable(label):
+                raise TypeError(
+                    f"{label!r} is a {type(label).__name__}, which cannot be the label of a class."
+                )
         if isinstance(key, list | tuple) and not self._has_label(key):
             node = 0
             for depth, label in enumerate(key):
@@ -677,12 +721,18 @@ class Hierarchy:
         return isinstance(key, tuple) and (tuple, key) in self._label_index
 
     def _unknown(self, label: Any, above: tuple[Any, ...], candidates: IntArray) -> str:
-        names = dict.fromkeys(str(self.labels[v]) for v in candidates[:20_000])
-        near = difflib.get_close_matches(str(label), names, n=3)
+        # The beginning is enough: a comparison takes time with the square of the length.
+        names: dict[str, None] = {}
+        for v in candidates[:20_000].tolist():
+            names.setdefault(str(self.labels[v])[:_COMPARED])
+        near = difflib.get_close_matches(str(label)[:_COMPARED], names, n=3)
         place = f" below {' > '.join(map(str, above))}" if above else ""
         verb = "is" if len(near) == 1 else "are"
         hint = f" The nearest {verb} {', '.join(map(repr, near))}." if near else ""
-        return f"The hierarchy has no class {label!r}{place}.{hint}"
+        shown = repr(label)
+        if len(shown) > 2 * _COMPARED:
+            shown = f"{shown[:_COMPARED]}... ({len(shown)} characters)"
+        return f"The hierarchy has no class {shown}{place}.{hint}"
 
     def _reach(self, node: int, step: Any) -> IntArray:
         seen = np.zeros(self.n_nodes, dtype=bool)
@@ -749,6 +799,7 @@ class Hierarchy:
         Returns
         -------
         str
+            Labels, parents and how nodes are identified.
 
         Raises
         ------
@@ -825,6 +876,7 @@ class Hierarchy:
         Returns
         -------
         matplotlib Axes
+            Where it was drawn.
 
         See Also
         --------

@@ -75,6 +75,11 @@ class HierarchicalKFold(BaseCrossValidator):
         ------
         train, test : ndarray of int
             Row numbers, ascending.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer rows than folds, or a parameter is wrong.
         """
         if not isinstance(self.n_splits, int | np.integer) or self.n_splits < 2:
             raise ValueError(f"n_splits must be an integer of at least 2; got {self.n_splits!r}.")
@@ -119,5 +124,6 @@ class HierarchicalKFold(BaseCrossValidator):
         Returns
         -------
         int
+            The parameter ``n_splits``.
         """
         return self.n_splits

@@ -36,7 +36,8 @@ def read_labels(
     twice = next((name for name in target if target.count(name) > 1), None)
     if twice is not None:
         raise CommandError(f"--target names the column {twice!r} twice. Name every level once.")
-    y = _whole(np.column_stack([table.column(name) for name in target]))
+    y = np.column_stack([table.column(name) for name in target])
+    y = np.vectorize(_whole, otypes=[object])(y)
     missing = np.frompyfunc(lambda label: label is None, 1, 1)(y).astype(bool)
     gap = missing[:, :-1] & ~missing[:, 1:]
     if truncate_gaps:
@@ -67,7 +68,6 @@ def read_labels(
     return rows, y
 
 
-@np.vectorize(otypes=[object])
 def _whole(label: Any) -> Any:
     """A label as it is, but 3.0 as 3: pandas turns integers beside empty cells into floats."""
     return int(label) if isinstance(label, float) and label.is_integer() else label

@@ -15,6 +15,9 @@ from hiclass._cli._features import KINDS, Columns
 from hiclass._cli._tables import open_output
 
 FORMAT, VERSION = "hiclass model", 1
+#: The list of columns that a ColumnTransformer leaves out: a type of its own in scikit-learn 1.6,
+#: which skops does not know.
+TRUSTED = (*TRUSTED_TYPES, "sklearn.compose._column_transformer._RemainderColsList")
 
 
 @dataclass(frozen=True)
@@ -82,13 +85,13 @@ def load_model(path: str) -> Model:
     except Exception as error:
         # Whatever a file that is no model makes skops stumble over.
         raise foreign from error
-    if strange := sorted(set(types) - set(TRUSTED_TYPES)):
+    if strange := sorted(set(types) - set(TRUSTED)):
         raise CommandError(
             f"{path} holds {strange[0]}, which is no part of a model of hiclass, and was not "
             f"loaded. Make the model again with: hiclass fit."
         )
     try:
-        content = skops.io.load(path, trusted=list(TRUSTED_TYPES))
+        content = skops.io.load(path, trusted=[name for name in TRUSTED if name in types])
     except Exception as error:
         raise CommandError(
             f"{path} cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())}). It "

@@ -118,6 +118,13 @@ def make_report(
     Report
         With ``save(path)``; a notebook shows it inline.
 
+    Raises
+    ------
+    TypeError
+        If ``title`` or ``examples`` is of a wrong type.
+    ValueError
+        If there is not one example per row.
+
     See Also
     --------
     explain : Why a model predicts what it does for one row.

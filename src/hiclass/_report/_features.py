@@ -75,7 +75,8 @@ def collect_features(opened: OpenModel, tree: Hierarchy) -> dict[str, Any]:
         model of an ensemble. The value of a linear classifier is the weight for the node less the
         mean weight for its siblings.
     """
-    from hiclass import FlatClassifier  # which is imported after this module
+    # These are imported after this module.
+    from hiclass import FlatClassifier, GlobalClassifier
 
     members = list(local_models(opened.model))[:_MOST_MEMBERS]
     table = FeatureTable(len(members))
@@ -84,18 +85,25 @@ def collect_features(opened: OpenModel, tree: Hierarchy) -> dict[str, Any]:
     number = [v if same else tree.find(own.path(v)) for v in range(own.n_nodes)]
     for member, model in members:
         flat = isinstance(model, FlatClassifier)
+        level_weight = model.level_weight if isinstance(model, GlobalClassifier) else None
         for key, classes in model.local_classes_.items():
             child = open_child(model.local_classifiers_[key], len(classes))
             names = child.names(opened.names)
             if child.kind == "linear":
                 assert child.weights is not None
-                for node, values in _against_siblings(own, classes, child.weights, flat):
+                found_weights = (
+                    _against_siblings(own, classes, child.weights, flat)
+                    if level_weight is None
+                    else _of_columns(own, classes, child.weights, level_weight)
+                )
+                for node, values in found_weights:
                     found = table.add(member, child, names, values)
                     table.nodes.setdefault(number[node], []).append(found)
                 continue
             importances = np.empty(0) if child.importances is None else child.importances
             found = table.add(member, child, names, importances)
-            for node in _decided(own, classes, flat):
+            columns = classes[classes >= 0].tolist()
+            for node in columns if level_weight is not None else _decided(own, classes, flat):
                 table.nodes.setdefault(number[node], []).append(found)
     return table.to_dict()
 
@@ -125,6 +133,17 @@ def _against_siblings(tree: Hierarchy, classes: Any, weights: FloatArray, flat: 
         mine, n_mine = _total(weights, _below(tree, classes, node))
         if n > n_mine:  # otherwise an only child: nothing decides
             yield node, mine / n_mine - (total - mine) / (n - n_mine)
+
+
+def _of_columns(tree: Hierarchy, classes: Any, weights: FloatArray, level_weight: float) -> Any:
+    """Yield the same for a global model, which has a column for every node."""
+    column = {node: j for j, node in enumerate(classes.tolist()) if node >= 0}
+    for node, j in column.items():
+        others = [column[v] for v in tree.siblings(node).tolist() if v in column]
+        if others:
+            # The answers of a level are multiplied by the same number.
+            scale = level_weight ** ((int(tree.levels[node]) - 1) / 2)
+            yield node, (weights[j] - weights[others].mean(axis=0)) / scale
 
 
 def _total(weights: FloatArray, inside: Any) -> tuple[FloatArray, int]:

@@ -89,6 +89,13 @@ def fetch_consumer_complaints(
         If the download fails, or the file is missing and may not be downloaded.
     ValueError
         If the file does not hold complaints.
+
+    Examples
+    --------
+    >>> from hiclass.datasets import fetch_consumer_complaints
+    >>> complaints = fetch_consumer_complaints(max_rows=1000)  # doctest: +SKIP
+    >>> complaints.target.shape  # doctest: +SKIP
+    (1000, 2)
     """
     if target not in TARGETS:
         raise ValueError(f"target must be 'product' or 'issue'; got {target!r}.")

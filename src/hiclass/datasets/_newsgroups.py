@@ -49,6 +49,18 @@ def fetch_20newsgroups(
         ``group`` (the full name of the newsgroup), ``feature_names``, ``target_names`` (the names
         of the levels), ``frame`` (all together, with ``as_frame=True``) and ``DESCR``. With
         ``return_X_y=True`` the tuple ``(data, target)``.
+
+    Raises
+    ------
+    OSError
+        If the posts are missing and may not be downloaded.
+
+    Examples
+    --------
+    >>> from hiclass.datasets import fetch_20newsgroups
+    >>> posts = fetch_20newsgroups(remove=("headers", "footers", "quotes"))  # doctest: +SKIP
+    >>> posts.group[0], posts.target[0].tolist()  # doctest: +SKIP
+    ('rec.autos', ['rec', 'autos', '', '', ''])
     """
     # Not with the module: it is large, and it holds network code.
     from sklearn import datasets

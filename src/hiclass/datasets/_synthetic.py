@@ -86,6 +86,11 @@ def make_hierarchical_classification(
         ``hierarchy``, ``feature_names``, ``target_names``, ``frame`` (all together, with
         ``as_frame=True``) and ``DESCR``. With ``return_X_y=True`` the tuple ``(data, target)``.
 
+    Raises
+    ------
+    ValueError
+        If a number makes no sense, or two parameters exclude each other.
+
     Examples
     --------
     >>> from hiclass.datasets import make_hierarchical_classification

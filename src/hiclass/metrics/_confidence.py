@@ -18,7 +18,7 @@ from hiclass.metrics._pairs import FloatArray, Pair, encode_tree, mean, row_coun
 class RiskCoverage(NamedTuple):
     """What :func:`risk_coverage` returns; one entry per distinct confidence, highest first.
 
-    Attributes
+    Parameters
     ----------
     coverage : ndarray
         Part of the rows whose confidence is at least the threshold.
@@ -28,6 +28,13 @@ class RiskCoverage(NamedTuple):
         The distinct confidences, descending.
     area : float
         Area under the risk as a function of coverage.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import risk_coverage
+    >>> curve = risk_coverage([["Cat"], ["Dog"]], [["Cat"], ["Cat"]], [[0.9], [0.6]])
+    >>> curve.coverage, curve.risk
+    (array([0.5, 1. ]), array([0. , 0.5]))
     """
 
     coverage: FloatArray
@@ -78,6 +85,11 @@ def calibration_error(
     ndarray of shape (n_levels,) or float
         From 0, a perfect model, to 1, always wrong at confidence 1. NaN at a level that no
         predicted path reaches.
+
+    Raises
+    ------
+    ValueError
+        If the average or the strategy is unknown, or a confidence is no probability.
 
     Examples
     --------
@@ -133,6 +145,11 @@ def risk_coverage(
     RiskCoverage
         The named tuple ``(coverage, risk, thresholds, area)``. The area is the mean of the risk
         over all coverages; smaller is better.
+
+    Raises
+    ------
+    ValueError
+        If the loss is unknown, or a confidence is no probability.
 
     Examples
     --------

@@ -82,6 +82,7 @@ class ReliabilityDisplay:
         Returns
         -------
         ReliabilityDisplay
+            The display, drawn; its Axes and Figure are attributes.
         """
         kwargs.setdefault("hierarchy", given_hierarchy(estimator))
         return cls.from_predictions(y, *_with_confidence(estimator, X), **kwargs)
@@ -129,6 +130,7 @@ class ReliabilityDisplay:
         Returns
         -------
         ReliabilityDisplay
+            The display, drawn; its Axes and Figure are attributes.
         """
         by_level = [
             calibration_bins(*values, strategy, n_bins)
@@ -154,6 +156,7 @@ class ReliabilityDisplay:
         Returns
         -------
         ReliabilityDisplay
+            The display, drawn; its Axes and Figure are attributes.
         """
         ax = _one_axes(ax, (4.6, 4.4))
         ax.plot([0, 1], [0, 1], color="0.6", lw=1, ls="--", zorder=1)
@@ -229,6 +232,7 @@ class RiskCoverageDisplay:
         Returns
         -------
         RiskCoverageDisplay
+            The display, drawn; its Axes and Figure are attributes.
         """
         kwargs.setdefault("hierarchy", given_hierarchy(estimator))
         kwargs.setdefault("name", type(estimator).__name__)
@@ -274,6 +278,7 @@ class RiskCoverageDisplay:
         Returns
         -------
         RiskCoverageDisplay
+            The display, drawn; its Axes and Figure are attributes.
         """
         curve = risk_coverage(
             y_true,
@@ -298,6 +303,7 @@ class RiskCoverageDisplay:
         Returns
         -------
         RiskCoverageDisplay
+            The display, drawn; its Axes and Figure are attributes.
         """
         ax = _one_axes(ax, (5.2, 3.8))
         area = f"area {self.curve.area:.3f}"

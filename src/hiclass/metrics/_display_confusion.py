@@ -88,6 +88,7 @@ class ConfusionByLevelDisplay:
         Returns
         -------
         ConfusionByLevelDisplay
+            The display, drawn; its Axes and Figure are attributes.
         """
         refuse_sets(estimator, cls.__name__)
         kwargs.setdefault("hierarchy", given_hierarchy(estimator))
@@ -134,6 +135,7 @@ class ConfusionByLevelDisplay:
         Returns
         -------
         ConfusionByLevelDisplay
+            The display, drawn; its Axes and Figure are attributes.
         """
         if normalize not in (*_NORMALIZE, None):
             raise ValueError(
@@ -164,6 +166,7 @@ class ConfusionByLevelDisplay:
         Returns
         -------
         ConfusionByLevelDisplay
+            The display, drawn; its Axes and Figure are attributes.
         """
         axes = _axes_for(ax, [len(names) for names in self.labels])
         for one, matrix, names, group, level in zip(

@@ -79,6 +79,7 @@ class HierarchyDisplay:
         Returns
         -------
         HierarchyDisplay
+            The display, drawn; its Axes and Figure are attributes.
         """
         refuse_sets(estimator, cls.__name__)
         kwargs.setdefault("hierarchy", given_hierarchy(estimator))
@@ -118,6 +119,12 @@ class HierarchyDisplay:
         Returns
         -------
         HierarchyDisplay
+            The display, drawn; its Axes and Figure are attributes.
+
+        Raises
+        ------
+        ValueError
+            If the score is unknown.
         """
         if score not in ("f1", "precision", "recall"):
             raise ValueError(f"score={score!r} is unknown. Use 'f1', 'precision' or 'recall'.")
@@ -147,6 +154,12 @@ class HierarchyDisplay:
         Returns
         -------
         HierarchyDisplay
+            The display, drawn; its Axes and Figure are attributes.
+
+        Raises
+        ------
+        ValueError
+            If the layout is unknown.
         """
         import matplotlib as mpl
         import matplotlib.pyplot as plt

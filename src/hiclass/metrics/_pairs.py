@@ -132,7 +132,12 @@ def check_weight(sample_weight: Any, n_rows: int) -> FloatArray:
     """Return the weights as an array; ones where none are given."""
     if sample_weight is None:
         return np.ones(n_rows)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"sample_weight must hold one number per row; got {sample_weight!r}."
+        ) from None
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):

@@ -53,6 +53,7 @@ def exact_match(
     Returns
     -------
     float
+        1 if every path is right.
 
     Examples
     --------
@@ -179,6 +180,11 @@ def h_loss(
     float
         Mean over the rows; 0 if every path is right.
 
+    Raises
+    ------
+    ValueError
+        If the costs are unknown.
+
     Examples
     --------
     >>> from hiclass.metrics import h_loss
@@ -225,6 +231,7 @@ def lca_precision(
     Returns
     -------
     float
+        Mean over the rows; 1 if every path is right.
 
     Examples
     --------
@@ -257,6 +264,7 @@ def lca_recall(
     Returns
     -------
     float
+        Mean over the rows; 1 if every path is right.
 
     Examples
     --------
@@ -288,6 +296,7 @@ def lca_f1(y_true: Any, y_pred: Any, *, hierarchy: Any = None, sample_weight: An
     Returns
     -------
     float
+        Mean over the rows; 1 if every path is right.
 
     Examples
     --------
@@ -333,6 +342,11 @@ def level_scores(
         "level" (1, 2, ...), "n_classes" (classes that are true or predicted there, "missing" not
         counted), "support" (weight of the rows whose true path reaches the level), "accuracy",
         "precision", "recall" and "f1".
+
+    Raises
+    ------
+    ValueError
+        If the average is unknown.
 
     Examples
     --------

@@ -55,6 +55,7 @@ def node_log_loss(
     Returns
     -------
     float or ndarray of shape (n_nodes,)
+        The loss; an array, the root first, with ``per_node=True``.
 
     Notes
     -----
@@ -111,6 +112,7 @@ def node_brier_score(
     Returns
     -------
     float or ndarray of shape (n_nodes,)
+        The score; an array, the root first, with ``per_node=True``.
 
     Examples
     --------
@@ -155,13 +157,21 @@ def average_precision(
         nodes that are true in some row; "weighted" weighs them by how often they are. None: the
         area of every node, NaN where it is never true.
     exclude : iterable of paths or labels, default=()
-        Nodes that do not take part, as :meth:`Hierarchy.find` finds them. The root never does.
+        Nodes that do not take part, as :meth:`hiclass.Hierarchy.find` finds them. The root never
+        does.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     float or ndarray of shape (n_nodes,)
+        The area; an array, the root first, with ``average=None``.
+
+    Raises
+    ------
+    ValueError
+        If the average is unknown, the probabilities do not fit the hierarchy, or every node that
+        is true in some row is excluded.
 
     Notes
     -----

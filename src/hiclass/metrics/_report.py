@@ -85,6 +85,11 @@ def classification_report(
         "classes" are lists of dicts, ready for ``pandas.DataFrame``. A class is named by "path";
         the empty path is the root.
 
+    Raises
+    ------
+    ValueError
+        If a limit is not a whole number.
+
     Examples
     --------
     >>> from hiclass.metrics import classification_report

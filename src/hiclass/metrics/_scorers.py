@@ -17,7 +17,34 @@ from hiclass.metrics._sets import f1, precision, recall
 
 
 class _Scorer:
-    """Call a metric on the predictions of an estimator; larger is better."""
+    """Scorer: the metric of its name on the predictions of an estimator; larger is better.
+
+    It is given as ``scoring`` to ``GridSearchCV``, ``cross_validate`` and their like. If the
+    estimator was given a hierarchy, labels are compared in that hierarchy.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted model, or a pipeline or search that ends in one.
+    X : array-like
+        Rows to predict.
+    y : array-like
+        True labels, in any form that ``fit`` takes.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from hiclass import HierarchicalKFold, LocalClassifierPerParentNode
+    >>> from hiclass.metrics import exact_match_scorer
+    >>> X = [[0.0], [1.0], [9.0], [0.1], [1.1], [9.1]]
+    >>> y = [["Animal", "Cat"], ["Animal", "Dog"], ["Plant", "Oak"]] * 2
+    >>> model = LocalClassifierPerParentNode()
+    >>> cv = HierarchicalKFold(n_splits=2)
+    >>> cross_val_score(model, X, y, scoring=exact_match_scorer, cv=cv).shape
+    (2,)
+    """
 
     def __init__(self, metric: Callable[..., Any]) -> None:
         self.metric = metric

@@ -231,6 +231,11 @@ def fbeta(
     float or ndarray of shape (n_nodes,)
         As in :func:`precision`.
 
+    Raises
+    ------
+    ValueError
+        If ``beta`` is negative, or the average is unknown.
+
     Examples
     --------
     >>> from hiclass.metrics import fbeta

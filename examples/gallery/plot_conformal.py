@@ -1,0 +1,82 @@
+"""
+Conformal prediction: stop where the promise still holds
+========================================================
+
+A confidence of 95 % is an opinion of the model. ``ConformalClassifier`` makes a promise: of new
+rows that are like the calibration rows, at least 95 % will lie at or below the class that is
+predicted. It keeps it by ending paths early where it has to.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import GaussianNB
+
+from hiclass import ConformalClassifier, LocalClassifierPerParentNode
+from hiclass.datasets import make_hierarchical_classification
+
+# %%
+# A model that is much too sure of itself: naive Bayes that sees every feature three times.
+
+data = make_hierarchical_classification(
+    n_samples=9000, n_features=8, branching=[3, 3, 3], noise=0.7, random_state=0
+)
+X = data.data[:, [*range(8)] * 3]
+X_train, X_rest, y_train, y_rest = train_test_split(X, data.target, test_size=2 / 3, random_state=0)
+X_cal, X_test, y_cal, y_test = train_test_split(X_rest, y_rest, test_size=0.5, random_state=0)
+model = LocalClassifierPerParentNode(GaussianNB()).fit(X_train, y_train)
+
+
+def covered(paths):
+    """The share of test rows whose true class is at or below the predicted one."""
+    return ((paths == y_test) | (paths == "")).all(axis=1).mean()
+
+
+# %%
+# ``min_confidence=1 - alpha`` takes the model by its word; the conformal model measures it on
+# calibration rows first. ``FrozenEstimator`` says that the model is fitted already.
+
+alphas = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.3])
+by_word, by_promise, depth = [], [], []
+for alpha in alphas:
+    model.set_params(min_confidence=1 - alpha)
+    by_word.append(covered(model.predict(X_test)))
+    model.set_params(min_confidence=0.0)
+    safe = ConformalClassifier(FrozenEstimator(model), alpha=alpha).fit(X_cal, y_cal)
+    paths = safe.predict(X_test)
+    by_promise.append(covered(paths))
+    depth.append((paths != "").mean(axis=0))
+    print(
+        f"wanted {1 - alpha:.0%}: min_confidence {by_word[-1]:.1%}, conformal {covered(paths):.1%}"
+    )
+
+# %%
+# On the left, the dots of the conformal model lie on the diagonal; those that believe the model
+# lie below. On the right is the price: the more is promised, the fewer paths go down to
+# the last level.
+
+fig, axes = plt.subplots(1, 2, figsize=(6.6, 3.6), layout="constrained")
+wanted = 1 - alphas
+axes[0].plot(wanted, wanted, color="#8b95a1", ls="--", lw=1)
+axes[0].plot(wanted, by_promise, "o-", color="#3b76b8", label="conformal")
+axes[0].plot(wanted, by_word, "s-", color="#e07b39", label="min_confidence")
+axes[0].set(xlabel="promised", title="covered")
+axes[0].legend(frameon=False)
+shades = ("#1f4e84", "#3b76b8", "#9dbfe2")
+for level, (values, color) in enumerate(zip(np.transpose(depth), shades, strict=True), start=1):
+    axes[1].plot(wanted, values, "o-", color=color, label=f"level {level}")
+axes[1].set(xlabel="promised", title="paths that reach a level", ylim=(0, 1.03))
+axes[1].legend(frameon=False, loc="lower left")
+for ax in axes:
+    ax.xaxis.set_major_formatter("{x:.0%}")
+    ax.yaxis.set_major_formatter("{x:.0%}")
+    ax.spines[["top", "right"]].set_visible(False)
+plt.show()
+
+# %%
+# With ``kind="set"`` the promise is kept by naming several classes instead of a more general one.
+
+sets = ConformalClassifier(FrozenEstimator(model), alpha=0.1, kind="set").fit(X_cal, y_cal)
+for members in sets.predict_set(X_test[:4]):
+    print(sorted(" > ".join(path) for path in members))

@@ -1,0 +1,90 @@
+"""The version of this library, and what it means for models that another version has written.
+
+Fitted models carry the version that wrote them, in a pickle and in a skops file alike. Versions
+that share the first number that is not 0 read each other's models (0.1.0 and 0.1.7, 1.2.0 and
+1.4.1): that is what semantic versioning promises. The inside of a model of any other version is
+unknown, and to guess would be to answer wrongly without a word.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+__version__ = "0.1.0"
+
+#: Where the state of a model keeps the version.
+STAMP = "_hiclass_version"
+
+
+class Stamped:
+    """Objects that remember, when they are saved, which version of this library saved them."""
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        # The version comes first, so that it is checked before anything else of the file is read:
+        # what another version calls its parts may not exist here.
+        return _new, (type(self), __version__), self.__getstate__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), STAMP: __version__}  # type: ignore[dict-item]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        check_written_by(state.pop(STAMP, None), type(self).__name__)
+        self.__dict__.update(state)
+
+
+def _new(cls: type[Any], written_by: str) -> Any:
+    """An empty object, for a state that follows; the first thing that is read from a pickle."""
+    _check_series(written_by, cls.__name__)
+    return object.__new__(cls)
+
+
+def check_written_by(version: Any, name: str) -> None:
+    """Refuse a saved model of an incompatible version; warn of one that is newer.
+
+    Parameters
+    ----------
+    version : str or None
+        The version that wrote it, as it says.
+    name : str
+        What the model is, for the message.
+    """
+    _check_series(version, name)
+    if _release(version, name) > _release(__version__, name):
+        warnings.warn(
+            f"This {name} was written by hiclass {version}, which is newer than hiclass "
+            f"{__version__} here. It can be read, but may use what this version does not know. "
+            f"Install hiclass {version} or newer to be sure.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _check_series(version: Any, name: str) -> None:
+    theirs, ours = _release(version, name), _release(__version__, name)
+    if _series(theirs) != _series(ours):
+        age = "newer" if theirs > ours else "older"
+        raise ValueError(
+            f"This {name} was written by hiclass {version}, which is {age} than hiclass "
+            f"{__version__} here, and the two do not read each other's models. Install hiclass "
+            f"{version} to load it, or fit the model again with hiclass {__version__}."
+        )
+
+
+def _release(version: Any, name: str) -> tuple[int, int, int]:
+    """The three numbers of a version; what follows them (rc1, .dev0) plays no role."""
+    found = re.match(r"(\d+)\.(\d+)\.(\d+)", version) if isinstance(version, str) else None
+    if found is None:
+        raise ValueError(
+            f"This {name} does not say which version of hiclass wrote it (found {version!r}), so "
+            f"that it cannot be read safely. Fit the model again with hiclass {__version__}."
+        )
+    major, minor, patch = map(int, found.groups())
+    return major, minor, patch
+
+
+def _series(release: tuple[int, int, int]) -> tuple[int, ...]:
+    """What compatible versions have in common."""
+    return release[:1] if release[0] else release[:2]

@@ -1,0 +1,13 @@
+"""Networks that learn a whole hierarchy at once, with PyTorch: the extra ``torch``."""
+
+try:
+    import torch  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "hiclass.torch needs PyTorch, which is not installed. Install it with: "
+        "pip install 'hiclass[torch]'"
+    ) from error
+
+from hiclass.torch._classifier import HierarchicalSoftmaxClassifier
+
+__all__ = ["HierarchicalSoftmaxClassifier"]

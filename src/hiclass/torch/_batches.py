@@ -1,0 +1,157 @@
+"""Mini-batches: from rows in memory, shuffled, or from an iterator, and how they get to a device.
+
+A batch is prepared while the one before it is learned: in a thread of its own, and, for a GPU, in
+pinned memory, from which it is copied while the GPU computes.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from hiclass._labels import AnyArray, IntArray
+from hiclass.torch._layout import Layout, SetLayout
+from hiclass.torch._network import as_tensors, sparse_tensors
+
+Tensor = Any
+
+#: So many batches of sparse rows are put in order at a time.
+_BLOCK = 64
+#: So many batches may be ready and waiting.
+_AHEAD = 4
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows, as tensors.
+
+    Attributes
+    ----------
+    rows : tuple of tensors
+        One dense tensor, or the three arrays of a sparse matrix.
+    target : tuple of tensors
+        What the loss compares the outputs with.
+    weight : tensor or None
+        Sample weights.
+    n_rows : int
+        Number of rows.
+    """
+
+    rows: tuple[Tensor, ...]
+    target: tuple[Tensor, ...]
+    weight: Tensor | None
+    n_rows: int
+
+    def _map(self, function: Callable[[Tensor], Tensor]) -> Batch:
+        weight = None if self.weight is None else function(self.weight)
+        rows, target = (tuple(map(function, part)) for part in (self.rows, self.target))
+        return Batch(rows, target, weight, self.n_rows)
+
+    def pinned(self) -> Batch:
+        """The same in memory that a GPU can read while the processor goes on."""
+        return self._map(lambda tensor: tensor.pin_memory())
+
+    def to(self, device: Any) -> Batch:
+        """The same on a device."""
+        return self._map(lambda tensor: tensor.to(device, non_blocking=True))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Training rows in memory.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of float32
+        The rows.
+    target : ndarray of int, or sparse matrix
+        The most specific node of every row; or its set of nodes, a column per output.
+    layout : TreeLayout or SetLayout
+        What the outputs mean.
+    weight : ndarray or None
+        Sample weights.
+    """
+
+    X: Any
+    target: Any
+    layout: Layout
+    weight: AnyArray | None
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def some(self, rows: IntArray) -> Rows:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Rows(self.X[rows], self.target[rows], self.layout, weight)
+
+    def whole(self) -> Batch:
+        """All rows as one batch."""
+        return self._slice(0, len(self))
+
+    def batches(self, order: IntArray, size: int) -> Iterator[Batch]:
+        """Batches of so many rows, in an order."""
+        for start in range(0, len(order), size * _BLOCK):
+            block = self.some(order[start : start + size * _BLOCK])
+            for first in range(0, len(block), size):
+                yield block._slice(first, min(first + size, len(block)))
+
+    def _slice(self, first: int, last: int) -> Batch:
+        X = self.X
+        if sp.issparse(X):
+            a, b = X.indptr[first], X.indptr[last]
+            tensors = sparse_tensors(X.indices[a:b], X.indptr[first : last + 1] - a, X.data[a:b])
+        else:
+            tensors = as_tensors(X[first:last])
+        target: tuple[Any, ...]
+        if isinstance(self.layout, SetLayout):
+            target = (torch.from_numpy(self.target[first:last].toarray().astype(np.float32)),)
+        else:
+            nodes = self.target[first:last]
+            ends = (self.layout.first[nodes], self.layout.last[nodes])
+            target = tuple(torch.from_numpy(end) for end in ends)
+        weight = None if self.weight is None else torch.from_numpy(self.weight[first:last])
+        return Batch(tensors, target, weight, last - first)
+
+
+def prefetched(batches: Iterable[Batch], device: Any) -> Iterator[Batch]:
+    """The same batches on a device, prepared in a thread while earlier ones are learned."""
+    pin = device.type == "cuda"
+    ready: queue.Queue[Any] = queue.Queue(_AHEAD)
+    stop = threading.Event()
+
+    def put(item: Any) -> bool:
+        while not stop.is_set():
+            try:
+                ready.put(item, timeout=0.1)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def work() -> None:
+        try:
+            for batch in batches:
+                if not put(batch.pinned() if pin else batch):
+                    return
+            put(None)
+        except BaseException as error:
+            put(error)
+
+    thread = threading.Thread(target=work, name="hiclass batches", daemon=True)
+    thread.start()
+    try:
+        while (item := ready.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item.to(device)
+    finally:
+        stop.set()
+        thread.join()

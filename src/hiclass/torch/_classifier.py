@@ -1,0 +1,285 @@
+"""``HierarchicalSoftmaxClassifier``: the public estimator, thin.
+
+A fitted network is one more kind of local model, one that knows all endings at once, as a flat
+classifier does. So everything about labels, decisions and probabilities is inherited.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hiclass._base import BaseHierarchicalClassifier
+from hiclass._calibration import fit_out_of_fold
+from hiclass._labels import AnyArray, IntArray
+from hiclass._set_targets import SetTarget
+from hiclass._thresholds import tune_thresholds
+from hiclass._validation import Interval, StrOptions, as_weights
+from hiclass.torch._network import FittedNetwork
+from hiclass.torch._streaming import StreamingClassifier
+
+
+class HierarchicalSoftmaxClassifier(StreamingClassifier):
+    """One network for the whole hierarchy, trained jointly with PyTorch.
+
+    Rows go through an embedding or hidden layers, which all classes share, to one output per way to
+    go on from a node. A softmax among siblings at every inner node makes these outputs
+    probabilities. Sparse rows are never made dense. With several labels per row, or several parents
+    per class, there is a sigmoid per class, and no class is more probable than one above it.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy, DiGraph, dict or edges, default=None
+        The classes. By default they are read from the paths in ``y``.
+    loss : {"conditional", "leaf"}, default="conditional"
+        What is learned. "conditional": a softmax among siblings at every inner node. "leaf": one
+        softmax over all endings, summed up the tree. For sets of classes, "conditional": how
+        probable a class is given its parents; "leaf": a class is as probable as the most probable
+        one at or below it.
+    hidden_layers : tuple of int, default=()
+        Widths of hidden layers with a ReLU.
+    embedding_dim : int, None or "auto", default="auto"
+        Width of a first layer without an activation, so that features and classes share so many
+        dimensions. "auto": 128 for sparse rows without hidden layers, otherwise none. With None and
+        no hidden layers, the model is linear.
+    dropout : float, default=0.0
+        Share of the entries of embedding and hidden layers that are left out at random in training.
+    penalty : float, default=1e-5
+        Strength of the L2 penalty on all weights; ``1 / (C * n_samples)`` is the ``C`` of
+        ``LogisticRegression``.
+    recursive : bool, default=False
+        Whether the penalty pulls the weights of a class towards those of its parent instead of zero
+        (recursive regularisation, Gopal and Yang 2013).
+    learning_rate : float or "auto", default="auto"
+        Step size of Adam at the start; it falls to zero over the epochs of ``fit``. "auto": 0.03
+        with an embedding, 0.003 with hidden layers, 0.1 for a linear model.
+    batch_size : int or "auto", default="auto"
+        Rows per step. "auto": 384, fewer for fewer than 7,680 rows, more for more than 98,304.
+    max_epochs : int or "auto", default="auto"
+        The most passes over the rows. "auto": enough to see 20,000 rows, but between 3 and 100.
+    validation_fraction : float, default=0.0
+        Share of the rows that are held out to stop early, on their loss, and to keep the best
+        weights. With 0, training stops early on the loss of the training rows.
+    patience : int, default=3
+        Training stops after so many epochs without progress.
+    tol : float, default=1e-4
+        What counts as progress: a loss that is lower by this much.
+    device : str, default="auto"
+        Where to compute: "cpu", "cuda", another name that PyTorch knows, or "auto" for a GPU if
+        there is one. On CUDA, products are computed in bfloat16 (mixed precision). A model that was
+        trained on a GPU answers on the processor where there is none.
+    decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
+        How a path is chosen: the most probable path; the best child at every step; or the node with
+        the best expected hierarchical F-score, which may end a path early. A callable takes node
+        probabilities and the hierarchy and returns one node per row.
+    min_confidence : float, default=0.0
+        Cuts a path after its deepest node with at least this probability.
+    leaf_only : bool, default=False
+        Whether every predicted path ends at a leaf; a row that ends earlier then says nothing about
+        what is below it.
+    multi_label : bool, default=False
+        Whether a row may have several labels.
+    threshold : float or "tuned", default=0.5
+        The probability from which on a class is predicted, where predictions are sets of classes;
+        "tuned": per class, learned out of fold.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the weights of the fit before, on the same classes.
+    random_state : int, RandomState instance or None, default=None
+        For the first weights, the order of the rows and what is left out. On the processor an
+        integer makes training repeatable.
+    verbose : int, default=0
+        Whether to show progress.
+
+    Attributes
+    ----------
+    hierarchy_ : Hierarchy
+        The hierarchy of classes.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+    loss_curve_ : list of float
+        The mean loss of the training rows in every epoch.
+    validation_curve_ : list of float
+        The mean loss of the rows held out after every epoch; empty without such rows.
+    n_epochs_ : int
+        Number of epochs.
+    expected_f1_ : float
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
+        decoding.
+    thresholds_ : ndarray of shape (n_nodes,)
+        The threshold of every node; only with ``threshold="tuned"``.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X has names.
+
+    See Also
+    --------
+    hiclass.LocalClassifierPerParentNode : One multi-class classifier per parent node.
+    hiclass.FlatClassifier : One classifier over all leaves.
+
+    Notes
+    -----
+    Dense features should be on one scale, for example by ``StandardScaler``. Files of a model hold
+    its weights, not the state of the optimiser: ``partial_fit`` of a model from a file goes on with
+    a fresh one.
+
+    Examples
+    --------
+    >>> from hiclass.torch import HierarchicalSoftmaxClassifier
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"]]
+    >>> model = HierarchicalSoftmaxClassifier(random_state=0)
+    >>> model.fit(X, y).predict([[5, 9]])
+    array([['Plant', 'Fern']], dtype=object)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseHierarchicalClassifier._parameter_constraints,
+        "hierarchy": "no_validation",
+        "loss": [StrOptions({"conditional", "leaf"})],
+        "hidden_layers": ["array-like"],
+        "embedding_dim": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "penalty": [Interval(Real, 0, None, closed="left")],
+        "recursive": ["boolean"],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "max_epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "validation_fraction": [Interval(Real, 0, 1, closed="left")],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "device": [str],
+        "decoding": [StrOptions({"best_path", "top_down", "expected_f1"}), callable],
+        "leaf_only": ["boolean"],
+        "multi_label": ["boolean"],
+        "threshold": [Interval(Real, 0, 1, closed="right"), StrOptions({"tuned"})],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        hierarchy: Any = None,
+        loss: str = "conditional",
+        hidden_layers: tuple[int, ...] = (),
+        embedding_dim: int | str | None = "auto",
+        dropout: float = 0.0,
+        penalty: float = 1e-5,
+        recursive: bool = False,
+        learning_rate: float | str = "auto",
+        batch_size: int | str = "auto",
+        max_epochs: int | str = "auto",
+        validation_fraction: float = 0.0,
+        patience: int = 3,
+        tol: float = 1e-4,
+        device: str = "auto",
+        decoding: Any = "best_path",
+        min_confidence: float = 0.0,
+        leaf_only: bool = False,
+        multi_label: bool = False,
+        threshold: float | str = 0.5,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.hierarchy = hierarchy
+        self.loss = loss
+        self.hidden_layers = hidden_layers
+        self.embedding_dim = embedding_dim
+        self.dropout = dropout
+        self.penalty = penalty
+        self.recursive = recursive
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.tol = tol
+        self.device = device
+        self.decoding = decoding
+        self.min_confidence = min_confidence
+        self.leaf_only = leaf_only
+        self.multi_label = multi_label
+        self.threshold = threshold
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- fit -----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train the network on rows in memory.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, frame} of shape (n_samples, n_features)
+            Numbers. Sparse rows stay sparse.
+        y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
+            One label per row, or one path per row from the top of the hierarchy down. Labels may be
+            missing at the end of a path, written as ``""``, ``None``, ``NaN``, ``pandas.NA`` or by
+            a shorter list. With ``multi_label=True``, lists of labels or an indicator.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Only their ratios count.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        before = self._network() if self.warm_start else None
+        self._forget()
+        try:
+            self._fit(X, y, sample_weight, before)
+        except BaseException:
+            self._forget()
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, before: FittedNetwork | None) -> None:
+        self._check_parameters()
+        X = self._as_rows(X, reset=True)
+        target = self._encode(y)
+        self._check_target(target, X.shape[0])
+        weights = _mean_one(as_weights(sample_weight, X))
+
+        def fit_some(rows: IntArray | None = None, before: FittedNetwork | None = None) -> Any:
+            return self._fit_network(X, target, weights, rows, before)
+
+        models, known, course = fit_some(before=before)
+        if isinstance(target, SetTarget):
+            if self.threshold == "tuned":
+                self.thresholds_ = tune_thresholds(
+                    lambda rows: fit_some(rows)[0], X, target, weights
+                )
+            self._remember_sets(models, target.format)
+        else:
+            f = None
+            if self.decoding == "expected_f1":
+                _, f = fit_out_of_fold(
+                    lambda rows: fit_some(rows)[0],
+                    X,
+                    target.nodes,
+                    target.hierarchy,
+                    weights,
+                    calibrate=False,
+                    leaf_only=self.leaf_only,
+                )
+            self._remember(models, target.format, f)
+        self._known = known
+        self._note(course)
+
+
+def _mean_one(weights: AnyArray | None) -> AnyArray | None:
+    """Weights with a mean of one, so that only their ratios count."""
+    if weights is None:
+        return None
+    mean = weights.mean()
+    if not mean > 0:
+        raise ValueError("All sample weights are zero: there is nothing to learn.")
+    return (weights / mean).astype(np.float32)

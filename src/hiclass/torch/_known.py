@@ -1,0 +1,128 @@
+"""What a network knows: the classes that it has outputs for, and those that it has seen rows of.
+
+After ``fit`` these are the same. In a stream a network has outputs for all classes that were
+announced, and predicts those of which there have been rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hiclass._labels import AnyArray, IntArray
+from hiclass._predict import LocalModels
+from hiclass._problems import Options, RowCounts, find_options
+from hiclass._set_predict import SetModels
+from hiclass._set_targets import SetTarget
+from hiclass._stream import check_layout, make_layout
+from hiclass._targets import Target
+from hiclass.hierarchy import Hierarchy
+from hiclass.torch._layout import Layout, conditional_layout, leaf_layout, set_layout
+from hiclass.torch._network import FittedNetwork
+
+
+@dataclass(frozen=True)
+class Known:
+    """The classes of a network.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+        All classes.
+    options : Options or None
+        How the network can go on from every node; None where rows are sets of classes.
+    nodes : ndarray of bool
+        Whether the network has an output for a node; used where rows are sets.
+    n_own : ndarray of int
+        How many rows have had each node as a most specific one.
+    n_in : ndarray of int
+        How many rows have been in each node, itself or below; used where rows are sets.
+    """
+
+    hierarchy: Hierarchy
+    options: Options | None
+    nodes: AnyArray
+    n_own: IntArray
+    n_in: IntArray
+
+    @staticmethod
+    def announced(hierarchy: Hierarchy, *, sets: bool, leaf_only: bool) -> Known:
+        """A network for all classes of a hierarchy, which has seen nothing yet."""
+        n = hierarchy.n_nodes
+        stops = np.full(n, not leaf_only)
+        options = None if sets else make_layout(hierarchy, stops)
+        none = np.zeros(n, dtype=np.intp)
+        return Known(hierarchy, options, np.ones(n, dtype=bool), none, none)
+
+    @staticmethod
+    def seen(target: Target | SetTarget, *, leaf_only: bool) -> Known:
+        """A network for the classes of some rows."""
+        known = Known.announced(
+            target.hierarchy, sets=isinstance(target, SetTarget), leaf_only=leaf_only
+        ).after(target)
+        if isinstance(target, SetTarget):
+            return replace(known, nodes=known.n_in > 0)
+        counts = RowCounts(known.hierarchy, known.n_own)
+        return replace(known, options=find_options(counts, leaf_only=leaf_only))
+
+    def after(self, target: Target | SetTarget) -> Known:
+        """The same after some more rows."""
+        if isinstance(target, SetTarget):
+            own, inside = (
+                np.asarray(m.sum(axis=0)).reshape(-1) for m in (target.own, target.closed)
+            )
+            return replace(self, n_own=self.n_own + own, n_in=self.n_in + inside)
+        own = np.bincount(target.nodes, minlength=self.hierarchy.n_nodes)
+        return replace(self, n_own=self.n_own + own)
+
+    def check(self, target: Target | SetTarget, *, leaf_only: bool) -> None:
+        """Refuse rows of classes that the network has no outputs for."""
+        if isinstance(target, Target):
+            assert self.options is not None
+            check_layout(self.hierarchy, self.options, target.nodes, leaf_only)
+            return
+        row, node = target.closed.nonzero()
+        unknown = ~self.nodes[node] & (node > 0)
+        if unknown.any():
+            at = int(np.argmax(unknown))
+            raise ValueError(
+                f"Row {row[at]} of y: the network has no output for the class "
+                f"{self.hierarchy.describe(int(node[at]))}, of which fit had no rows. Call fit "
+                f"with such rows, or start anew with partial_fit or fit_batches."
+            )
+
+    def layout(self, loss: str, *, recursive: bool) -> Layout:
+        """What the outputs mean."""
+        if self.options is None:
+            return set_layout(self.hierarchy, self.nodes, loss)
+        if loss == "leaf":
+            return leaf_layout(self.hierarchy, self.options, recursive=recursive)
+        return conditional_layout(self.hierarchy, self.options)
+
+    def models(self, network: FittedNetwork, *, leaf_only: bool) -> LocalModels | SetModels:
+        """What prediction needs, with a network that answers for what has been seen."""
+        hierarchy = self.hierarchy
+        if self.options is None:
+            populated = self.n_in > 0
+            populated[0] = True
+            nodes = 1 + np.flatnonzero(populated[1:])
+            first = np.searchsorted(network.layout.nodes, nodes)  # type: ignore[union-attr]
+            return SetModels(
+                "flat",
+                hierarchy,
+                {0: network.answering(first, first + 1)} if len(nodes) else {},
+                {0: nodes} if len(nodes) else {},
+                populated,
+                1 + np.flatnonzero(self.n_own[1:]),
+            )
+        options = find_options(RowCounts(hierarchy, self.n_own), leaf_only=leaf_only)
+        # Where all rows of a class end at it, all of its endings are meant.
+        ends, all_ends = options.ends, self.options.ends
+        first = np.searchsorted(all_ends, ends)
+        last = np.searchsorted(all_ends, hierarchy.subtree_end[ends])
+        exact = all_ends[np.minimum(first, len(all_ends) - 1)] == ends
+        answering = network.answering(first, np.where(exact, first + 1, last))
+        return LocalModels(
+            "flat", hierarchy, options, {0: answering}, {}, soft=True, n_own=self.n_own
+        )

@@ -1,0 +1,246 @@
+"""From the outputs of a network to losses and to probabilities, for all nodes at once.
+
+Plain functions on tensors; no loop over nodes, only over levels. Logarithms throughout, so that a
+product of many small probabilities does not vanish.
+
+With ``loss="conditional"`` a row is asked only at the nodes of its own path, and the softmax of all
+other nodes says nothing about it. Where that is a small part of all outputs (``PathLoss``), only
+those groups are looked at, and behind a hidden layer only their outputs are computed at all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+
+from hiclass.torch._layout import Layout, SetLayout, TreeLayout
+
+Tensor = Any  # torch is not there where types are checked
+
+#: Stands for the logarithm of 0: infinite differences would have no gradient.
+_NEVER = -1e30
+#: Behind a hidden layer, one output costs so many times more to look up than to compute with all.
+_LOOKUP_COST = 24
+
+
+def make_loss(layout: Layout, device: Any, *, behind_hidden: bool) -> Any:
+    """The loss for a layout: an object that takes what the last layer gets and a batch."""
+    if isinstance(layout, SetLayout):
+        return SetLoss(layout, device)
+    if layout.loss == "leaf":
+        return LeafLoss(layout)
+    if not layout.is_grouped:
+        return LeafLoss(layout)
+    paths = PathLoss(layout, device)
+    if behind_hidden and paths.width * _LOOKUP_COST < layout.n_outputs and device.type == "cpu":
+        paths.looks_up = True
+        return paths
+    return paths if paths.width <= 2 * layout.n_outputs else GroupLoss(layout, device)
+
+
+# -- one ending per row ------------------------------------------------------------------------
+
+
+class PathLoss:
+    """Log loss of the true path, over the groups on it only, each padded to the widest."""
+
+    def __init__(self, layout: TreeLayout, device: Any) -> None:
+        sizes = np.diff(layout.group_start)
+        n_groups, widest = len(sizes), int(sizes.max())
+        # One more group, of padding only, for paths that are shorter than the longest.
+        members = np.zeros((n_groups + 1, widest), dtype=np.intp)
+        inside = np.arange(widest) < sizes[:, None]
+        members[:-1][inside] = np.arange(layout.n_outputs)
+        chain = layout.chains()
+        groups = np.where(chain >= 0, layout.group[chain], n_groups)
+        place = np.where(chain >= 0, chain - layout.group_start[:-1][layout.group[chain]], 0)
+        inside = np.vstack([inside, np.zeros((1, widest), dtype=bool)])
+        self._members = torch.from_numpy(members).to(device)
+        self._outside = torch.from_numpy(~inside).to(device)
+        self._groups = torch.from_numpy(groups).to(device)
+        self._place = torch.from_numpy(place).to(device)
+        self._counts = torch.from_numpy(chain >= 0).to(device)
+        self.width = widest * chain.shape[1]
+        self.looks_up = False
+
+    def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
+        output = target[0]
+        groups = self._groups[output]
+        index = self._members[groups]
+        flat = index.flatten(1)
+        z = last.some(hidden, flat) if self.looks_up else last.all(hidden).gather(1, flat)
+        z = z.float().view(index.shape).masked_fill(self._outside[groups], _NEVER)
+        taken = F.log_softmax(z, dim=2).gather(2, self._place[output].unsqueeze(2)).squeeze(2)
+        return -(taken * self._counts[output]).sum(dim=1)
+
+
+class GroupLoss:
+    """The same from a softmax in every group: for groups of very different sizes."""
+
+    def __init__(self, layout: TreeLayout, device: Any) -> None:
+        chain = layout.chains()
+        self._segments = Segments(layout, device)
+        self._chain = torch.from_numpy(np.maximum(chain, 0)).to(device)
+        self._counts = torch.from_numpy(chain >= 0).to(device)
+
+    def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
+        log_proba = self._segments.log_softmax(last.all(hidden).float())
+        taken = log_proba.gather(1, self._chain[target[0]])
+        return -(taken * self._counts[target[0]]).sum(dim=1)
+
+
+class LeafLoss:
+    """Log loss of the ending; of all endings below it, for a row that says no more than that."""
+
+    def __init__(self, layout: TreeLayout) -> None:
+        self._n_ends = len(layout.ends)
+        known = layout.first >= 0
+        self._ranges = bool((layout.last[known] - layout.first[known] > 1).any())
+
+    def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
+        z = last.all(hidden)[:, : self._n_ends].float()
+        first, beyond = target
+        if not self._ranges:
+            return F.cross_entropy(z, first, reduction="none")
+        place = torch.arange(self._n_ends, device=z.device)
+        outside = (place < first.unsqueeze(1)) | (place >= beyond.unsqueeze(1))
+        return z.logsumexp(dim=1) - z.masked_fill(outside, _NEVER).logsumexp(dim=1)
+
+
+class Segments:
+    """Softmax within groups of columns, for all groups at once."""
+
+    def __init__(self, layout: TreeLayout, device: Any) -> None:
+        self._group = torch.from_numpy(layout.group).to(device)
+        self._n_groups = len(layout.group_start) - 1
+
+    def log_softmax(self, z: Tensor) -> Tensor:
+        """Logarithm of the softmax of every group, from an array with a column per output."""
+        if self._n_groups == 1:
+            return F.log_softmax(z, dim=1)
+        index = self._group.expand(len(z), -1)
+        # The largest of a group, which only keeps numbers small, has no part in the gradient.
+        top = z.new_full((len(z), self._n_groups), _NEVER)
+        top = top.scatter_reduce(1, index, z.detach(), "amax")
+        shifted = z - top.gather(1, index)
+        total = z.new_zeros(top.shape).scatter_add(1, index, shifted.exp())
+        return shifted - total.log().gather(1, index)
+
+
+class PathProba:
+    """Probabilities of all endings of a tree."""
+
+    def __init__(self, layout: TreeLayout, device: Any) -> None:
+        self._segments = Segments(layout, device)
+        self._n_used = len(layout.group)
+        levels = [np.flatnonzero(layout.depth == d) for d in range(1, int(layout.depth.max()) + 1)]
+        self._levels = [
+            (torch.from_numpy(here).to(device), torch.from_numpy(layout.above[here]).to(device))
+            for here in levels
+        ]
+        self._ends = torch.from_numpy(layout.end_output).to(device)
+
+    def __call__(self, z: Tensor) -> Tensor:
+        # Twice the precision: a path is a product, and endings must sum to one.
+        log_proba = self._segments.log_softmax(z[:, : self._n_used].double())
+        for here, above in self._levels:
+            log_proba[:, here] += log_proba[:, above]
+        return log_proba[:, self._ends].exp()
+
+
+# -- sets of classes ---------------------------------------------------------------------------
+
+
+class SetLoss:
+    """Binary log loss of the nodes, with the order of the hierarchy built in.
+
+    ``"conditional"``: an output says how probable a node is if all its parents are in the set, and
+    is asked only there: the log loss of the whole set in a tree. ``"leaf"``: an output speaks for
+    its node and all nodes above it. A node that is in the set should have a likely node that is in
+    the set, too, at or below it; a node that is not should have no likely node at or below it (the
+    loss of C-HMCNN, Giunchiglia and Lukasiewicz 2020).
+    """
+
+    def __init__(self, layout: SetLayout, device: Any) -> None:
+        self._conditional = layout.loss == "conditional"
+        self._order = SetProba(layout, device)
+        inner = layout.edge_parent >= 0
+        self._child = torch.from_numpy(layout.edge_child[inner]).to(device)
+        self._parent = torch.from_numpy(layout.edge_parent[inner]).to(device)
+
+    def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
+        z = last.all(hidden).float()
+        truth = target[0]
+        if self._conditional:
+            loss = F.binary_cross_entropy_with_logits(z, truth, reduction="none")
+            open_ = torch.ones_like(truth)
+            index = self._child.expand(len(z), -1)
+            open_ = open_.scatter_reduce(1, index, truth[:, self._parent], "amin")
+            return (loss * open_).sum(dim=1)
+        inside = self._order.largest_below(z.masked_fill(truth == 0, _NEVER))
+        outside = self._order.largest_below(z)
+        return F.binary_cross_entropy_with_logits(
+            torch.where(truth > 0, inside, outside), truth, reduction="none"
+        ).sum(dim=1)
+
+
+class SetProba:
+    """Probabilities of all nodes but the root; none exceeds those of its parents."""
+
+    def __init__(self, layout: SetLayout, device: Any) -> None:
+        self._conditional = layout.loss == "conditional"
+        self._above = torch.from_numpy(layout.pair_above).to(device)
+        self._below = torch.from_numpy(layout.pair_below).to(device)
+        inner = layout.edge_parent >= 0
+        level = layout.level[layout.edge_child]
+        self._levels = []
+        for depth in np.unique(level[inner]).tolist():
+            here = np.flatnonzero(inner & (level == depth))
+            child, place = np.unique(layout.edge_child[here], return_inverse=True)
+            parts = (child, place.reshape(-1), layout.edge_parent[here])
+            self._levels.append(tuple(torch.from_numpy(part).to(device) for part in parts))
+
+    def largest_below(self, z: Tensor) -> Tensor:
+        """The largest score at or below every node."""
+        index = self._above.expand(len(z), -1)
+        return torch.full_like(z, _NEVER).scatter_reduce(1, index, z[:, self._below], "amax")
+
+    def __call__(self, z: Tensor) -> Tensor:
+        z = z.double()
+        if not self._conditional:
+            return self.largest_below(z).sigmoid()
+        log_proba = F.logsigmoid(z)
+        for child, place, parent in self._levels:
+            bound = log_proba.new_zeros((len(z), len(child)))
+            index = place.expand(len(z), -1)
+            bound = bound.scatter_reduce(1, index, log_proba[:, parent], "amin")
+            log_proba[:, child] += bound
+        return log_proba.exp()
+
+
+# -- penalties ---------------------------------------------------------------------------------
+
+
+class RecursivePenalty:
+    """Half the squared distance of the weights of every output to those of its parents.
+
+    The recursive regularisation of Gopal and Yang (2013): classes that are close in the hierarchy
+    share what they know. Weights at the top are pulled to zero.
+    """
+
+    def __init__(self, layout: Layout, device: Any) -> None:
+        top = layout.edge_parent < 0
+        self._top = torch.from_numpy(layout.edge_child[top]).to(device)
+        self._child = torch.from_numpy(layout.edge_child[~top]).to(device)
+        self._parent = torch.from_numpy(layout.edge_parent[~top]).to(device)
+        self._top_weight = torch.from_numpy(layout.edge_weight[top]).to(device)
+        self._edge_weight = torch.from_numpy(layout.edge_weight[~top]).to(device)
+
+    def __call__(self, weight: Tensor) -> Tensor:
+        """From weights with a row per output."""
+        step = weight[self._child] - weight[self._parent]
+        near = (step.square().sum(dim=1) * self._edge_weight).sum()
+        return (near + (weight[self._top].square().sum(dim=1) * self._top_weight).sum()) / 2

@@ -1,0 +1,287 @@
+"""The network: what its weights are, how rows become outputs, and how a fitted one answers.
+
+The first layer takes rows as they come, sparse ones through ``embedding_bag``, so that they are
+never made dense: its weights have a row per feature. The next layers, if any, are dense. There is
+no module object: weights are a dict of tensors, and the functions here are plain.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+import torch.nn.functional as F  # noqa: N812
+
+from hiclass._labels import AnyArray, IntArray
+from hiclass.torch._layout import Layout, SetLayout
+from hiclass.torch._losses import PathProba, SetProba
+
+Tensor = Any
+Weights = dict[str, Tensor]
+
+#: Rows are answered in pieces of at most so many numbers.
+_MOST_NUMBERS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The layers of a network.
+
+    Attributes
+    ----------
+    n_features : int
+        Number of features.
+    embedding : int
+        Width of a layer without an activation that comes first; 0 for none.
+    hidden : tuple of int
+        Widths of the layers with an activation.
+    n_outputs : int
+        Number of outputs.
+    """
+
+    n_features: int
+    embedding: int
+    hidden: tuple[int, ...]
+    n_outputs: int
+
+    @property
+    def widths(self) -> list[int]:
+        """What goes into the layers after the first one."""
+        return [*([self.embedding] if self.embedding else []), *self.hidden]
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether features lead straight to outputs: a convex problem."""
+        return not self.widths
+
+    @property
+    def last(self) -> str:
+        """The name of the last layer."""
+        return str(len(self.widths))
+
+
+def first_weights(shape: Shape, size: float, generator: Any) -> Weights:
+    """Weights before training; rows have the mean squared length ``size``."""
+    widths = [*shape.widths, shape.n_outputs]
+    weights: Weights = {}
+    if shape.is_linear:
+        weights["0.weight"] = torch.zeros(shape.n_features, shape.n_outputs)
+    else:
+        # An embedding has the length of its row, a hidden layer keeps the size of each entry.
+        scale = (1 / widths[0] if shape.embedding else 2) / max(size, 1e-12)
+        weights["0.weight"] = torch.empty(shape.n_features, widths[0])
+        weights["0.weight"].normal_(0, scale**0.5, generator=generator)
+    if not shape.embedding:
+        weights["0.bias"] = torch.zeros(widths[0])
+    for i, (before, after) in enumerate(pairwise(widths), start=1):
+        weights[f"{i}.weight"] = torch.empty(after, before)
+        bound = (6 / before) ** 0.5 if i < len(widths) - 1 else before**-0.5
+        weights[f"{i}.weight"].uniform_(-bound, bound, generator=generator)
+        weights[f"{i}.bias"] = torch.zeros(after)
+    return weights
+
+
+# -- rows to outputs ---------------------------------------------------------------------------
+
+
+def as_tensors(X: Any) -> tuple[Tensor, ...]:
+    """A chunk of rows: one dense tensor, or the three arrays of a sparse matrix."""
+    if not sp.issparse(X):
+        return (torch.from_numpy(np.require(X, dtype=np.float32, requirements=["C", "W"])),)
+    X = X if X.format == "csr" else X.tocsr()
+    return sparse_tensors(X.indices, X.indptr, X.data)
+
+
+def sparse_tensors(indices: IntArray, indptr: IntArray, data: AnyArray) -> tuple[Tensor, ...]:
+    """The arrays of a sparse matrix as ``embedding_bag`` wants them."""
+    # One type for both; the smaller one takes half the time to move.
+    kind = np.int64 if len(data) > np.iinfo(np.int32).max else np.int32
+    arrays = (indices.astype(kind, copy=False), indptr.astype(kind, copy=False))
+    return tuple(
+        torch.from_numpy(np.require(array, requirements=["C", "W"]))
+        for array in (*arrays, data.astype(np.float32, copy=False))
+    )
+
+
+def first_layer(weights: Weights, rows: tuple[Tensor, ...], *, sparse_gradient: bool) -> Tensor:
+    """What the first layer makes of rows."""
+    weight = weights["0.weight"]
+    if len(rows) == 1:
+        out = rows[0] @ weight
+    else:
+        indices, offsets, values = rows
+        out = F.embedding_bag(
+            indices,
+            weight,
+            offsets,
+            mode="sum",
+            sparse=sparse_gradient,
+            per_sample_weights=values.to(weight.dtype),
+            include_last_offset=True,
+        )
+    return out + weights["0.bias"] if "0.bias" in weights else out
+
+
+def hidden_layers(weights: Weights, shape: Shape, x: Tensor, drop: Any = None) -> Tensor:
+    """What the last layer gets; ``drop`` leaves out entries in training."""
+    for i in range(len(shape.widths)):
+        if i:
+            x = F.linear(x, weights[f"{i}.weight"], weights[f"{i}.bias"])
+        if i or not shape.embedding:
+            x = F.relu(x)
+        if drop is not None:
+            x = drop(x)
+    return x
+
+
+class LastLayer:
+    """The last layer: all outputs, or, behind a hidden layer, some outputs of each row."""
+
+    def __init__(self, weights: Weights, shape: Shape) -> None:
+        self._is_linear = shape.is_linear
+        self._weight = weights[f"{shape.last}.weight"]
+        self._bias = weights[f"{shape.last}.bias"]
+
+    def all(self, x: Tensor) -> Tensor:
+        """All outputs."""
+        return x if self._is_linear else F.linear(x, self._weight, self._bias)
+
+    def some(self, x: Tensor, outputs: Tensor) -> Tensor:
+        """Some outputs of every row, by their numbers."""
+        weight = F.embedding(outputs, self._weight)
+        return torch.bmm(weight, x.unsqueeze(2)).squeeze(2) + self._bias[outputs]
+
+
+# -- fitted networks ---------------------------------------------------------------------------
+
+
+class FittedNetwork:
+    """A network that answers: the one local classifier of its model.
+
+    In a file its weights are NumPy arrays, so that it can be read wherever there is PyTorch, with
+    or without the device that it was trained on. Answering changes nothing but a copy of the
+    weights on the device, which is made once: several threads may ask at the same time.
+
+    Parameters
+    ----------
+    shape : Shape
+        Its layers.
+    layout : TreeLayout or SetLayout
+        What its outputs mean.
+    weights : dict
+        Arrays or tensors by name.
+    device : str
+        Where to compute: "auto", or a name that PyTorch knows.
+    first, last : ndarray of int or None
+        What it answers for: runs of its endings or nodes, each from the first on and before the
+        last, whose probabilities are summed. By default every one of them.
+    """
+
+    def __init__(
+        self,
+        shape: Shape,
+        layout: Layout,
+        weights: dict[str, Any],
+        device: str,
+        first: IntArray | None = None,
+        last: IntArray | None = None,
+    ) -> None:
+        self.shape = shape
+        self.layout = layout
+        self.weights = weights
+        self.device = device
+        self.first = first
+        self.last = last
+        self._prepare()
+
+    def answering(self, first: IntArray, last: IntArray) -> FittedNetwork:
+        """The same network, which answers for some of its endings or nodes."""
+        return FittedNetwork(self.shape, self.layout, self.weights, self.device, first, last)
+
+    def _prepare(self) -> None:
+        self._lock = threading.Lock()
+        self._ready: tuple[Any, Weights, Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "shape": self.shape,
+            "layout": self.layout,
+            "weights": as_arrays(self.weights),
+            "device": self.device,
+            "first": self.first,
+            "last": self.last,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare()
+
+    def _on_device(self) -> tuple[Any, Weights, Any]:
+        with self._lock:
+            if self._ready is None:
+                device = find_device(self.device, or_cpu=True)
+                weights = {
+                    name: torch.as_tensor(value).to(device) for name, value in self.weights.items()
+                }
+                kind = SetProba if isinstance(self.layout, SetLayout) else PathProba
+                self._ready = device, weights, kind(self.layout, device)  # type: ignore[arg-type]
+            return self._ready
+
+    def predict_proba(self, X: Any) -> AnyArray:
+        """Probabilities of endings, or of nodes where rows are sets of classes."""
+        device, weights, proba = self._on_device()
+        last = LastLayer(weights, self.shape)
+        step = max(1, _MOST_NUMBERS // max(self.shape.n_outputs, *self.shape.widths, 1))
+        if not sp.issparse(X):
+            X = np.asarray(X)
+        parts = []
+        with torch.inference_mode():
+            for start in range(0, X.shape[0], step):
+                rows = as_tensors(X[start : start + step])
+                rows = tuple(part.to(device) for part in rows)
+                x = first_layer(weights, rows, sparse_gradient=False)
+                x = hidden_layers(weights, self.shape, x)
+                parts.append(proba(last.all(x)).cpu().numpy())
+        found = np.concatenate(parts)
+        if self.first is not None and self.last is not None:
+            some = found[:, self.first]
+            for j in np.flatnonzero(self.last - self.first > 1).tolist():
+                some[:, j] = found[:, self.first[j] : self.last[j]].sum(axis=1)
+            found = some
+        if isinstance(self.layout, SetLayout) and found.shape[1] == 1:
+            return np.hstack([1 - found, found])
+        return found
+
+
+def as_arrays(weights: dict[str, Any]) -> dict[str, AnyArray]:
+    """Weights as NumPy arrays, wherever they are."""
+    return {
+        name: value if isinstance(value, np.ndarray) else value.detach().cpu().numpy()
+        for name, value in weights.items()
+    }
+
+
+def find_device(name: str, *, or_cpu: bool = False) -> Any:
+    """The device with a name; "auto" is the GPU, if there is one.
+
+    With ``or_cpu``, a device that this machine does not have is replaced by the processor.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (AssertionError, RuntimeError, NotImplementedError) as error:
+        if or_cpu:
+            return torch.device("cpu")
+        reason = (str(error).splitlines() or ["not available"])[0].rstrip(".")
+        raise ValueError(
+            f"device={name!r} cannot be used here: {reason}. Use device='auto', which takes a GPU "
+            f"if there is one, or device='cpu'."
+        ) from None
+    return device

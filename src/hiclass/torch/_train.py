@@ -1,0 +1,278 @@
+"""Training: the optimiser, one step, one epoch, and when to stop."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from hiclass._progress import Progress
+from hiclass.torch._batches import Batch, Rows, prefetched
+from hiclass.torch._layout import Layout
+from hiclass.torch._losses import RecursivePenalty, make_loss
+from hiclass.torch._network import LastLayer, Shape, first_layer, hidden_layers
+
+Tensor = Any
+
+#: With more weights than this in the first layer, most of them are left alone by a small batch.
+_MANY_WEIGHTS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a network is trained; the parameters of the estimator of the same names."""
+
+    learning_rate: float
+    penalty: float
+    recursive: bool
+    dropout: float
+
+
+class Trainer:
+    """A network in training.
+
+    Parameters
+    ----------
+    shape : Shape
+        Its layers.
+    layout : TreeLayout or SetLayout
+        What its outputs mean.
+    weights : dict of tensors
+        Its weights, which are changed in place.
+    settings : Settings
+        How it is trained.
+    device : torch.device
+        Where.
+    seed : int
+        For what is left out at random.
+    """
+
+    def __init__(
+        self,
+        shape: Shape,
+        layout: Layout,
+        weights: dict[str, Tensor],
+        settings: Settings,
+        device: Any,
+        seed: int,
+    ) -> None:
+        self.shape = shape
+        self.layout = layout
+        self.settings = settings
+        self.device = device
+        self.weights = {name: value.to(device).requires_grad_() for name, value in weights.items()}
+        self._loss = make_loss(layout, device, behind_hidden=not shape.is_linear)
+        pulls = settings.recursive and settings.penalty > 0
+        self._pull = RecursivePenalty(layout, device) if pulls else None
+        self._generator = torch.Generator(device).manual_seed(seed)
+        # A penalty is on all weights, so that there is nothing to save by leaving some alone.
+        self._sparse = (
+            device.type == "cpu"
+            and settings.penalty == 0
+            and not shape.is_linear
+            and self.weights["0.weight"].numel() > _MANY_WEIGHTS
+        )
+        self._optimisers = self._make_optimisers()
+
+    def _make_optimisers(self) -> list[Any]:
+        rate, penalty = self.settings.learning_rate, self.settings.penalty
+        own = {f"{self.shape.last}.weight"} if self.settings.recursive else set()
+        decayed = [w for n, w in self.weights.items() if n.endswith("weight") and n not in own]
+        plain = [w for n, w in self.weights.items() if not n.endswith("weight") or n in own]
+        if self._sparse:
+            sparse = decayed.pop(0)
+        groups = [
+            {"params": part, "weight_decay": decay}
+            for part, decay in ((decayed, penalty), (plain, 0.0))
+            if part
+        ]
+        optimisers: list[Any] = [torch.optim.Adam(groups, rate, fused=True)]
+        if self._sparse:
+            optimisers.append(torch.optim.SparseAdam([sparse], rate))
+        return optimisers
+
+    def copy(self) -> Trainer:
+        """A trainer that goes on from here without changing this one."""
+        other = copy.copy(self)
+        other.weights = {
+            name: value.detach().clone().requires_grad_() for name, value in self.weights.items()
+        }
+        other._optimisers = other._make_optimisers()
+        for new, old in zip(other._optimisers, self._optimisers, strict=True):
+            new.load_state_dict(copy.deepcopy(old.state_dict()))
+        other._generator = torch.Generator(self.device)
+        other._generator.set_state(self._generator.get_state())
+        return other
+
+    # -- one step ------------------------------------------------------------------------------
+
+    def _drop(self, x: Tensor) -> Tensor:
+        keep = 1 - self.settings.dropout
+        return x * (torch.empty_like(x).bernoulli_(keep, generator=self._generator) / keep)
+
+    def _losses(self, batch: Batch, *, training: bool) -> Tensor:
+        """The loss of every row of a batch, times its weight."""
+        half = self.device.type == "cuda"
+        mixed = torch.autocast("cuda", torch.bfloat16) if half else nullcontext()
+        drop = self._drop if training and self.settings.dropout else None
+        with mixed:
+            x = first_layer(self.weights, batch.rows, sparse_gradient=self._sparse and training)
+            x = hidden_layers(self.weights, self.shape, x, drop)
+            losses = self._loss(LastLayer(self.weights, self.shape), x, batch.target)
+        return losses if batch.weight is None else losses * batch.weight
+
+    def step(self, batch: Batch, rate: float = 1.0) -> Tensor:
+        """Learn a batch; return the sum of its losses, on the device."""
+        total = self._losses(batch, training=True).sum()
+        objective = total / batch.n_rows
+        if self._pull is not None:
+            weight = self.weights[f"{self.shape.last}.weight"]
+            rows = weight.T if self.shape.is_linear else weight
+            objective = objective + self.settings.penalty * self._pull(rows)
+        objective.backward()
+        for optimiser in self._optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = self.settings.learning_rate * rate
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+        return total.detach()
+
+    # -- many steps ----------------------------------------------------------------------------
+
+    def epoch(self, batches: Iterable[Batch], rate: Callable[[int], float]) -> float:
+        """Learn batches that are on the device; return the mean loss of their rows."""
+        total = torch.zeros((), device=self.device)
+        n_rows = 0
+        for i, batch in enumerate(batches):
+            total += self.step(batch, rate(i))
+            n_rows += batch.n_rows
+        # The only place that waits for a GPU.
+        loss = float(total) / max(n_rows, 1)
+        if not np.isfinite(loss):
+            raise ValueError(
+                f"The loss is {loss} after an epoch with learning_rate="
+                f"{self.settings.learning_rate:.3g}. Use a smaller learning_rate, and scale X."
+            )
+        return loss
+
+    def validate(self, batches: Iterable[Batch]) -> float:
+        """The mean loss of the rows of batches that are on the device."""
+        total = torch.zeros((), device=self.device)
+        n_rows = 0
+        with torch.no_grad():
+            for batch in batches:
+                total += self._losses(batch, training=False).sum()
+                n_rows += batch.n_rows
+        return float(total) / max(n_rows, 1)
+
+    def on_device(self, batches: Iterable[Batch], *, thread: bool) -> Iterator[Batch]:
+        """Batches on the device; for a GPU, or where asked for, by way of a thread."""
+        if thread or self.device.type == "cuda":
+            return prefetched(batches, self.device)
+        return iter(batches)
+
+
+@dataclass
+class Course:
+    """How training goes: the losses so far, and when it is over.
+
+    Attributes
+    ----------
+    max_epochs : int
+        The most epochs.
+    patience : int
+        Training stops after so many epochs without a loss that is better by ``tol``.
+    tol : float
+        How much better.
+    """
+
+    max_epochs: int
+    patience: int
+    tol: float
+
+    def __post_init__(self) -> None:
+        self.losses: list[float] = []
+        self.validation: list[float] = []
+        self._best = np.inf
+        self._waited = 0
+        self._kept: dict[str, Tensor] | None = None
+
+    def run(
+        self,
+        trainer: Trainer,
+        epoch: Callable[[int], float],
+        validate: Callable[[], float] | None,
+        *,
+        verbose: bool,
+    ) -> None:
+        """Run epochs until it is over; with validation rows, keep the best weights."""
+        with Progress(self.max_epochs, "Training", enabled=verbose) as progress:
+            for i in range(self.max_epochs):
+                progress.begin(i, self._says, 1)
+                self.losses.append(epoch(i))
+                if validate is not None:
+                    self.validation.append(validate())
+                progress.finish(i)
+                if self._is_over(trainer, keep=validate is not None):
+                    break
+        if self._kept is not None:
+            with torch.no_grad():
+                for name, value in self._kept.items():
+                    trainer.weights[name].copy_(value)
+
+    def _says(self) -> str:
+        """What the progress bar says."""
+        if not self.losses:
+            return "first epoch"
+        held_out = f", validation loss {self.validation[-1]:.4f}" if self.validation else ""
+        return f"loss {self.losses[-1]:.4f}{held_out}"
+
+    def _is_over(self, trainer: Trainer, *, keep: bool) -> bool:
+        loss = (self.validation or self.losses)[-1]
+        if loss < self._best and keep:
+            self._kept = {n: w.detach().clone() for n, w in trainer.weights.items()}
+        self._waited = 0 if loss < self._best - self.tol else self._waited + 1
+        self._best = min(loss, self._best)
+        return self._waited >= self.patience
+
+
+def train_in_memory(
+    trainer: Trainer,
+    rows: Rows,
+    held_out: Rows | None,
+    size: int,
+    course: Course,
+    rng: Any,
+    *,
+    verbose: bool,
+) -> None:
+    """Train on rows in memory, in a new order in every epoch; steps get smaller to the end."""
+    n_steps = -(-len(rows) // size)
+    total = n_steps * course.max_epochs
+
+    def epoch(i: int) -> float:
+        batches = rows.batches(rng.permutation(len(rows)), size)
+        on_device = trainer.on_device(batches, thread=False)
+        return trainer.epoch(on_device, lambda step: 1 - (i * n_steps + step) / total)
+
+    def validate() -> float:
+        assert held_out is not None
+        batches = held_out.batches(np.arange(len(held_out)), max(size, 1024))
+        return trainer.validate(trainer.on_device(batches, thread=False))
+
+    course.run(trainer, epoch, None if held_out is None else validate, verbose=verbose)
+
+
+# -- what is worked out from the rows ----------------------------------------------------------
+
+
+def mean_squared_length(X: Any) -> float:
+    """The mean squared length of rows."""
+    squares = X.multiply(X).sum() if sp.issparse(X) else np.einsum("ij,ij->", X, X)
+    return float(squares) / max(X.shape[0], 1)

@@ -1,0 +1,303 @@
+"""ONNX Runtime gives the answers that Python gives."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+import hiclass
+from hiclass import (
+    ConformalClassifier,
+    FlatClassifier,
+    Hierarchy,
+    LocalClassifierPerLevel,
+    LocalClassifierPerParentNode,
+    to_onnx,
+)
+
+# All of them: `make test-all` measures how much of the module they run.
+pytestmark = pytest.mark.heavy
+
+TOLERANCE = 1e-5
+CONVERTIBLE = pytest.mark.parametrize(
+    "cls", [LocalClassifierPerParentNode, FlatClassifier], ids=["per parent node", "flat"]
+)
+
+
+def run(model, X, **options):
+    ort = pytest.importorskip("onnxruntime")
+    pytest.importorskip("skl2onnx")
+    proto = to_onnx(model, **options)
+    session = ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, {"X": X}), strict=True))
+
+
+def assert_same(model, X, **options):
+    """All four outputs are those of Python; returns them."""
+    given = X.astype(options.get("dtype", np.float64))
+    out = run(model, given, **options)
+    proba = model.predict_node_proba(X)
+    assert out["node_probabilities"].dtype == np.float64
+    np.testing.assert_allclose(out["node_probabilities"], proba, rtol=0, atol=TOLERANCE)
+    nodes = model._decide(X).nodes
+    np.testing.assert_array_equal(out["node"], nodes)
+    confidence = model.predict_confidence(X)
+    np.testing.assert_allclose(out["confidence"], confidence, rtol=0, atol=TOLERANCE)
+    labels = model.predict(X)
+    assert out["labels"].shape == labels.shape
+    return out
+
+
+def wide(animals, n_rows=60):
+    """Rows between the classes too, so that answers are not all certain."""
+    X, _ = animals
+    rng = np.random.default_rng(1)
+    mixed = (X[rng.integers(len(X), size=n_rows)] + X[rng.integers(len(X), size=n_rows)]) / 2
+    # What 32 bits can hold, so that no tree sees another number.
+    return np.vstack([X, mixed]).astype(np.float32).astype(np.float64)
+
+
+CHILDREN = {
+    "logistic": LogisticRegression(),
+    "no intercept": LogisticRegression(fit_intercept=False),
+    "scaled": make_pipeline(StandardScaler(), LogisticRegression()),
+    "scaled twice": make_pipeline(
+        StandardScaler(with_mean=False), StandardScaler(with_std=False), LogisticRegression()
+    ),
+    "between 0 and 1": make_pipeline(MinMaxScaler(), LogisticRegression()),
+    "forest": RandomForestClassifier(n_estimators=5, random_state=0),
+    "extra trees": ExtraTreesClassifier(n_estimators=5, random_state=0),
+    "tree": make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3, random_state=0)),
+    "naive Bayes": GaussianNB(),
+    "neighbours": KNeighborsClassifier(3),
+}
+
+
+@CONVERTIBLE
+@pytest.mark.parametrize("child", CHILDREN.values(), ids=list(CHILDREN))
+def test_every_kind_of_local_classifier(cls, child, animals):
+    model = cls(child).fit(*animals)
+    out = assert_same(model, wide(animals))
+    assert out["labels"].tolist() == model.predict(wide(animals)).tolist()
+
+
+OPTIONS = [
+    {},
+    {"min_confidence": 0.7},
+    {"decoding": "best_path"},
+    {"decoding": "best_path", "min_confidence": 0.5},
+    {"decoding": "expected_f1"},
+    {"leaf_only": True},
+    {"leaf_only": True, "decoding": "expected_f1"},
+    {"calibration": "temperature"},
+    {"calibration": "temperature", "decoding": "best_path", "min_confidence": 0.6},
+]
+
+
+@CONVERTIBLE
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("child", [LogisticRegression(), GaussianNB()], ids=["linear", "not"])
+def test_every_way_to_decide(cls, options, child, animals):
+    if cls is FlatClassifier and options.get("decoding") == "best_path":
+        options = {k: v for k, v in options.items() if k != "decoding"}  # it is the only way
+    model = cls(child, **options).fit(*animals)
+    X = wide(animals, 200)
+    out = assert_same(model, X)
+    assert len(np.unique(out["node"])) > 4
+
+
+@CONVERTIBLE
+@pytest.mark.parametrize(
+    "child",
+    [LinearSVC(), RidgeClassifier(), SGDClassifier(random_state=0)],
+    ids=lambda child: type(child).__name__,
+)
+def test_scores_of_linear_classifiers_are_calibrated(cls, child, animals):
+    X, y = animals
+    child = make_pipeline(StandardScaler(), child)
+    assert_same(cls(child, calibration="temperature").fit(X, y), wide(animals))
+
+
+def random_problem(seed, n_rows=150, n_features=4):
+    """Paths of unequal length in a random tree, with only ways and stops, and rows for them."""
+    rng = np.random.default_rng(seed)
+    depth = int(rng.integers(1, 6))
+    y = [
+        [
+            f"{level}{rng.integers(1 + (level + seed) % 4)}"
+            for level in range(rng.integers(1, depth + 1))
+        ]
+        for _ in range(n_rows)
+    ]
+    return rng.normal(size=(n_rows, n_features)), y
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_trees(seed):
+    X, y = random_problem(seed)
+    rng = np.random.default_rng(seed)
+    cls = (LocalClassifierPerParentNode, FlatClassifier)[seed % 4 == 3]
+    decoding = ("top_down", "best_path", "expected_f1")[seed % 3]
+    if cls is FlatClassifier and decoding == "top_down":
+        decoding = "best_path"
+    model = cls(decoding=decoding, min_confidence=float(rng.choice([0, 0.3]))).fit(X, y)
+    assert_same(model, X)
+
+
+@CONVERTIBLE
+def test_classes_without_rows_and_only_ways(cls):
+    hierarchy = Hierarchy.from_paths(
+        [["a", "b", "c"], ["a", "b", "d"], ["a", "e", "f"], ["g", "h", "i"], ["j"]]
+    )
+    y = [["a", "b", "c"], ["a", "e", "f"], ["g", "h", "i"]] * 10
+    X = np.tile(np.eye(3), (10, 1))
+    out = assert_same(cls(hierarchy=hierarchy).fit(X, y), X)
+    assert out["node_probabilities"][:, hierarchy.find(("j",))].tolist() == [0] * 30
+
+
+@CONVERTIBLE
+def test_nothing_to_decide(cls):
+    out = assert_same(cls().fit([[0.0], [1.0]], [["a", "b"], ["a", "b"]]), np.array([[5.0]]))
+    assert out["labels"].tolist() == [["a", "b"]]
+    assert out["confidence"].tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("y", "kind", "expected"),
+    [
+        ([[1, 10], [1, 11], [2, 20]], "i", [[1, 10], [1, 11], [2, 20]]),
+        (["a", "b", "c"], "O", ["a", "b", "c"]),
+        ([3, 5, 7], "i", [3, 5, 7]),
+        ([["a", "x"], ["a"], ["b", "y"]], "O", [["a", "x"], ["a", ""], ["b", "y"]]),
+        ([["a", None], ["b", "x"], ["b", "y"]], "O", [["a", ""], ["b", "x"], ["b", "y"]]),
+        ([[1, 10], [1, None], [2, 20]], "O", [["1", "10"], ["1", ""], ["2", "20"]]),
+        ([[1.0, 10.0], [1.0, np.nan], [2.0, 20.0]], "f", [[1, 10], [1, np.nan], [2, 20]]),
+    ],
+)
+def test_labels_of_every_type(y, kind, expected):
+    X = np.tile(8 * np.eye(3), (5, 1))
+    out = assert_same(LocalClassifierPerParentNode().fit(X, y * 5), X)
+    assert out["labels"].dtype.kind == kind
+    np.testing.assert_array_equal(out["labels"][:3], np.array(expected, dtype=kind))
+
+
+@pytest.mark.parametrize("child", [LogisticRegression(), GaussianNB()], ids=["linear", "not"])
+def test_rows_of_32_bits(child, animals):
+    X = wide(animals)
+    model = LocalClassifierPerParentNode(child).fit(*animals)
+    assert_same(model, X, dtype=np.float32)
+    with pytest.raises(Exception, match="float"):
+        run(model, X, dtype=np.float32)
+
+
+def test_different_classifiers_at_different_nodes(animals):
+    def choose(path):
+        return RandomForestClassifier(5, random_state=0) if path else LogisticRegression()
+
+    assert_same(LocalClassifierPerParentNode(choose).fit(*animals), wide(animals))
+
+
+def test_a_model_that_learned_from_batches(animals):
+    X, y = np.abs(animals[0]), animals[1]
+    complete = [["a", "x"], ["a", "y"], ["b", "z"], ["b", "w"]] * 9
+    model = LocalClassifierPerParentNode(MultinomialNB(), leaf_only=True)
+    assert_same(model.partial_fit(X, complete), X)
+    early = LocalClassifierPerParentNode(MultinomialNB())
+    early.partial_fit(X[:12], y[:12], classes=Hierarchy.from_paths(y))
+    with pytest.raises(ValueError, match="has not seen yet"):
+        to_onnx(early)
+
+
+def test_the_graph_of_a_thousand_leaves_is_small_and_says_what_it_is():
+    y = [[f"a{i // 100}", f"b{i // 10}", f"c{i}"] for i in range(1000)]
+    X = np.random.default_rng(0).normal(size=(1000, 8))
+    model = LocalClassifierPerParentNode(LogisticRegression(max_iter=3, tol=1)).fit(X, y)
+    assert_same(model, X[:20])
+    proto = to_onnx(model)
+    assert len(proto.graph.node) < 50
+    # Coefficients, tables of the tree, and the text of the labels and paths.
+    assert len(proto.SerializeToString()) < 400_000
+    meta = {prop.key: prop.value for prop in proto.metadata_props}
+    assert meta["hiclass.version"] == hiclass.__version__
+    assert meta["hiclass.estimator"] == "LocalClassifierPerParentNode"
+    assert (meta["hiclass.decoding"], meta["hiclass.min_confidence"]) == ("top_down", "0.0")
+    paths = json.loads(meta["hiclass.paths"])
+    assert paths == [list(model.hierarchy_.path(v)) for v in range(1111)]
+
+
+@pytest.mark.parametrize(
+    ("child", "options", "reason"),
+    [
+        (HistGradientBoostingClassifier(max_iter=2), {}, "cannot be converted to ONNX"),
+        (
+            GradientBoostingClassifier(n_estimators=2),
+            {"calibration": "temperature"},
+            "calibrated by its decision_function",
+        ),
+    ],
+)
+def test_a_local_classifier_that_cannot_be_converted_is_named(child, options, reason, animals):
+    def choose(path):
+        return child if path == ("Animal",) else LogisticRegression()
+
+    pytest.importorskip("skl2onnx")
+    model = LocalClassifierPerParentNode(choose, **options).fit(*animals)
+    message = f"local classifier of Animal, a {type(child).__name__}, .*{reason}"
+    with pytest.raises(ValueError, match=message):
+        to_onnx(model)
+
+
+def test_the_classifier_of_a_flat_model_is_named_too(animals):
+    pytest.importorskip("skl2onnx")
+    model = FlatClassifier(HistGradientBoostingClassifier(max_iter=2)).fit(*animals)
+    with pytest.raises(ValueError, match="local classifier of all leaves, a HistGradient"):
+        to_onnx(model)
+
+
+def test_what_has_no_graph_is_refused_with_the_reason(animals):
+    X, y = animals
+    sets = LocalClassifierPerParentNode(multi_label=True).fit(np.eye(2), [["a"], ["b"]])
+    texts = LocalClassifierPerParentNode(make_pipeline(TfidfVectorizer(), LogisticRegression()))
+    fitted = LocalClassifierPerParentNode().fit(X, y)
+    for model, error, message in (
+        (LogisticRegression(), TypeError, "Only LocalClassifierPerParentNode and FlatClassifier"),
+        (LocalClassifierPerLevel().fit(X, y), TypeError, "got LocalClassifierPerLevel"),
+        (ConformalClassifier(fitted), TypeError, "got ConformalClassifier"),
+        (FlatClassifier(), ValueError, "not fitted"),
+        (sets, ValueError, "predicts sets of classes"),
+        (fitted.restricted_to([("Animal",)]), ValueError, "restricted to some classes"),
+        (FlatClassifier(LinearSVC()).fit(X, y), ValueError, "has no probabilities"),
+        (texts.fit(["red green", "blue black"], ["a", "b"]), ValueError, "not fitted on a matrix"),
+    ):
+        with pytest.raises(error, match=message):
+            to_onnx(model)
+    with pytest.raises(ValueError, match="dtype must be float64 or float32; got int64"):
+        to_onnx(fitted, dtype=int)
+    with pytest.raises(ValueError, match="is a Python function"):
+        to_onnx(fitted.set_params(decoding=lambda proba, hierarchy: proba.argmax(axis=1)))
+    with pytest.raises(ValueError, match="needs the F-score"):
+        to_onnx(fitted.set_params(decoding="expected_f1"))
+
+
+@pytest.mark.parametrize("missing", ["onnx", "skl2onnx"])
+def test_what_is_missing_says_how_to_get_it(missing, monkeypatch, animals):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ImportError) as caught:
+        to_onnx(FlatClassifier().fit(*animals))
+    assert caught.value.__notes__ == ["Install them with: pip install 'hiclass[onnx]'"]
