@@ -118,6 +118,9 @@ def text_models(device: str, which: list[str] | None) -> dict[str, Any]:
         "network, loss='leaf'": HierarchicalSoftmaxClassifier(
             loss="leaf", device=device, random_state=0
         ),
+        "network, loss='leaf', max_epochs=2": HierarchicalSoftmaxClassifier(
+            loss="leaf", max_epochs=2, device=device, random_state=0
+        ),
         BASELINE: LocalClassifierPerParentNode(regression, decoding="best_path"),
         "flat": FlatClassifier(regression),
     }
