@@ -225,8 +225,10 @@ class FittedNetwork:
         with self._lock:
             if self._ready is None:
                 device = find_device(self.device, or_cpu=True)
+                # PyTorch wants arrays that can be written to; those of a mapped file cannot.
                 weights = {
-                    name: torch.as_tensor(value).to(device) for name, value in self.weights.items()
+                    name: torch.as_tensor(np.require(value, requirements="W")).to(device)
+                    for name, value in as_arrays(self.weights).items()
                 }
                 kind = SetProba if isinstance(self.layout, SetLayout) else PathProba
                 self._ready = device, weights, kind(self.layout, device)  # type: ignore[arg-type]
