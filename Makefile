@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 .DELETE_ON_ERROR:
 # One virtual environment: two installs at a time would get in each other's way.
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-oldest test-newest fuzz lint format docs clean
+.PHONY: help demo test test-all test-oldest test-newest fuzz bench lint format docs study clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,14 +23,9 @@ demo: $(VENV)/.demo ## Animals, then ICD-10-CM: scores, predicted paths, reports
 test: $(VENV)/.test ## Run the tests and the doctests, with coverage
 	@$(BIN)/python -m pytest -n 2 -m "not heavy" --cov
 
-# Modules that only the tests with large libraries run, so that `make test` leaves their coverage out;
-# tools/coverage_heavy.toml sets the limit.
-HEAVY_MODULES := hiclass.torch hiclass._onnx hiclass._onnx_graph
-
 # With HICLASS_NO_SKIP=1 a skipped test fails, so that these really run.
 test-all: $(VENV)/.test-all ## Run the tests that need large programs (torch, ONNX, Chromium)
-	@HICLASS_NO_SKIP=1 $(BIN)/python -m pytest -m heavy $(HEAVY_MODULES:%=--cov=%) \
-		--cov-config=tools/coverage_heavy.toml
+	@HICLASS_NO_SKIP=1 $(BIN)/python -m pytest -m heavy --cov --cov-config=tools/coverage_heavy.toml
 
 test-oldest: .venv-oldest/.test ## Run the tests on the oldest versions that pyproject.toml promises
 	@.venv-oldest/bin/python -m pytest -n 2 -m "not heavy"
@@ -45,6 +40,10 @@ test-newest: .venv-newest/.created ## Run the tests on the newest versions; depr
 
 fuzz: $(VENV)/.test ## Fuzz with new random input (HICLASS_FUZZ=20000 cases, 15 minutes)
 	@HICLASS_FUZZ=$${HICLASS_FUZZ:-20000} $(BIN)/python -m pytest -n 0 -q -s tests/test_fuzz.py
+
+# DATA=folder adds the real sets. Other libraries take part once race.py has made their environments.
+bench: $(VENV)/.bench ## Run a short version of the benchmarks (a few minutes); JSON in build/bench
+	@$(BIN)/python benchmarks/bench.py --output build/bench $(if $(DATA),--data $(DATA))
 
 lint: $(VENV)/.lint ## Check style, format, types, imports and docstrings
 	@$(BIN)/ruff check .
@@ -63,9 +62,13 @@ docs: $(VENV)/.docs ## Build the documentation into build/docs, without network
 	@$(BIN)/sphinx-build -q -E -W --keep-going -b html -d build/doctrees docs build/docs
 	@$(BIN)/python tools/check_links.py build/docs
 
+# CONFIG="data=FILE rows=500 trials=2" reads a file of yours, and less of it.
+study: $(VENV)/.study ## Re-run the paper's study (an hour; downloads a gigabyte unless CONFIG=data=FILE)
+	@$(BIN)/snakemake -s benchmarks/consumer_complaints/Snakefile --cores 1 $(if $(CONFIG),--config $(CONFIG))
+
 clean: ## Remove the virtual environments, caches and build output
 	@rm -rf docs/api/generated docs/api/backreferences docs/auto_examples docs/sg_execution_times.rst
-	@rm -rf $(VENV) .venv-oldest .venv-newest build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) .venv-oldest .venv-newest build dist .snakemake .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created .venv-oldest/.created .venv-newest/.created:
@@ -75,7 +78,7 @@ $(VENV)/.created .venv-oldest/.created .venv-newest/.created:
 	@$(PYTHON) -m venv --clear $(@D)
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.lint: $(VENV)/.%: pyproject.toml | $(VENV)/.created
+$(VENV)/.demo $(VENV)/.test $(VENV)/.bench $(VENV)/.lint: $(VENV)/.%: pyproject.toml | $(VENV)/.created
 	@echo "Installing hiclass[$*] into $(VENV)"
 	@$(PIP) --editable '.[$*]'
 	@touch $@
@@ -95,4 +98,9 @@ $(VENV)/.test-all $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/.created
 		--constraint tools/oldest-extras.txt --editable '.[test]'
 	@.venv-oldest/bin/python -m pip install -qq --disable-pip-version-check \
 		--no-deps --requirement tools/oldest.txt
+	@touch $@
+
+$(VENV)/.study: benchmarks/consumer_complaints/requirements.txt pyproject.toml | $(VENV)/.created
+	@echo "Installing hiclass and the tools of the study into $(VENV)"
+	@$(PIP) --editable . --requirement $<
 	@touch $@

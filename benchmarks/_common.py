@@ -72,8 +72,9 @@ def run_child(
     time_limit: float,
     memory_limit: float = 16e9,
     env: dict[str, str] | None = None,
+    poll: float = 0.02,
 ) -> dict[str, Any]:
-    """Run a command and watch the memory of its process tree.
+    """Run a command and watch the memory of its process tree, every ``poll`` seconds.
 
     Returns a dict: ``lines`` (its output), ``peak_bytes`` (largest sum of resident memory over the
     tree, polled), ``stopped`` ("time limit", "memory limit" or None) and, if it failed, ``error``.
@@ -92,7 +93,7 @@ def run_child(
             if stopped:
                 _kill_tree(child)
                 break
-            time.sleep(0.02)
+            time.sleep(poll)
         child.wait()
         out.seek(0)
         err.seek(0)

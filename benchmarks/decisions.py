@@ -27,6 +27,7 @@ import scipy.sparse as sp
 from _common import clean_env, environment, interleaved, run_child, write_json
 from _decisions_data import SOURCES, Task, load, make_splits
 from _decisions_page import DECODINGS, STRATEGY_NAMES, result_file, write_page
+from _paired import bootstrap, count, f1
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedGroupKFold
@@ -50,21 +51,8 @@ STRATEGIES = dict(
     )
 )
 CLIP = 1e-6  # a probability below it counts as this in the log loss
-N_RESAMPLES = 1000
 
 # -- measures ----------------------------------------------------------------------------------
-
-
-def count(y_true: np.ndarray, y_pred: np.ndarray) -> np.ndarray:
-    """Per row: nodes in common, nodes predicted, nodes true."""
-    given = y_pred != ""
-    common = np.logical_and.accumulate((y_true == y_pred) & given, axis=1)
-    return np.column_stack([common.sum(1), given.sum(1), (y_true != "").sum(1)])
-
-
-def f1(counts: np.ndarray) -> Any:
-    """The micro-averaged hierarchical F-score of summed counts."""
-    return 2 * counts[..., 0] / (counts[..., 1] + counts[..., 2])
 
 
 def measures(counts: np.ndarray) -> dict[str, float]:
@@ -96,16 +84,6 @@ def log_loss(model: Any, X: Any, y: np.ndarray, known: np.ndarray) -> float:
             node = h.find(trim(path))
             found.append(row[node] - row[h.children(node)].sum())
     return round(float(-np.log(np.clip(found, CLIP, 1)).mean()), 4)
-
-
-def bootstrap(a: np.ndarray, b: np.ndarray, groups: np.ndarray | None) -> list[float]:
-    """hF of a less hF of b, and its 95 % interval over resampled rows (or groups of rows)."""
-    if groups is not None:
-        _, code = np.unique(groups, return_inverse=True)
-        a, b = (np.array([c[code == g].sum(0) for g in range(code.max() + 1)]) for c in (a, b))
-    draws = np.random.default_rng(0).multinomial(len(a), np.full(len(a), 1 / len(a)), N_RESAMPLES)
-    low, high = np.percentile(f1(draws @ a) - f1(draws @ b), [2.5, 97.5])
-    return [round(float(v), 4) for v in (f1(a.sum(0)) - f1(b.sum(0)), low, high)]
 
 
 # -- the study of one set ----------------------------------------------------------------------

@@ -6,8 +6,9 @@
     python global_models.py --stream --device cuda --output results/global_models_stream.json
 
 The first compares, on three sets of texts with the features and splits of decisions.py, the network
-of ``hiclass.torch`` with its default parameters, for all sets the same, to logistic regression per
+of ``hiclass.torch`` with its default parameters and each of its losses to logistic regression per
 parent node and flat. Models are fitted in turns, in one process, and the best of some times counts.
+Which loss is better is seen on training rows that are held out.
 The second is about gene functions, several labels per row, with the protocol of gene_function.py;
 what has parameters is tuned on training rows. The third trains on a stream that is made on the fly:
 ``--rows`` sparse rows with 60 of 50,000 terms and 10,000 leaves in four levels.
@@ -19,6 +20,7 @@ are read from there, without pandas. ``--page`` puts the tables of result files 
 import argparse
 import json
 import platform
+import shlex
 import sys
 import tempfile
 import time
@@ -30,6 +32,7 @@ import joblib
 import numpy as np
 import scipy.sparse as sp
 from _common import environment, interleaved, run_child, table, write_json, write_section
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import hiclass
@@ -53,6 +56,17 @@ def machine() -> dict[str, Any]:
         except metadata.PackageNotFoundError:
             continue
     return found
+
+
+def command() -> str:
+    """How this was called, without paths of the machine."""
+    words = ["PYTHON", "global_models.py", *sys.argv[1:]]
+    for i, word in enumerate(words[:-1]):
+        if word == "--data":
+            words[i + 1] = "DATA"
+        elif word == "--output":
+            words[i + 1] = f"results/{Path(words[i + 1]).name}"
+    return shlex.join(words)
 
 
 # -- texts -------------------------------------------------------------------------------------
@@ -144,10 +158,19 @@ def run_texts(options: argparse.Namespace, name: str) -> dict[str, Any] | None:
                 "bytes": size_of(model),
             }
         )
+        if "network" in n:
+            rows[-1]["hF_held_out"] = held_out_score(model, X_train, y_train)
         print(json.dumps({"set": name} | rows[-1]), flush=True)
     shape = {"n_train": len(train), "n_test": len(test), "n_features": X.shape[1]}
     classes = {"n_nodes": next(iter(models.values())).hierarchy_.n_nodes}
     return {"set": name, **shape, **classes, "device": options.device, "rows": rows}
+
+
+def held_out_score(model: Any, X: Any, y: Any) -> float:
+    """The hF on a fifth of the training rows, by a model that was fitted on the others."""
+    held_out = np.random.default_rng(0).random(len(y)) < 0.2
+    model = clone(model).fit(X[~held_out], y[~held_out])
+    return round(float(model.score(X[held_out], y[held_out])), 4)
 
 
 def size_of(model: Any) -> int:
@@ -278,10 +301,14 @@ def text_table(result: dict[str, Any]) -> str:
     for part in result["texts"]:
         rows = {row["model"]: row for row in part["rows"]}
         base = rows.get(BASELINE, {}).get("fit_s")
+        held_out = [row["hF_held_out"] for row in part["rows"] if "hF_held_out" in row]
         cells = [
             (
-                row["model"],
+                f"**{row['model']}**"
+                if held_out and row.get("hF_held_out") == max(held_out)
+                else row["model"],
                 f"{row['hF']:.4f}",
+                f"{row['hF_held_out']:.4f}" if "hF_held_out" in row else "",
                 f"{row['fit_s']:.2f} s",
                 f"{base / row['fit_s']:.1f}x" if base else "",
                 f"{row['predict_s']:.2f} s",
@@ -289,7 +316,7 @@ def text_table(result: dict[str, Any]) -> str:
             )
             for row in part["rows"]
         ]
-        header = ("model", "hF", "fit", "speed", "predict", "file")
+        header = ("model", "hF", "held out", "fit", "speed", "predict", "file")
         title = (
             f"**{part['set']}**: {part['n_train']:,} training rows, {part['n_features']:,} "
             f"features, {part['n_nodes'] - 1:,} classes, {part['device']}"
@@ -400,7 +427,7 @@ def run_stream(options: argparse.Namespace) -> None:
     """The stream, and where its time goes."""
     import _global_stream as stream
 
-    result: dict[str, Any] = {"environment": machine()}
+    result: dict[str, Any] = {"environment": machine(), "command": command()}
     result["stream"] = stream.run(
         options.device, options.rows, options.batch, options.epochs, options.workers
     )
@@ -422,7 +449,7 @@ def run_sets(options: argparse.Namespace) -> None:
         if found is not None:
             old = {part["set"]: part for part in result.get(key, [])}
             kept = {row["model"]: row for row in old.get(name, {}).get("rows", [])}
-            kept |= {row["model"]: row for row in found["rows"]}
+            kept |= {row["model"]: row | {"command": command()} for row in found["rows"]}
             old[name] = found | {"rows": list(kept.values())}
             result[key] = sorted(old.values(), key=lambda part: names.index(part["set"]))
             write_json(result, options.output)

@@ -68,6 +68,8 @@ sphinx_gallery_conf = {
     "plot_gallery": True,
     "show_memory": False,
     "show_signature": False,
+    # The page of times would load scripts from elsewhere, and times say little here.
+    "write_computation_times": False,
     "within_subsection_order": "gallery_order.GalleryOrder",
 }
 if not (ROOT / "examples" / "gallery").is_dir():

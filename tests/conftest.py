@@ -11,22 +11,14 @@ import os
 
 import numpy as np
 import pytest
+from estimators import ESTIMATOR_CLASSES, LOCAL_CLASSES
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
-from hiclass import (
-    FlatClassifier,
-    GlobalClassifier,
-    LocalClassifierPerLevel,
-    LocalClassifierPerNode,
-    LocalClassifierPerParentNode,
-)
+from hiclass import GlobalClassifier
 
 # They hold no doctests, and two of one name cannot both be collected.
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]
-
-LOCAL_CLASSES = [LocalClassifierPerNode, LocalClassifierPerParentNode, LocalClassifierPerLevel]
-ESTIMATOR_CLASSES = [*LOCAL_CLASSES, FlatClassifier]
 
 # The same examples in every run, and no time limit on a shared machine.
 settings.register_profile(

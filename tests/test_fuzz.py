@@ -22,7 +22,7 @@ import numpy as np
 import pandas
 import pytest
 import scipy.sparse as sp
-from conftest import ESTIMATOR_CLASSES
+from estimators import ESTIMATOR_CLASSES
 from fuzzing import (
     ANY_LABELS,
     BAD,
@@ -126,7 +126,7 @@ def ensemble(child, **params):
 
 
 #: What is fuzzed: a function of a local classifier and keyword parameters each. A new estimator of
-#: ``conftest.ESTIMATOR_CLASSES`` is fuzzed as well.
+#: ``estimators.ESTIMATOR_CLASSES`` is fuzzed as well.
 MODELS = {c.__name__: c for c in ESTIMATOR_CLASSES} | {"EnsembleClassifier": ensemble}
 model_names = st.sampled_from(sorted(MODELS))
 

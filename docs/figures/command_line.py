@@ -25,7 +25,7 @@ for y, name in ((1.6, "predict"), (0.3, "evaluate")):
     command(4.4, y, name)
 arrow(ax, (4.4, 2.75), (4.4, 1.8))
 arrow(ax, (4.4, 1.4), (4.4, 0.5))
-arrow(ax, (1.0, 3.3), (1.0, 3.75), style="-")
+arrow(ax, (1.0, 3.3), (1.0, 3.75))
 ax.text(1.25, 3.72, "tree: the hierarchy in the file", size=9, color=INK, va="center")
 ax.set(xlim=(0.1, 9.0), ylim=(-0.1, 3.95))
 plt.show()

@@ -11,7 +11,7 @@ local = [10 * (i + 1) for i in range(5)]  # ten children at every step
 ax.loglog(leaves, flat, "o-", color=ORANGE, lw=2.2)
 ax.loglog(leaves, local, "o-", color=BLUE, lw=2.2)
 ax.text(11_000, 22_000, "flat", color=ORANGE, weight="bold", ha="right", va="bottom", size=11)
-ax.text(11_000, 52, "per parent node,\nten children each", color=BLUE, weight="bold", va="bottom")
+ax.text(9_000, 75, "per parent node,\nten children each", color=BLUE, weight="bold", va="bottom")
 ax.set_xlabel("leaves of the hierarchy", color=INK)
 ax.set_ylabel("outputs that a row trains", color=INK)
 ticks = leaves

@@ -19,14 +19,14 @@ ax.text(5.6, 5.55, "1  overview", size=9.5, color=BLUE, va="center", weight="bol
 
 rng = np.random.default_rng(3)
 colors = plt.get_cmap("RdYlBu")
-for x, widths in ((0.35, [2.4, 1.4, 0.6]), (1.75, None), (3.15, None)):
+for x, widths in ((0.35, [2.2, 1.3, 0.55]), (1.75, None), (3.15, None)):
     y = 4.75
-    parts = widths if widths else rng.dirichlet(np.ones(6 if x < 2 else 14) * 4) * 4.4
+    parts = widths if widths else rng.dirichlet(np.ones(6 if x < 2 else 14) * 4) * 4.05
     for height in parts:
         score = rng.beta(5, 1.2) if x < 3 else rng.beta(1.6, 1)
         y -= height
         ax.add_patch(Rectangle((x, y), 1.35, height, fc=colors(score), ec="white", lw=1))
-ax.text(0.35, 0.17, "2  hierarchy", size=9.5, color=BLUE, va="bottom", weight="bold")
+ax.text(0.35, 0.22, "2  hierarchy", size=9.5, color=BLUE, va="bottom", weight="bold")
 
 card(ax, 5.0, 2.45, 4.6, 2.3, fill="#f5f6f8", edge="#f5f6f8")
 ax.text(5.2, 4.42, "Reptilia", weight="bold", size=9.5, va="center")
@@ -37,7 +37,7 @@ for i, (name, share) in enumerate((("Amphibia", 0.6), ("Aves", 0.25), ("Mammalia
 line = np.linspace(0, 1, 20)
 ax.plot(8.35 + line, 3.0 + 1.2 * line, color=GREY, lw=1, ls="--")
 ax.plot(8.35 + line, 3.0 + 1.2 * line**1.6, color=BLUE, lw=2)
-ax.text(5.2, 2.68, "3  a class: taken for, reliability, features", size=9.5, color=BLUE,
+ax.text(5.2, 2.68, "3  a class and its mistakes", size=9.5, color=BLUE,
         weight="bold", va="center")  # fmt: skip
 
 card(ax, 5.0, 0.75, 4.6, 1.45, fill="#f5f6f8", edge="#f5f6f8")

@@ -72,9 +72,9 @@ print(f"hF on {test.sum()} unseen animals: {f1(labels[test], predicted, hierarch
 
 # %%
 # Two sea mammals. A class is never more probable than a class above it, and both ways that lead to
-# *sea mammal* have to be believed. The whale is a mammal and a swimmer. Of the elephant seal, which
+# *sea mammal* have to be believed. The orca is a mammal and a swimmer. Of the elephant seal, which
 # comes ashore, the model knows only that it is a mammal: *land mammal* and *sea mammal* are
-# equally probable, and it takes the wrong one.
+# about equally probable, and it takes the wrong one.
 
 names = frame["name"][known].to_numpy()[test]
 sea = labels[test] == "sea mammal"

@@ -30,7 +30,7 @@ models = {
     "per parent node": LocalClassifierPerParentNode(trees),
     "flat": FlatClassifier(trees),
 }
-sizes = [100, 200, 400, 800, 1600]
+sizes = [100, 200, 400, 800]
 scores = {name: [] for name in models}
 for size in sizes:
     for name, model in models.items():
@@ -40,6 +40,10 @@ for name, values in scores.items():
     print(f"{name:>16}: hF " + " ".join(f"{score:.3f}" for score, _ in values))
 
 # %%
+# On these data the forests per parent node do best, by two or three points of hF, and the global
+# one is about as good as the flat one. Global forests are at their best with several labels per
+# row, as the page on global models shows.
+
 fig, axes = plt.subplots(1, 2, figsize=(6.6, 3.6), layout="constrained")
 colors = {"global": "#3a9d7a", "per parent node": "#3b76b8", "flat": "#e07b39"}
 for i, (ax, title) in enumerate(zip(axes, ("hF", "whole path right"), strict=True)):
@@ -51,23 +55,4 @@ for i, (ax, title) in enumerate(zip(axes, ("hF", "whole path right"), strict=Tru
     ax.set(title=title, xlabel="training rows")
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].legend(frameon=False)
-plt.show()
-
-# %%
-# How much the first levels count is ``level_weight``: a class of level *l* weighs
-# ``level_weight ** (l - 1)``. Smaller values make the trees care for the top of the hierarchy.
-
-weights = [0.25, 0.5, 0.75, 1.0]
-by_level = []
-for weight in weights:
-    model = GlobalClassifier(level_weight=weight, random_state=0)
-    paths = model.fit(data.data[:400], data.target[:400]).predict(X_test)
-    by_level.append((paths == y_test).mean(axis=0))
-fig, ax = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
-shades = ("#1d6b50", "#3a9d7a", "#9ed3bf")
-for level, (values, color) in enumerate(zip(np.transpose(by_level), shades, strict=True), start=1):
-    ax.plot(weights, values, "o-", color=color, label=f"level {level}")
-ax.set(xlabel="level_weight", title="accuracy by level, 400 training rows", xticks=weights)
-ax.legend(frameon=False)
-ax.spines[["top", "right"]].set_visible(False)
 plt.show()

@@ -47,7 +47,8 @@ X_train, X_test, y_train, y_test = X[:half], X[half:], y[:half], y[half:]
 
 # %%
 # LightGBM takes the frame. The linear model needs its gaps filled, its numbers scaled and its
-# categories encoded.
+# categories encoded. With all that it is a little ahead at the second level: classes that are
+# clouds around a centre suit it. LightGBM comes close without any of the work.
 
 boosting = LGBMClassifier(n_estimators=60, num_leaves=15, verbose=-1, n_jobs=1)
 numbers = make_pipeline(SimpleImputer(), StandardScaler())

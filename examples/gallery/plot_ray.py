@@ -61,8 +61,8 @@ print("same predictions:", bool((alone.predict(X_test) == model.predict(X_test))
 ray.shutdown()
 
 # %%
-# Who did what, and when: every bar is a local classifier. The largest problem, that of the root,
-# is started first.
+# Who did what, and when: every bar is a local classifier. Large problems are handed out first, the
+# one of the root before all others; a worker that is still starting up begins later.
 
 work = [(*classifier.work_, path) for path, classifier in model.local_classifiers_.items()]
 first = min(start for _, start, _, _ in work)

@@ -31,7 +31,7 @@ model.fit(X_train, y_train)
 # itself.
 
 report = make_report(model, X_test, y_test, title="Animals", feature_names=animals.feature_names)
-report  # noqa: B018  (shows it)
+report
 
 # %%
 # Everything on the page is also in ``report.data``, for example the scores,

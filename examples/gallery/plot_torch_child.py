@@ -94,7 +94,7 @@ for offset, (name, model), color in zip(
     bars = axes[0].bar(np.arange(2) + offset, accuracy, width=0.36, color=color, label=name)
     axes[0].bar_label(bars, fmt="{:.0%}", padding=2)
 axes[0].set_xticks([0, 1], ["level 1", "level 2"])
-axes[0].set(ylim=(0, 1.35), yticks=[], title="accuracy")
+axes[0].set(ylim=(0, 1.5), yticks=[], title="accuracy")
 axes[0].legend(frameon=False, loc="upper left")
 for path, child in models["network"].local_classifiers_.items():
     axes[1].plot(child.losses_, label=" > ".join(path) or "the root")

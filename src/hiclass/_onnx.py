@@ -130,8 +130,8 @@ def _check_model(model: Any) -> LocalModels:
     known, options = models.known, models.options
     if not np.array_equal(known.indices, options.indices):
         raise ValueError(
-            f"This {name} has learned from batches and knows classes that it has not seen yet. "
-            f"Convert it when there were rows of all of them, or fit it."
+            f"This {name} has learned from batches and knows classes, or ends of paths, that it "
+            f"has not seen yet. Fit it, or learn with leaf_only=True from rows of all classes."
         )
     model._check_decision_parameters()
     model._decoder()  # says what is missing for the decoding, if anything

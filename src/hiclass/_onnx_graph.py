@@ -49,7 +49,6 @@ class Graph:
         self._opsets = dict(OPSETS)
         self._input = self._value("X", dtype, [n_features])
         self.x = "X" if dtype == np.float64 else self.cast("X", np.float64)
-        self._narrow = "" if dtype == np.float64 else "X"
         self._n_rows = ""
 
     def _type(self, dtype: Any) -> int:
@@ -118,19 +117,28 @@ class Graph:
 
     def convert(self, classifier: Any) -> str:
         """Add what skl2onnx makes of a classifier; return its probabilities."""
+        source, width, last = self.x, self._n_features, _last(classifier)
+        narrow = _is_narrow(last)
+        if narrow and last is not classifier:
+            # With 64 bits up to the trees, as in Python: rounding may move a row over a threshold.
+            source = self._convert(classifier[:-1], source, width, narrow=False)[0]
+            width, classifier = last.n_features_in_, last
+        source = self.cast(source, np.float32) if narrow else source
+        options = {id(last): {"zipmap": False}}
+        outputs = self._convert(classifier, source, width, narrow, options=options)
+        return self.cast(outputs[1], np.float64)
+
+    def _convert(
+        self, estimator: Any, source: str, width: int, narrow: bool, **options: Any
+    ) -> list[str]:
+        """Add what skl2onnx makes of an estimator; return the names of its outputs."""
         types = self._skl2onnx.common.data_types
-        options = {id(_last(classifier)): {"zipmap": False}}
-        narrow = _is_narrow(classifier)
         kind = types.FloatTensorType if narrow else types.DoubleTensorType
         converted = self._skl2onnx.convert_sklearn(
-            classifier,
-            initial_types=[("X", kind([None, self._n_features]))],
-            options=options,
-            target_opset=OPSETS,
+            estimator, initial_types=[("X", kind([None, width]))], target_opset=OPSETS, **options
         )
         prefix = f"{self._new_name()}_"
         part = self._onnx.compose.add_prefix(converted, prefix)
-        source = self._narrow_input() if narrow else self.x
         self._nodes.append(
             self._onnx.helper.make_node("Identity", [source], [f"{prefix}X"], f"{prefix}input")
         )
@@ -138,12 +146,7 @@ class Graph:
         self._constants |= {tensor.name: tensor for tensor in part.graph.initializer}
         for used in part.opset_import:
             self._opsets.setdefault(used.domain, used.version)
-        return self.cast(part.graph.output[1].name, np.float64)
-
-    def _narrow_input(self) -> str:
-        """The input with 32 bits."""
-        self._narrow = self._narrow or self.cast(self.x, np.float32)
-        return self._narrow
+        return [output.name for output in part.graph.output]
 
     # -- the result ----------------------------------------------------------------------------
 

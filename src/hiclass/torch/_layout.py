@@ -72,16 +72,6 @@ class TreeLayout:
         """Whether there is more than one softmax."""
         return len(self.group_start) > 2
 
-    @property
-    def path_width(self) -> float:
-        """How many outputs there are, on average over the endings, in the groups of a path."""
-        size = np.diff(self.group_start)[self.group].astype(float)
-        total = size.copy()
-        for depth in range(1, int(self.depth.max(initial=0)) + 1):
-            here = np.flatnonzero(self.depth == depth)
-            total[here] += total[self.above[here]]
-        return float(total[self.end_output].mean())
-
     def chains(self) -> IntArray:
         """The outputs on the path to each output, the output itself first, then -1."""
         table = np.full((len(self.above), int(self.depth.max(initial=0)) + 1), -1, dtype=np.intp)

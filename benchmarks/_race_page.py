@@ -1,0 +1,313 @@
+"""The tables and the figure of the race, from its results."""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from itertools import product
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from _common import table
+from _decisions_page import interval
+
+RESULTS = Path(__file__).parent / "results"
+SETS = ("cfpb", "naics", "clinc150", "greengenes", "synthetic")
+FAST, SHARP, RECOMMENDED = "hiclass, greedy SVC", "hiclass, best path SVC", "hiclass, recommended"
+PUBLISHED = "hiclass 5.0.8"
+PEERS = ("PECOS XLinear", "napkinXC PLT", "napkinXC HSM")
+SHOWN_BELOW = 0.15
+LIMIT_PUBLISHED, LIMIT_PEERS = 1.05, 2.5
+
+
+def margins_table() -> str:
+    """What cross-validation on training rows says about the sharpness of margins."""
+    result = json.loads((RESULTS / "race-margins.json").read_text())
+    factors = list(result["mean"])
+    rows = [(name, *(f"{found[k]:.4f}" for k in factors)) for name, found in result["sets"].items()]
+    rows.append(("mean", *(f"{result['mean'][k]:.4f}" for k in factors)))
+    return table(("hF by cross-validation", *(f"factor {float(k):g}" for k in factors)), rows)
+
+
+def load_results() -> list[dict[str, Any]]:
+    """The stored results, in the order of the page."""
+    files = [RESULTS / f"race-{name}.json" for name in SETS]
+    return [json.loads(file.read_text()) for file in files if file.exists()]
+
+
+def middle(entry: dict[str, Any], key: str) -> float | None:
+    """The median of the runs of a contestant, None where it did not get that far."""
+    values = [run[key] for run in entry["runs"] if key in run] if "hF" in entry else []
+    return median(values) if values else None
+
+
+def shown(value: float | None, form: str = ".2f", unit: float = 1) -> str:
+    return "-" if value is None else format(value / unit, form)
+
+
+def race_table(result: dict[str, Any]) -> str:
+    """The table of one set, the highest hF first."""
+    peers = result["peers"]
+    done = {name: entry for name, entry in peers.items() if "hF" in entry}
+    fast = middle(peers[FAST], "fit_s")
+    best = max(entry["hF"] for entry in done.values())
+    rows, failures = [], []
+    for name, entry in sorted(done.items(), key=lambda item: -item[1]["hF"]):
+        fit = middle(entry, "fit_s")
+        cpu = sum(middle(entry, f"{step}_cpu_s") or 0 for step in ("fit", "predict"))
+        score = f"{entry['hF']:.4f}"
+        row = [name, entry["tree"], f"**{score}**" if entry["hF"] == best else score]
+        row += [f"{entry['exact']:.4f}", shown(fit), shown(middle(entry, "predict_s"))]
+        row += [f"{cpu:.1f}", "-" if not (fit and fast) else f"{fit / fast:.1f}x"]
+        row += [shown(middle(entry, "peak_bytes"), ",.0f", 1e6)]
+        row += [shown(middle(entry, "size_bytes"), ",.1f", 1e6), str(len(entry["runs"]))]
+        difference = entry.get("recommended_minus")
+        row.append("-" if difference is None else interval(difference))
+        rows.append(row)
+    failures = [f"{n}: {e['failed']}" for n, e in peers.items() if "failed" in e]
+    header = [
+        "contestant",
+        "tree",
+        "hF",
+        "exact",
+        "fit s",
+        "predict s",
+        "CPU s",
+        "fit / greedy SVC",
+    ]
+    header += ["peak MB", "model MB", "runs", "recommended minus it"]
+    size = result["size"]
+    kind = "sparse" if size["sparse"] else "dense"
+    text = (
+        f"### {result['set']}\n\n{size['rows']:,} training rows, {size['test_rows']:,} test rows, "
+    )
+    text += f"{size['features']:,} {kind} features, {size['leaves']:,} classes, {size['nodes']:,} "
+    text += f"nodes, depth {size['depth']}; {size['unseen_test_rows']} test rows have a class that "
+    text += f"training rows have not.\n\n{table(header, rows)}"
+    if failures:
+        text += "\n\nNo result: " + "; ".join(f"`{failure}`" for failure in failures) + "."
+    return text
+
+
+def summary_text(results: list[dict[str, Any]]) -> str:
+    """The findings in a few lines, counted from the results."""
+    first, below = [], []
+    for result in results:
+        peers = {n: e for n, e in result["peers"].items() if "hF" in e}
+        if peers[RECOMMENDED]["hF"] == max(e["hF"] for e in peers.values()):
+            first.append(result["set"])
+        below += [
+            f"{name} on {result['set']}"
+            for name, entry in peers.items()
+            if entry.get("recommended_minus", [0, 0, 0])[2] < 0
+        ]
+    lines = [
+        f"- **Quality.** The recommended recipe has the highest hF of all contestants on "
+        f"{len(first)} of {len(results)} sets ({listed(first)}). Significantly above it: "
+        f"{listed(below)}."
+    ]
+    parts = []
+    for peer in PEERS:
+        ratios = [
+            middle(r["peers"][FAST], "fit_s") / middle(r["peers"][peer], "fit_s")
+            for r in results
+            if "hF" in r["peers"].get(peer, {})
+        ]
+        parts.append(f"{min(ratios):.1f} to {max(ratios):.1f} times {peer}")
+    lines.append(f"- **Speed.** The fit of our fastest recipe takes {listed(parts)}.")
+    both = list(pairs_of(results))
+    cpu = {where: value_of(o, "cpu") / value_of(t, "cpu") for where, o, t in both}
+    times = list(cpu.values())
+    slower = [where for where, ratio in cpu.items() if ratio > LIMIT_PUBLISHED]
+    lower = [where for where, ours, theirs in both if ours["hF"] < theirs["hF"]]
+    more = [w for w, o, t in both if middle(o, "peak_bytes") > middle(t, "peak_bytes")]
+    lines.append(
+        f"- **Beside 5.0.8** with the same local classifier, in {len(both)} comparisons: "
+        f"{min(times):.2f} to {max(times):.2f} times its processor time (median "
+        f"{median(times):.2f}); over "
+        f"{LIMIT_PUBLISHED}: {listed(slower)}. A lower hF: {listed(lower)}. More memory: "
+        f"{listed(more)}."
+    )
+    return "\n".join(lines)
+
+
+def listed(names: list[str]) -> str:
+    """a, b and c; or none."""
+    if len(names) < 2:
+        return "".join(names) or "none"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def pairs_of(results: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """The comparisons with the published package that both sides finished."""
+    for result in results:
+        for pair in dict.fromkeys(entry["pair"] for entry in result["pairs"].values()):
+            ours = result["pairs"].get(f"hiclass: {pair}", {})
+            theirs = result["pairs"].get(f"{PUBLISHED}: {pair}", {})
+            if "hF" in ours and "hF" in theirs:
+                yield f"{result['set']}: {pair}", ours, theirs
+
+
+def peer_table(results: list[dict[str, Any]]) -> str:
+    """Our two quick recipes beside the peers that were given the same tree."""
+    rows = []
+    for result, peer in product(results, PEERS):
+        peers = result["peers"]
+        if "hF" not in peers.get(peer, {}):
+            continue
+        fit = middle(peers[peer], "fit_s")
+        cpu = middle(peers[peer], "fit_cpu_s")
+        row = [result["set"], peer, f"{peers[peer]['hF']:.4f}", shown(fit), shown(cpu)]
+        reached = []
+        for ours in (FAST, SHARP):
+            ratio = middle(peers[ours], "fit_s") / fit
+            row += [f"{peers[ours]['hF']:.4f}", f"{ratio:.1f}x"]
+            row.append(f"{middle(peers[ours], 'fit_cpu_s') / cpu:.1f}x")
+            if peers[ours]["hF"] >= peers[peer]["hF"] and ratio <= LIMIT_PEERS:
+                reached.append(ours.partition(", ")[2])
+        row.append(" and ".join(reached) or "no")
+        rows.append(row)
+    header = ["set", "peer", "hF", "fit s", "fit CPU s"]
+    header += ["greedy SVC: hF", "fit", "CPU", "best path SVC: hF", "fit", "CPU", "goal reached by"]
+    return table(header, rows)
+
+
+def quality_table(results: list[dict[str, Any]]) -> str:
+    """The recommended recipe beside the best of all others on each set."""
+    rows = []
+    for result in results:
+        peers = result["peers"]
+        ours = {n for n in peers if n.startswith("hiclass, ")}
+        others = {n: e for n, e in peers.items() if "hF" in e and n not in ours}
+        best = max(others, key=lambda name: others[name]["hF"])
+        row = [result["set"], f"{peers[RECOMMENDED]['hF']:.4f}", best]
+        row += [f"{others[best]['hF']:.4f}", interval(others[best]["recommended_minus"])]
+        rows.append(row)
+    header = ["set", "recommended: hF", "best of the others", "its hF", "difference in points"]
+    return table(header, rows)
+
+
+def pair_table(results: list[dict[str, Any]]) -> str:
+    """The same work in hiclass and in the published package."""
+    rows = []
+    for result in results:
+        names = dict.fromkeys(entry["pair"] for entry in result["pairs"].values())
+        for pair in names:
+            ours = result["pairs"].get(f"hiclass: {pair}")
+            theirs = result["pairs"].get(f"{PUBLISHED}: {pair}")
+            if ours is None or theirs is None:
+                continue
+            row = [result["set"], pair]
+            for key, form, unit in (
+                ("hF", ".4f", 1),
+                ("fit_s", ".2f", 1),
+                ("predict_s", ".2f", 1),
+                ("cpu", ".2f", 1),
+                ("peak_bytes", ",.0f", 1e6),
+            ):
+                values = [value_of(entry, key) for entry in (ours, theirs)]
+                row.append(" / ".join(shown(v, form, unit) for v in values))
+            for measure in (total, partial(value_of, key="cpu")):
+                times = [measure(entry) for entry in (ours, theirs)]
+                row.append(f"{times[0] / times[1]:.2f}" if None not in times else outcome(theirs))
+            rows.append(row)
+    header = ["set", "model", "hF", "fit s", "predict s", "CPU s", "peak MB", "seconds, ratio"]
+    header.append("CPU s, ratio")
+    return table(header, rows)
+
+
+def value_of(entry: dict[str, Any], key: str) -> float | None:
+    if key == "hF":
+        return entry.get("hF")
+    if key == "cpu":
+        steps = [middle(entry, f"{step}_cpu_s") for step in ("fit", "predict")]
+        return None if None in steps else sum(steps)
+    return middle(entry, key)
+
+
+def total(entry: dict[str, Any]) -> float | None:
+    """Median seconds of fit and predict together."""
+    times = [r["fit_s"] + r["predict_s"] for r in entry["runs"] if "predict_s" in r]
+    return median(times) if times and "hF" in entry else None
+
+
+def outcome(entry: dict[str, Any]) -> str:
+    """How a contestant without a result ended, in a word or two."""
+    reason = entry.get("failed", "not run")
+    return "over the time limit" if "time limit" in reason else "5.0.8 fails"
+
+
+def failures(results: list[dict[str, Any]]) -> str:
+    """What the published package said where it failed for another reason than time."""
+    lines: dict[str, list[str]] = {}
+    for result in results:
+        for entry in result["pairs"].values():
+            reason = entry.get("failed", "")
+            if reason and "time limit" not in reason:
+                lines.setdefault(reason, []).append(f"{result['set']}: {entry['pair']}")
+    found = [f"- `{reason}` ({'; '.join(where)})" for reason, where in lines.items()]
+    return "\n".join(found) or "Nothing: it was only over the time limit."
+
+
+def versions_text(results: list[dict[str, Any]]) -> str:
+    """Machine and the versions that matter, by environment."""
+    wanted = {
+        "hiclass", "scikit-learn", "numpy", "libpecos", "napkinxc", "omikuji", "libmultilabel",
+        "fasttext-wheel", "sklearn-hierarchical-classification", "liblinear-multicore",
+    }  # fmt: skip
+    environments: dict[str, dict[str, str]] = {}
+    for result in results:
+        environments |= result["environments"]
+    parts = [
+        ", ".join(f"{k} {v}" for k, v in packages.items() if k.lower() in wanted)
+        for packages in environments.values()
+    ]
+    m = results[0]["machine"]
+    machine = f"{m['processor']}, {m['cpus']} CPUs, {m['memory_gib']} GiB, {m['system']}"
+    return f"{machine}, Python {results[0]['versions']['python']}. " + "; ".join(parts) + "."
+
+
+def draw(results: list[dict[str, Any]], file: str) -> None:
+    """hF against fit seconds, a panel per set; what is far below the best is not shown."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(2, 3, figsize=(12, 8), layout="constrained")
+    names = list(dict.fromkeys(n for r in results for n, e in r["peers"].items() if "hF" in e))
+    names.remove("most frequent path")
+    names.sort(key=lambda name: not name.startswith("hiclass, "))
+    ours = [name for name in names if name.startswith("hiclass, ")]
+    palette = plt.get_cmap("tab20")
+    looks = {}
+    for i, name in enumerate(names):
+        own = name in ours
+        color = (
+            ("#0b6e99", "#3aa0c9", "#7cc4e0", "#0b3c5d")[ours.index(name)] if own else palette(i)
+        )
+        looks[name] = {
+            "color": color,
+            "marker": "*" if own else "osD^vP"[i % 6],
+            "s": 170 if own else 50,
+        }
+    for axis, result in zip(axes.flat, results, strict=False):
+        for name in names:
+            entry = result["peers"].get(name, {})
+            if "hF" in entry:
+                axis.scatter(middle(entry, "fit_s"), entry["hF"], label=name, **looks[name])
+        best = max(entry["hF"] for entry in result["peers"].values() if "hF" in entry)
+        axis.set_ylim(best - SHOWN_BELOW, best + 0.01)
+        axis.set_xscale("log")
+        axis.set_title(result["set"], loc="left", fontsize=11)
+        axis.set_xlabel("fit, seconds")
+        axis.set_ylabel("hF")
+        axis.grid(alpha=0.25)
+        axis.spines[["top", "right"]].set_visible(False)
+    last = axes.flat[-1]
+    last.axis("off")
+    for name in names:
+        last.scatter([], [], label=name, **looks[name])
+    last.legend(loc="center", frameon=False, fontsize=9)
+    fig.savefig(file, dpi=100)
+    plt.close(fig)

@@ -1,0 +1,417 @@
+"""The contestants. Each runs in an environment of its own, so its library is imported inside.
+
+A function prepares one contestant on a set, before the clock starts: it imports the library and
+brings rows and tree into the form that the library takes. It returns three functions: ``fit()``,
+``predict(model)`` and ``save(model, folder)``. A prediction is either a number of an ending per row
+or a path of labels per row. Every library has two threads, or two jobs, and otherwise its default
+settings unless its function says why not.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sets import Race
+
+THREADS = 2
+
+
+class Prepared(NamedTuple):
+    """One contestant, ready to start."""
+
+    fit: Callable[[], Any]
+    predict: Callable[[Any], np.ndarray]
+    save: Callable[[Any, Path], None]
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """What the table says about a contestant, and how it is prepared.
+
+    ``tree`` is "given", "own" (the library builds one from the data) or "none". ``pair`` names the
+    two sides of a comparison of the same work in hiclass and in the published package.
+    """
+
+    name: str
+    environment: str
+    prepare: Callable[[Race, Path], Prepared]
+    tree: str
+    note: str = ""
+    pair: str = ""
+    families: tuple[str, ...] = field(default=("peers",))
+
+
+def pickled(model: Any, folder: Path) -> None:
+    (folder / "model.pickle").write_bytes(pickle.dumps(model, protocol=5))
+
+
+def as_sparse(X: Any, dtype: Any) -> Any:
+    return sp.csr_matrix(X, dtype=dtype)
+
+
+def one_hot(race: Race, dtype: Any) -> Any:
+    n = len(race.leaf)
+    return sp.csr_matrix(
+        (np.ones(n, dtype=dtype), (np.arange(n), race.leaf)), (n, len(race.endings))
+    )
+
+
+# -- scikit-learn ------------------------------------------------------------------------------
+
+
+def make_child(name: str) -> Any:
+    """The local classifiers of the race, by name."""
+    from sklearn.linear_model import LogisticRegression, RidgeClassifier
+    from sklearn.naive_bayes import MultinomialNB
+    from sklearn.svm import LinearSVC
+
+    if name == "SoftSVC":
+        from margins import SoftSVC
+
+        return SoftSVC(tol=0.1, random_state=0)
+    return {
+        "LinearSVC": LinearSVC(random_state=0),
+        "LinearSVC, tol=0.1": LinearSVC(tol=0.1, random_state=0),
+        "LogisticRegression": LogisticRegression(),
+        "MultinomialNB": MultinomialNB(),
+        "RidgeClassifier": RidgeClassifier(alpha=0.1),
+    }[name]
+
+
+def most_frequent(race: Race, folder: Path) -> Prepared:
+    n_test = race.X_test.shape[0]
+    return Prepared(
+        lambda: int(np.bincount(race.leaf).argmax()), lambda model: np.full(n_test, model), pickled
+    )
+
+
+def flat(race: Race, folder: Path, child: str) -> Prepared:
+    """One classifier for all endings, without a hierarchy."""
+    model = make_child(child)
+    return Prepared(
+        lambda: model.fit(race.X, race.leaf), lambda model: model.predict(race.X_test), pickled
+    )
+
+
+# -- hiclass -----------------------------------------------------------------------------------
+
+
+def local(
+    race: Race,
+    folder: Path,
+    strategy: str,
+    child: str,
+    n_jobs: int,
+    backend: str = "loky",
+    **options: Any,
+) -> Prepared:
+    """A strategy of hiclass, greedy by default; the published package takes the same call."""
+    import joblib
+
+    import hiclass
+
+    model = getattr(hiclass, strategy)(make_child(child), n_jobs=n_jobs, **options)
+    paths = race.paths.astype(object)
+
+    def fit() -> Any:
+        with joblib.parallel_config(backend=backend):
+            return model.fit(race.X, paths)
+
+    return Prepared(fit, lambda model: np.asarray(model.predict(race.X_test)).astype(str), pickled)
+
+
+def recommended(race: Race, folder: Path) -> Prepared:
+    """Flat and per parent node, both calibrated, decoded for the expected hF.
+
+    The children are those of docs/decisions.md: LinearSVC for text, and for dense features, where
+    liblinear takes minutes, ridge regression.
+    """
+    import joblib
+
+    from hiclass import EnsembleClassifier, FlatClassifier, LocalClassifierPerParentNode
+
+    child = "LinearSVC" if sp.issparse(race.X) else "RidgeClassifier"
+    options = {"calibration": "temperature", "random_state": 0, "n_jobs": THREADS}
+    members = [
+        ("flat", FlatClassifier(make_child(child), **options)),
+        ("local", LocalClassifierPerParentNode(make_child(child), **options)),
+    ]
+    model = EnsembleClassifier(members, decoding="expected_f1")
+    paths = race.paths.astype(object)
+
+    def fit() -> Any:
+        with joblib.parallel_config(backend="threading"):
+            return model.fit(race.X, paths)
+
+    return Prepared(fit, lambda model: model.predict(race.X_test).astype(str), pickled)
+
+
+# -- peers -------------------------------------------------------------------------------------
+
+
+def sklearn_hierarchical(race: Race, folder: Path, child: str) -> Prepared:
+    """sklearn-hierarchical-classification, per parent node; one process, it has no jobs."""
+    from sklearn_hierarchical_classification.classifier import HierarchicalClassifier
+    from sklearn_hierarchical_classification.constants import ROOT
+
+    # Nodes by name, the endings by their number, so that the answers are endings.
+    ending_of = {int(node): k for k, node in enumerate(race.leaf_node)}
+    names = [ROOT if node == 0 else f"node {node}" for node in range(len(race.parent))]
+    names = [
+        f"{ending_of[node]}" if node in ending_of else names[node] for node in range(len(names))
+    ]
+    hierarchy: dict[str, list[str]] = {}
+    for node, parent in enumerate(race.parent[1:], start=1):
+        hierarchy.setdefault(names[parent], []).append(names[node])
+    model = HierarchicalClassifier(base_estimator=make_child(child), class_hierarchy=hierarchy)
+    y = race.leaf.astype(str)
+    return Prepared(
+        lambda: model.fit(race.X, y), lambda model: model.predict(race.X_test).astype(int), pickled
+    )
+
+
+def cluster_chain(race: Race) -> list[Any]:
+    """The tree as PECOS wants it: a matrix per level; short paths are drawn out by repetition."""
+    paths = []
+    for node in race.leaf_node:
+        path = [int(node)]
+        while race.parent[path[-1]] > 0:
+            path.append(int(race.parent[path[-1]]))
+        paths.append(path[::-1])
+    depth = max(map(len, paths))
+    levels = np.array([path + path[-1:] * (depth - len(path)) for path in paths])
+    codes = [np.zeros(len(paths), dtype=int)]  # the root
+    codes += [np.unique(levels[:, i], return_inverse=True)[1] for i in range(depth - 1)]
+    codes.append(np.arange(len(paths)))
+    chain = []
+    for upper, lower in pairwise(codes):
+        pairs = np.unique(np.column_stack([lower, upper]), axis=0)
+        ones = np.ones(len(pairs), dtype=np.float32)
+        chain.append(sp.csc_matrix((ones, pairs.T), (lower.max() + 1, upper.max() + 1)))
+    return chain
+
+
+def pecos(race: Race, folder: Path) -> Prepared:
+    from pecos.utils.cluster_util import ClusterChain
+    from pecos.xmc.xlinear.model import XLinearModel
+
+    X, X_test = (as_sparse(rows, np.float32) for rows in (race.X, race.X_test))
+    Y = one_hot(race, np.float32).tocsc()
+    chain = ClusterChain(cluster_chain(race))
+
+    def predict(model: Any) -> np.ndarray:
+        found = model.predict(X_test, only_topk=1, threads=THREADS)
+        return np.asarray(found.tocsr().argmax(axis=1)).ravel()
+
+    return Prepared(
+        lambda: XLinearModel.train(X, Y, C=chain, threads=THREADS),
+        predict,
+        lambda model, folder: model.save(str(folder / "model")),
+    )
+
+
+def napkinxc(race: Race, folder: Path, kind: str) -> Prepared:
+    """Writes its model while it fits, into the folder."""
+    from napkinxc import models
+
+    X, X_test = (as_sparse(rows, np.float32) for rows in (race.X, race.X_test))
+    label = dict(zip(race.leaf_node.tolist(), range(len(race.leaf_node)), strict=True))
+    tree = [(int(p), node, label.get(node, -1)) for node, p in enumerate(race.parent)]
+    model = getattr(models, kind)(
+        str(folder / "model"), tree_structure=tree, threads=THREADS, seed=0, verbose=0
+    )
+    y = race.leaf.tolist()
+
+    def fit() -> Any:
+        model.fit(X, y)
+        return model
+
+    def predict(model: Any) -> np.ndarray:
+        return np.array([found[0] for found in model.predict(X_test, top_k=1)])
+
+    return Prepared(fit, predict, lambda model, folder: None)
+
+
+def omikuji(race: Race, folder: Path) -> Prepared:
+    """Trains from a file of its own format only, so that ``fit`` reads it, too."""
+    import omikuji as library
+
+    X, X_test = (as_sparse(rows, np.float64) for rows in (race.X, race.X_test))
+    file = folder.parent / f"{folder.name}.txt"
+    with file.open("w") as out:
+        out.write(f"{X.shape[0]} {X.shape[1]} {len(race.endings)}\n")
+        for i, leaf in enumerate(race.leaf):
+            row = slice(X.indptr[i], X.indptr[i + 1])
+            pairs = zip(X.indices[row], X.data[row], strict=True)
+            # It refuses a row without features.
+            out.write(f"{leaf} " + (" ".join(f"{j}:{v:.6g}" for j, v in pairs) or "0:0") + "\n")
+    rows = [
+        list(
+            zip(
+                X_test.indices[X_test.indptr[i] : X_test.indptr[i + 1]].tolist(),
+                X_test.data[X_test.indptr[i] : X_test.indptr[i + 1]].tolist(),
+                strict=True,
+            )
+        )
+        for i in range(X_test.shape[0])
+    ]
+
+    def predict(model: Any) -> np.ndarray:
+        answers = (model.predict(row, top_k=1) for row in rows)
+        return np.array([found[0][0] if found else 0 for found in answers])
+
+    return Prepared(
+        lambda: library.Model.train_on_data(str(file), n_threads=THREADS),
+        predict,
+        lambda model, folder: model.save(str(folder / "model")),
+    )
+
+
+def libmultilabel(race: Race, folder: Path, tree: bool) -> Prepared:
+    from libmultilabel import linear
+    from libmultilabel.linear.tree import Node
+
+    X, X_test = (as_sparse(rows, np.float64) for rows in (race.X, race.X_test))
+    Y = one_hot(race, np.float64)
+    options = f"-s 1 -e 0.1 -m {THREADS} -q" if not tree else f"-s 1 -m {THREADS}"
+    if not tree:
+        fit = partial(linear.train_1vsrest, Y, X, False, options, False)
+    else:
+        children: list[list[int]] = [[] for _ in race.parent]
+        for node, parent in enumerate(race.parent[1:], start=1):
+            children[parent].append(node)
+        ending = {int(node): k for k, node in enumerate(race.leaf_node)}
+        below: dict[int, list[int]] = {}
+        for node in reversed(range(len(race.parent))):
+            own = [ending[node]] if node in ending else []
+            below[node] = own + [k for child in children[node] for k in below[child]]
+
+        def make(node: int) -> Any:
+            # A node above leaves only is a leaf to this library: it holds several labels.
+            last = all(child in ending for child in children[node])
+            parts = [] if last else [make(child) for child in children[node]]
+            return Node(np.array(below[node]), parts)
+
+        fit = lambda: linear.train_tree(Y, X, options, verbose=False, root=make(0))  # noqa: E731
+
+    def predict(model: Any) -> np.ndarray:
+        return linear.predict_values(model, X_test).argmax(axis=1)
+
+    return Prepared(fit, predict, pickled)
+
+
+def fasttext(race: Race, folder: Path, loss: str) -> Prepared:
+    """Takes words, not numbers: a row is the names of its features, without their values.
+
+    Its defaults (5 epochs, rate 0.1) are for large sets; these are those of its tutorial.
+    """
+    import fasttext as library
+
+    X, X_test = (as_sparse(rows, np.float32) for rows in (race.X, race.X_test))
+
+    def words(X: Any, i: int) -> str:
+        return " ".join(f"f{j}" for j in X.indices[X.indptr[i] : X.indptr[i + 1]])
+
+    file = folder.parent / f"{folder.name}.txt"
+    lines = [f"__label__{leaf} {words(X, i)}\n" for i, leaf in enumerate(race.leaf)]
+    file.write_text("".join(lines))
+    rows = [words(X_test, i) for i in range(X_test.shape[0])]
+
+    def predict(model: Any) -> np.ndarray:
+        answers = model.predict(rows, k=1)[0]
+        # A row without any known word has no answer.
+        return np.array([int(a[0].removeprefix("__label__")) if len(a) else 0 for a in answers])
+
+    return Prepared(
+        lambda: library.train_supervised(
+            str(file), loss=loss, thread=THREADS, epoch=25, lr=1.0, minCount=1, verbose=0
+        ),
+        predict,
+        lambda model, folder: model.save_model(str(folder / "model.bin")),
+    )
+
+
+# -- who runs ----------------------------------------------------------------------------------
+
+FAST, SHARP, RECOMMENDED = "hiclass, greedy SVC", "hiclass, best path SVC", "hiclass, recommended"
+STRATEGIES = {
+    "per parent": "LocalClassifierPerParentNode",
+    "per node": "LocalClassifierPerNode",
+    "per level": "LocalClassifierPerLevel",
+}
+# Children of the comparison with the published package, which needs predict_proba per node and
+# per level. LinearSVC has none there.
+PAIRS = (
+    ("per parent", "LinearSVC", 1),
+    ("per parent", "LinearSVC", 2),
+    ("per parent", "MultinomialNB", 1),
+    ("per node", "MultinomialNB", 1),
+    ("per node", "MultinomialNB", 2),
+    ("per level", "MultinomialNB", 1),
+)
+
+
+def peers() -> list[Contestant]:
+    """All that are compared with one another."""
+    per_parent = STRATEGIES["per parent"]
+    # liblinear releases the lock of the interpreter, so that threads do, and cost nothing to start.
+    # The tolerance is that of PECOS and napkinXC; scikit-learn's is 0.0001.
+    fast = partial(
+        local, strategy=per_parent, child="LinearSVC, tol=0.1", n_jobs=THREADS, backend="threading"
+    )
+    sharp = partial(fast, child="SoftSVC", decoding="best_path")
+    greedy = partial(local, strategy=per_parent, child="LogisticRegression", n_jobs=THREADS)
+    published = partial(local, strategy=per_parent, child="LinearSVC", n_jobs=1)
+    logistic = "LogisticRegression"
+    return [
+        Contestant("most frequent path", "hiclass", most_frequent, "none"),
+        Contestant("flat LinearSVC", "hiclass", partial(flat, child="LinearSVC"), "none"),
+        Contestant("flat LogisticRegression", "hiclass", partial(flat, child=logistic), "none"),
+        Contestant(FAST, "hiclass", fast, "given"),
+        Contestant(SHARP, "hiclass", sharp, "given"),
+        Contestant("hiclass, greedy logistic", "hiclass", greedy, "given"),
+        Contestant(RECOMMENDED, "hiclass", recommended, "given"),
+        Contestant("hiclass 5.0.8", "published", published, "given"),
+        Contestant(
+            "sklearn-hierarchical-classification",
+            "sklearn-hierarchical",
+            partial(sklearn_hierarchical, child=logistic),
+            "given",
+        ),
+        Contestant("PECOS XLinear", "pecos", pecos, "given"),
+        Contestant("napkinXC PLT", "napkinxc", partial(napkinxc, kind="PLT"), "given"),
+        Contestant("napkinXC HSM", "napkinxc", partial(napkinxc, kind="HSM"), "given"),
+        Contestant("omikuji", "omikuji", omikuji, "own"),
+        Contestant(
+            "LibMultiLabel tree", "libmultilabel", partial(libmultilabel, tree=True), "given"
+        ),
+        Contestant(
+            "LibMultiLabel 1-vs-rest", "libmultilabel", partial(libmultilabel, tree=False), "none"
+        ),
+        Contestant("fastText hs", "fasttext", partial(fasttext, loss="hs"), "own"),
+        Contestant("fastText softmax", "fasttext", partial(fasttext, loss="softmax"), "none"),
+    ]
+
+
+def pairs() -> list[Contestant]:
+    """The same work in hiclass and in the published package."""
+    found = []
+    for strategy, child, n_jobs in PAIRS:
+        pair = f"{strategy}, {child}, n_jobs={n_jobs}"
+        prepare = partial(local, strategy=STRATEGIES[strategy], child=child, n_jobs=n_jobs)
+        for side, environment in (("hiclass", "hiclass"), ("hiclass 5.0.8", "published")):
+            name = f"{side}: {pair}"
+            found.append(Contestant(name, environment, prepare, "given", pair=pair))
+    return found
+
+
+def all_contestants() -> dict[str, Contestant]:
+    return {c.name: c for c in [*peers(), *pairs()]}
