@@ -122,11 +122,12 @@ class NetworkClassifier(BaseHierarchicalClassifier):
         return trainer.settings == settings and trainer.device == device
 
     def _shape(self, X: Any, layout: Layout) -> Shape:
-        if any(not isinstance(width, Integral) or width < 1 for width in self.hidden_layers):
+        widths: Any = self.hidden_layers
+        if any(not isinstance(width, Integral) or width < 1 for width in widths):
             raise ValueError(
                 f"hidden_layers must be positive widths, integers; got {self.hidden_layers!r}."
             )
-        hidden = tuple(int(width) for width in self.hidden_layers)
+        hidden = tuple(int(width) for width in widths)
         embedding = self.embedding_dim
         if embedding == "auto":
             embedding = _EMBEDDING if sp.issparse(X) and not hidden else None
