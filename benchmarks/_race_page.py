@@ -246,7 +246,7 @@ def failures(results: list[dict[str, Any]]) -> str:
             if reason and "time limit" not in reason:
                 lines.setdefault(reason, []).append(f"{result['set']}: {entry['pair']}")
     found = [f"- `{reason}` ({'; '.join(where)})" for reason, where in lines.items()]
-    return "\n".join(found) or "Nothing: it was only over the time limit."
+    return "\n".join(found) or "(No run failed, other than by the time limit.)"
 
 
 def versions_text(results: list[dict[str, Any]]) -> str:

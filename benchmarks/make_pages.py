@@ -75,6 +75,8 @@ def main() -> None:
         for script, option in commands:
             command = [sys.executable, str(HERE / script), option, str(DOCS / page)]
             subprocess.run(command, check=True)
+    # README.md and docs/index.md.
+    subprocess.run([sys.executable, str(HERE / "overview.py")], check=True)
 
 
 if __name__ == "__main__":

@@ -71,8 +71,6 @@ sphinx_gallery_conf = {
     # The page of times would load scripts from elsewhere, and times say little here.
     "write_computation_times": False,
     "within_subsection_order": "gallery_order.GalleryOrder",
-    # The tables of times load scripts from other sites.
-    "write_computation_times": False,
 }
 if not (ROOT / "examples" / "gallery").is_dir():
     extensions.remove("sphinx_gallery.gen_gallery")

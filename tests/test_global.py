@@ -636,6 +636,22 @@ def test_contributions_of_a_linear_estimator_add_up_to_the_difference_of_answers
     assert (stop.note, stop.margin) == ("against Fern", pytest.approx(margin))
 
 
+def test_a_weight_of_levels_that_is_set_after_fit_changes_no_reasons(animals):
+    X, y = animals
+    model = GlobalClassifier(Ridge(), level_weight=0.5).fit(X, y)
+    margins = [step.reasons[0].margin for step in explain(model, X[6]).steps]
+    features = make_report(model, X, y).data["features"]
+    scales = model.column_scales_
+    model.set_params(level_weight=1)
+    assert [step.reasons[0].margin for step in explain(model, X[6]).steps] == margins
+    assert make_report(model, X, y).data["features"] == features
+    np.testing.assert_array_equal(model.column_scales_, scales)
+    levels = model.hierarchy_.levels[np.maximum(model.local_classes_[()], 0)]
+    assert set(scales[levels == 3].tolist()) == {0.5}
+    with pytest.raises(AttributeError, match="there was nothing to decide"):
+        _ = GlobalClassifier(Ridge()).fit([[0.0]], ["a"]).column_scales_
+
+
 def test_reports_show_importances_or_weights_of_every_class(animals):
     X, y = animals
     forest = GlobalClassifier(FOREST).fit(X, y)

@@ -1,5 +1,6 @@
 """The network: what it learns, from what, how it is kept, and what it refuses."""
 
+import _thread
 import copy
 import doctest
 import importlib
@@ -518,6 +519,39 @@ def test_partial_fit_goes_on_where_it_was_and_leaves_copies_alone(hard):
     assert fresh.partial_fit(X, y).loss_curve_[-1] < one.loss_curve_[0]
 
 
+def test_partial_fit_follows_parameters_that_are_set_between_calls(hard):
+    X, y = hard
+    model = network().partial_fit(X, y)
+    before = model.predict_node_proba(X)
+    model.set_params(learning_rate=1e-20).partial_fit(X, y)
+    np.testing.assert_allclose(model.predict_node_proba(X), before, atol=1e-12)
+    trainer = model._trainer
+    assert model.partial_fit(X, y)._trainer.settings == trainer.settings
+    assert model._trainer._optimisers[0].state_dict()["state"][0]["step"] > 1  # goes on
+
+
+def test_partial_fit_refuses_classes_that_come_too_late(hard):
+    X, y = hard
+    model = network().partial_fit(X, y, classes=y)
+    model.partial_fit(X, y, classes=y).partial_fit(X, y, classes=model.hierarchy_)
+    for late in ([["Fungus", "", ""]], Hierarchy.from_paths([["Fungus"]])):
+        with pytest.raises(ValueError, match=r"Fungus|1 class") as error:
+            model.partial_fit(X, y, classes=late)
+        assert "before the first batch" in error.value.__notes__[-1]
+    with pytest.raises(ValueError, match="no class 'q'"):
+        network(hierarchy={"a": ["b"]}).partial_fit([[0.0]], ["b"], classes=["q"])
+    with pytest.raises(ValueError, match="unicorn"):
+        network(hierarchy=DAG, multi_label=True).partial_fit([[0.0]], [["cat"]], ["unicorn"])
+
+
+def test_negative_weights_are_refused(hard):
+    X, y = hard
+    weights = np.where(np.arange(len(X)) == 3, -0.5, 1.0)
+    for learn in (network().fit, network().partial_fit):
+        with pytest.raises(ValueError, match=r"must not be negative; row 3 has -0\.5"):
+            learn(X, y, sample_weight=weights)
+
+
 def test_partial_fit_of_sets_and_what_it_refuses():
     X, y = zoo()
     model = network(hierarchy=DAG, multi_label=True, learning_rate=0.05)
@@ -623,6 +657,45 @@ def test_what_goes_wrong_in_the_thread_that_reads_batches_comes_out(hard):
     assert network(max_epochs=1).fit_batches(iter([(X, y)])).n_epochs_ == 1
 
 
+def test_the_reader_ends_although_somebody_keeps_the_error(hard):
+    n_threads = threading.active_count()
+
+    def interrupted(in_reader):
+        yield hard
+        if in_reader:
+            raise KeyboardInterrupt
+        yield hard
+        _thread.interrupt_main()  # as Ctrl-C does; steps take long, so it is within one
+        while True:
+            yield hard
+
+    for in_reader in (True, False):
+        with pytest.raises(KeyboardInterrupt) as kept:
+            network(max_epochs=1, hidden_layers=(1500, 1500)).fit_batches(
+                interrupted(in_reader), classes=hard[1]
+            )
+        assert kept.value.__traceback__ is not None
+        assert threading.active_count() == n_threads
+
+
+def test_steps_never_turn_back_where_later_epochs_have_more_batches(hard):
+    X, y = hard
+    made = []
+
+    def grows():
+        made.append(1)
+        return iter([(X, y)] * (2 if len(made) == 1 else 30))
+
+    model = network(max_epochs=3, patience=9).fit_batches(grows)
+    assert model.loss_curve_ == sorted(model.loss_curve_, reverse=True)
+
+
+def test_an_iterator_that_is_used_up_is_no_epoch(hard):
+    same = iter([hard] * 3)
+    with pytest.raises(ValueError, match="gave nothing in epoch 2: it serves for 1 epoch only"):
+        network(max_epochs=3).fit_batches(lambda: same)
+
+
 def test_a_reader_that_is_left_early_ends():
     from hiclass.torch._batches import prefetched
 
@@ -677,6 +750,14 @@ def test_files_hold_arrays_and_give_the_same_answers(hard, sets, tmp_path):
         assert back.partial_fit(X, y).predict_node_proba(X).shape == expected.shape
 
 
+def test_weights_in_a_mapped_file_answer_without_a_warning(hard, tmp_path):
+    X, y = hard
+    model = network(hidden_layers=(64,)).fit(X, y)
+    joblib.dump(model, tmp_path / "model")
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+    np.testing.assert_array_equal(mapped.predict_node_proba(X), model.predict_node_proba(X))
+
+
 def test_a_model_from_another_device_answers_here(hard):
     """As if trained on a device that this machine does not have."""
     X, y = hard
@@ -718,6 +799,7 @@ def test_predict_in_pieces_gives_the_same_answers(hard, monkeypatch):
     [
         ({"loss": "hinge"}, "loss"),
         ({"hidden_layers": (0,)}, "hidden_layers must be positive widths"),
+        ({"hidden_layers": (8.5,)}, "hidden_layers must be positive widths, integers"),
         ({"embedding_dim": 0}, "embedding_dim"),
         ({"dropout": 1.0}, "dropout"),
         ({"penalty": -1.0}, "penalty"),

@@ -74,8 +74,8 @@ class GlobalClassifier(BaseLocalClassifier):
     min_confidence : float, default=0.0
         Cuts a path after its deepest node with at least this probability.
     leaf_only : bool, default=False
-        Whether every path must end at a leaf. A training row that ends at an inner node then says
-        nothing about what is below it.
+        Whether every path must end at a leaf. A training row that ends at an inner node then counts
+        for none of the classes below it.
     calibration : {"temperature"} or None, default=None
         With ``"temperature"``, the probabilities of all paths are raised to the same power and
         normalised; the power, one by a temperature, is learned from three out-of-fold fits.
@@ -106,7 +106,9 @@ class GlobalClassifier(BaseLocalClassifier):
         What stands for a missing label in predictions.
     estimator_ : estimator
         The fitted estimator; missing where there was nothing to decide. What it predicts are
-        answers times the square roots of the weights.
+        answers times ``column_scales_``.
+    column_scales_ : ndarray of float
+        What the columns of its target are multiplied by: the square roots of their weights.
     local_classifiers_ : mapping
         The same, by the path of the root, ``()``.
     local_classes_ : dict
@@ -278,6 +280,12 @@ class GlobalClassifier(BaseLocalClassifier):
         return fitted[()]
 
     @property
+    def column_scales_(self) -> FloatArray:
+        """What the columns of the estimator are multiplied by."""
+        _ = self.estimator_  # which says so where there is none
+        return np.asarray(super().local_classifiers_[()].scales())
+
+    @property
     def local_classifiers_(self) -> LocalClassifiers:
         """The fitted estimator, by the path of the root."""
         outputs = super().local_classifiers_
@@ -396,7 +404,7 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
         if has_classes(child):
             target = target.astype(np.intp)
         else:
-            target = np.multiply(target, self._scale(), dtype=np.float64)
+            target = np.multiply(target, self.scales(), dtype=np.float64)
         tags = child_tags(child)
         if target.shape[1] == 1 and (tags is None or tags.target_tags.single_output):
             target = target[:, 0]
@@ -422,14 +430,14 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
             if has_classes(self.estimator_):
                 found = answers(self.estimator_, X, k)
             else:
-                found = _predicted(self.estimator_, X, k) / self._scale()
+                found = _predicted(self.estimator_, X, k) / self.scales()
         if k == len(self.varies_):
             return np.clip(found, 0.0, 1.0)
         proba = np.tile(self.constant_, (len(found), 1))
         proba[:, self.varies_] = np.clip(found, 0.0, 1.0)
         return proba
 
-    def _scale(self) -> FloatArray:
+    def scales(self) -> FloatArray:
         """What the columns are multiplied by: the square roots of their weights."""
         scale = float(self.level_weight) ** ((self.levels[self.varies_] - 1) / 2)
         # Never 0, so that one can divide by it.

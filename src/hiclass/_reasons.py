@@ -164,7 +164,7 @@ class Advocate:
             columns = np.flatnonzero(classes == (~way if way == above else way))
             if len(columns):
                 child = open_child(self.model.local_classifiers_[key], len(classes))
-                scale = self.model.level_weight ** (int(self.tree.levels[above]) / 2)
+                scale = float(self.model.column_scales_[columns[0]])
                 return Voice(child, int(columns[0]), scale)
         return None
 

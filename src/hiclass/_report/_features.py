@@ -85,16 +85,16 @@ def collect_features(opened: OpenModel, tree: Hierarchy) -> dict[str, Any]:
     number = [v if same else tree.find(own.path(v)) for v in range(own.n_nodes)]
     for member, model in members:
         flat = isinstance(model, FlatClassifier)
-        level_weight = model.level_weight if isinstance(model, GlobalClassifier) else None
+        is_global = isinstance(model, GlobalClassifier)
         for key, classes in model.local_classes_.items():
             child = open_child(model.local_classifiers_[key], len(classes))
             names = child.names(opened.names)
             if child.kind == "linear":
                 assert child.weights is not None
                 found_weights = (
-                    _against_siblings(own, classes, child.weights, flat)
-                    if level_weight is None
-                    else _of_columns(own, classes, child.weights, level_weight)
+                    _of_columns(own, classes, child.weights / model.column_scales_[:, None])
+                    if is_global
+                    else _against_siblings(own, classes, child.weights, flat)
                 )
                 for node, values in found_weights:
                     found = table.add(member, child, names, values)
@@ -103,7 +103,7 @@ def collect_features(opened: OpenModel, tree: Hierarchy) -> dict[str, Any]:
             importances = np.empty(0) if child.importances is None else child.importances
             found = table.add(member, child, names, importances)
             columns = classes[classes >= 0].tolist()
-            for node in columns if level_weight is not None else _decided(own, classes, flat):
+            for node in columns if is_global else _decided(own, classes, flat):
                 table.nodes.setdefault(number[node], []).append(found)
     return table.to_dict()
 
@@ -135,15 +135,13 @@ def _against_siblings(tree: Hierarchy, classes: Any, weights: FloatArray, flat: 
             yield node, mine / n_mine - (total - mine) / (n - n_mine)
 
 
-def _of_columns(tree: Hierarchy, classes: Any, weights: FloatArray, level_weight: float) -> Any:
+def _of_columns(tree: Hierarchy, classes: Any, weights: FloatArray) -> Any:
     """Yield the same for a global model, which has a column for every node."""
     column = {node: j for j, node in enumerate(classes.tolist()) if node >= 0}
     for node, j in column.items():
         others = [column[v] for v in tree.siblings(node).tolist() if v in column]
         if others:
-            # The answers of a level are multiplied by the same number.
-            scale = level_weight ** ((int(tree.levels[node]) - 1) / 2)
-            yield node, (weights[j] - weights[others].mean(axis=0)) / scale
+            yield node, weights[j] - weights[others].mean(axis=0)
 
 
 def _total(weights: FloatArray, inside: Any) -> tuple[FloatArray, int]:

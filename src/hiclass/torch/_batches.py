@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,7 +121,7 @@ class Rows:
         return Batch(tensors, target, weight, last - first)
 
 
-def prefetched(batches: Iterable[Batch], device: Any) -> Iterator[Batch]:
+def prefetched(batches: Iterable[Batch], device: Any) -> Generator[Batch, None, None]:
     """The same batches on a device, prepared in a thread while earlier ones are learned."""
     pin = device.type == "cuda"
     ready: queue.Queue[Any] = queue.Queue(_AHEAD)

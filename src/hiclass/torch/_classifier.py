@@ -16,7 +16,8 @@ from hiclass._calibration import fit_out_of_fold
 from hiclass._labels import AnyArray, IntArray
 from hiclass._set_targets import SetTarget
 from hiclass._thresholds import tune_thresholds
-from hiclass._validation import Interval, StrOptions, as_weights
+from hiclass._validation import Interval, StrOptions
+from hiclass.torch._estimator import check_weights
 from hiclass.torch._network import FittedNetwork
 from hiclass.torch._streaming import StreamingClassifier
 
@@ -58,7 +59,8 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
     batch_size : int or "auto", default="auto"
         Rows per step. "auto": 384, fewer for fewer than 7,680 rows, more for more than 98,304.
     max_epochs : int or "auto", default="auto"
-        The most passes over the rows. "auto": enough to see 20,000 rows, but between 3 and 100.
+        The most passes over the rows. "auto": enough to see 20,000 rows, but between 3 and 100;
+        with hidden layers 100,000 rows, but between 10 and 100. For a stream 3, or 10.
     validation_fraction : float, default=0.0
         Share of the rows that are held out to stop early, on their loss, and to keep the best
         weights. With 0, training stops early on the loss of the training rows.
@@ -225,7 +227,7 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
             missing at the end of a path, written as ``""``, ``None``, ``NaN``, ``pandas.NA`` or by
             a shorter list. With ``multi_label=True``, lists of labels or an indicator.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios count.
+            Weights of the rows, none of them negative. Only their ratios count.
 
         Returns
         -------
@@ -246,7 +248,7 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
         X = self._as_rows(X, reset=True)
         target = self._encode(y)
         self._check_target(target, X.shape[0])
-        weights = _mean_one(as_weights(sample_weight, X))
+        weights = _mean_one(check_weights(sample_weight, X))
 
         def fit_some(rows: IntArray | None = None, before: FittedNetwork | None = None) -> Any:
             return self._fit_network(X, target, weights, rows, before)

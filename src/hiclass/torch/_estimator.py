@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,10 @@ from hiclass.torch._network import FittedNetwork, Shape, as_arrays, find_device,
 from hiclass.torch._train import Course, Settings, Trainer, mean_squared_length, train_in_memory
 
 _EMBEDDING = 128
-#: Without a number of epochs: enough to see so many rows, and between these.
+#: Without a number of epochs: enough to see so many rows, and between these. Hidden layers need
+#: more.
 _SEEN, _EPOCHS = 20_000, (3, 100)
+_SEEN_HIDDEN, _EPOCHS_HIDDEN = 100_000, (10, 100)
 #: Without a learning rate: by what is between features and outputs.
 _RATES = {"nothing": 0.1, "embedding": 0.03, "hidden": 0.003}
 
@@ -115,10 +118,18 @@ class NetworkClassifier(BaseHierarchicalClassifier):
         settings, device = self._settings(before.shape), find_device(self.device)
         return Trainer(before.shape, before.layout, weights, settings, device, seed)
 
+    def _is_current(self, trainer: Trainer) -> bool:
+        """Whether a trainer goes on as the parameters say now."""
+        settings, device = self._settings(trainer.shape), find_device(self.device)
+        return trainer.settings == settings and trainer.device == device
+
     def _shape(self, X: Any, layout: Layout) -> Shape:
-        hidden = tuple(int(width) for width in self.hidden_layers)
-        if any(width < 1 for width in hidden):
-            raise ValueError(f"hidden_layers must be positive widths; got {self.hidden_layers!r}.")
+        widths: Any = self.hidden_layers
+        if any(not isinstance(width, Integral) or width < 1 for width in widths):
+            raise ValueError(
+                f"hidden_layers must be positive widths, integers; got {self.hidden_layers!r}."
+            )
+        hidden = tuple(int(width) for width in widths)
         embedding = self.embedding_dim
         if embedding == "auto":
             embedding = _EMBEDDING if sp.issparse(X) and not hidden else None
@@ -141,7 +152,9 @@ class NetworkClassifier(BaseHierarchicalClassifier):
         """How long to train; nobody knows how many rows a stream has."""
         epochs = self.max_epochs
         if epochs == "auto":
-            epochs = _EPOCHS[0] if n_rows is None else int(np.clip(-(-_SEEN // n_rows), *_EPOCHS))
+            hidden = len(self.hidden_layers) > 0
+            seen, bounds = (_SEEN_HIDDEN, _EPOCHS_HIDDEN) if hidden else (_SEEN, _EPOCHS)
+            epochs = bounds[0] if n_rows is None else int(np.clip(-(-seen // n_rows), *bounds))
         return Course(int(epochs), self.patience, self.tol)
 
     def _as_network(self, trainer: Trainer) -> FittedNetwork:
@@ -201,9 +214,23 @@ def _some_rows(target: Target | SetTarget, rows: IntArray) -> Target | SetTarget
     return replace(target, closed=target.closed[rows], own=target.own[rows])
 
 
+def check_weights(sample_weight: Any, X: Any) -> AnyArray | None:
+    """Sample weights as a network takes them: below 0 there is no least loss."""
+    weights = as_weights(sample_weight, X)
+    if weights is None:
+        return None
+    if (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise ValueError(
+            f"sample_weight must not be negative; row {row} has {weights[row]}. Use 0 to leave a "
+            f"row out."
+        )
+    return weights
+
+
 def as_data(X: Any, target: Target | SetTarget, layout: Layout, sample_weight: Any) -> Rows:
     """Rows with their targets, as the network wants them."""
-    weights = as_weights(sample_weight, X)
+    weights = check_weights(sample_weight, X)
     if weights is not None:
         weights = weights.astype(np.float32)
     if isinstance(layout, SetLayout):

@@ -26,6 +26,11 @@ _NEVER = -1e30
 _LOOKUP_COST = 24
 
 
+def on_device(array: Any, device: Any) -> Tensor:
+    """An array as a tensor; PyTorch wants it writable, which those of a mapped file are not."""
+    return torch.from_numpy(np.require(array, requirements="W")).to(device)
+
+
 def make_loss(layout: Layout, device: Any, *, behind_hidden: bool) -> Any:
     """The loss for a layout: an object that takes what the last layer gets and a batch."""
     if isinstance(layout, SetLayout):
@@ -58,11 +63,11 @@ class PathLoss:
         groups = np.where(chain >= 0, layout.group[chain], n_groups)
         place = np.where(chain >= 0, chain - layout.group_start[:-1][layout.group[chain]], 0)
         inside = np.vstack([inside, np.zeros((1, widest), dtype=bool)])
-        self._members = torch.from_numpy(members).to(device)
-        self._outside = torch.from_numpy(~inside).to(device)
-        self._groups = torch.from_numpy(groups).to(device)
-        self._place = torch.from_numpy(place).to(device)
-        self._counts = torch.from_numpy(chain >= 0).to(device)
+        self._members = on_device(members, device)
+        self._outside = on_device(~inside, device)
+        self._groups = on_device(groups, device)
+        self._place = on_device(place, device)
+        self._counts = on_device(chain >= 0, device)
         self.width = widest * chain.shape[1]
         self.looks_up = False
 
@@ -83,8 +88,8 @@ class GroupLoss:
     def __init__(self, layout: TreeLayout, device: Any) -> None:
         chain = layout.chains()
         self._segments = Segments(layout, device)
-        self._chain = torch.from_numpy(np.maximum(chain, 0)).to(device)
-        self._counts = torch.from_numpy(chain >= 0).to(device)
+        self._chain = on_device(np.maximum(chain, 0), device)
+        self._counts = on_device(chain >= 0, device)
 
     def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
         log_proba = self._segments.log_softmax(last.all(hidden).float())
@@ -114,7 +119,7 @@ class Segments:
     """Softmax within groups of columns, for all groups at once."""
 
     def __init__(self, layout: TreeLayout, device: Any) -> None:
-        self._group = torch.from_numpy(layout.group).to(device)
+        self._group = on_device(layout.group, device)
         self._n_groups = len(layout.group_start) - 1
 
     def log_softmax(self, z: Tensor) -> Tensor:
@@ -138,10 +143,9 @@ class PathProba:
         self._n_used = len(layout.group)
         levels = [np.flatnonzero(layout.depth == d) for d in range(1, int(layout.depth.max()) + 1)]
         self._levels = [
-            (torch.from_numpy(here).to(device), torch.from_numpy(layout.above[here]).to(device))
-            for here in levels
+            (on_device(here, device), on_device(layout.above[here], device)) for here in levels
         ]
-        self._ends = torch.from_numpy(layout.end_output).to(device)
+        self._ends = on_device(layout.end_output, device)
 
     def __call__(self, z: Tensor) -> Tensor:
         # Twice the precision: a path is a product, and endings must sum to one.
@@ -168,8 +172,8 @@ class SetLoss:
         self._conditional = layout.loss == "conditional"
         self._order = SetProba(layout, device)
         inner = layout.edge_parent >= 0
-        self._child = torch.from_numpy(layout.edge_child[inner]).to(device)
-        self._parent = torch.from_numpy(layout.edge_parent[inner]).to(device)
+        self._child = on_device(layout.edge_child[inner], device)
+        self._parent = on_device(layout.edge_parent[inner], device)
 
     def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
         z = last.all(hidden).float()
@@ -192,8 +196,8 @@ class SetProba:
 
     def __init__(self, layout: SetLayout, device: Any) -> None:
         self._conditional = layout.loss == "conditional"
-        self._above = torch.from_numpy(layout.pair_above).to(device)
-        self._below = torch.from_numpy(layout.pair_below).to(device)
+        self._above = on_device(layout.pair_above, device)
+        self._below = on_device(layout.pair_below, device)
         inner = layout.edge_parent >= 0
         level = layout.level[layout.edge_child]
         self._levels = []
@@ -201,7 +205,7 @@ class SetProba:
             here = np.flatnonzero(inner & (level == depth))
             child, place = np.unique(layout.edge_child[here], return_inverse=True)
             parts = (child, place.reshape(-1), layout.edge_parent[here])
-            self._levels.append(tuple(torch.from_numpy(part).to(device) for part in parts))
+            self._levels.append(tuple(on_device(part, device) for part in parts))
 
     def largest_below(self, z: Tensor) -> Tensor:
         """The largest score at or below every node."""
@@ -233,11 +237,11 @@ class RecursivePenalty:
 
     def __init__(self, layout: Layout, device: Any) -> None:
         top = layout.edge_parent < 0
-        self._top = torch.from_numpy(layout.edge_child[top]).to(device)
-        self._child = torch.from_numpy(layout.edge_child[~top]).to(device)
-        self._parent = torch.from_numpy(layout.edge_parent[~top]).to(device)
-        self._top_weight = torch.from_numpy(layout.edge_weight[top]).to(device)
-        self._edge_weight = torch.from_numpy(layout.edge_weight[~top]).to(device)
+        self._top = on_device(layout.edge_child[top], device)
+        self._child = on_device(layout.edge_child[~top], device)
+        self._parent = on_device(layout.edge_parent[~top], device)
+        self._top_weight = on_device(layout.edge_weight[top], device)
+        self._edge_weight = on_device(layout.edge_weight[~top], device)
 
     def __call__(self, weight: Tensor) -> Tensor:
         """From weights with a row per output."""

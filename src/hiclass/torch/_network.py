@@ -19,7 +19,7 @@ import torch.nn.functional as F  # noqa: N812
 
 from hiclass._labels import AnyArray, IntArray
 from hiclass.torch._layout import Layout, SetLayout
-from hiclass.torch._losses import PathProba, SetProba
+from hiclass.torch._losses import PathProba, SetProba, on_device
 
 Tensor = Any
 Weights = dict[str, Tensor]
@@ -225,9 +225,7 @@ class FittedNetwork:
         with self._lock:
             if self._ready is None:
                 device = find_device(self.device, or_cpu=True)
-                weights = {
-                    name: torch.as_tensor(value).to(device) for name, value in self.weights.items()
-                }
+                weights = {n: on_device(w, device) for n, w in as_arrays(self.weights).items()}
                 kind = SetProba if isinstance(self.layout, SetLayout) else PathProba
                 self._ready = device, weights, kind(self.layout, device)  # type: ignore[arg-type]
             return self._ready

@@ -37,10 +37,10 @@ class StreamingClassifier(NetworkClassifier):
             As in ``fit``, in the same form in every call.
         classes : array-like of labels or paths, or Hierarchy, default=None
             All classes that there will be, for the first call; ``hierarchy=`` does the same. By
-            default the classes of these rows. Paths may stop at every inner node of these classes
-            unless ``leaf_only`` is set.
+            default the classes of these rows. Later calls need none, and take no new ones. Paths
+            may stop at every inner node of these classes unless ``leaf_only`` is set.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Weights of the rows, none of them negative.
 
         Returns
         -------
@@ -65,7 +65,7 @@ class StreamingClassifier(NetworkClassifier):
         self._check_target(target, X.shape[0])
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         network = self._network()
-        if "_trainer" in self.__dict__:
+        if "_trainer" in self.__dict__ and self._is_current(self._trainer):
             trainer = self._trainer.copy()
         elif network is not None:
             trainer = self._resume(network, seed)
@@ -75,7 +75,8 @@ class StreamingClassifier(NetworkClassifier):
         data = as_data(X, target, trainer.layout, sample_weight)
         order = np.random.default_rng(seed).permutation(len(data))
         batches = data.batches(order, self._batch_size(len(data)))
-        loss = trainer.epoch(trainer.on_device(batches, thread=False), lambda step: 1.0)
+        with trainer.on_device(batches, thread=False) as on_device:
+            loss = trainer.epoch(on_device, lambda step: 1.0)
         format = self.__dict__.get("_format", target.format)
         self._remember_network(known.after(target), trainer, format)
         self._trainer = trainer
@@ -163,11 +164,16 @@ class StreamingClassifier(NetworkClassifier):
                 yield as_data(X, target, layout, sample_weight).whole()
 
         def epoch(i: int) -> float:
-            again = chain([first], items) if i == 0 else items_of()
-            on_device = trainer.on_device(read(again, is_first=i == 0), thread=True)
-            # How far an epoch has come is known from the second one on.
-            done = (lambda step: 0.0) if i == 0 else (lambda step: step / n_steps[0])
-            return trainer.epoch(on_device, lambda step: 1 - (i + done(step)) / course.max_epochs)
+            again = chain([first], items) if i == 0 else _not_empty(items_of(), i)
+
+            def rate(step: int) -> float:
+                # How far an epoch has come is known from the second one on, unless it has more
+                # batches than the first one: steps must not become negative.
+                done = min(step / n_steps[0], 1.0) if i else 0.0
+                return 1 - (i + done) / course.max_epochs
+
+            with trainer.on_device(read(again, is_first=i == 0), thread=True) as on_device:
+                return trainer.epoch(on_device, rate)
 
         validate = None
         if validation is not None:
@@ -219,6 +225,8 @@ class StreamingClassifier(NetworkClassifier):
         if known is None:
             hierarchy = self._announced(y, classes)
             sets = self.multi_label or not hierarchy.is_tree
+            if self.hierarchy is not None:
+                self._check_classes(classes, hierarchy)
             target = self._encode(y, hierarchy)
             if isinstance(target, Target) and target.format.ndim == 2:
                 # Paths of this batch may be shorter than those to come.
@@ -226,6 +234,7 @@ class StreamingClassifier(NetworkClassifier):
                 target = replace(target, format=replace(target.format, n_levels=n_levels))
             return Known.announced(hierarchy, sets=sets, leaf_only=self.leaf_only), target
         try:
+            self._check_classes(classes, known.hierarchy)
             target = self._encode_again(y, known, lookup)
         except ValueError as error:
             error.add_note(
@@ -258,6 +267,20 @@ class StreamingClassifier(NetworkClassifier):
                 f"form in every batch."
             )
         return Target(known.hierarchy, nodes, format)
+
+    def _check_classes(self, classes: Any, hierarchy: Hierarchy) -> None:
+        """Refuse classes that are announced although others are known already."""
+        if classes is None:
+            return
+        if isinstance(classes, Hierarchy):
+            if classes != hierarchy:
+                raise ValueError(
+                    f"classes is {classes!r}, but the network has the classes of {hierarchy!r}."
+                )
+        elif self.multi_label:
+            encode_sets([[c] for c in classes], hierarchy)
+        else:
+            encode(classes, hierarchy)
 
     def _announced(self, y: Any, classes: Any) -> Hierarchy:
         """The hierarchy that a stream begins with."""
@@ -294,6 +317,17 @@ class IntegerLabels:
             return None
         place = np.minimum(np.searchsorted(self._labels, y), len(self._labels) - 1)
         return 1 + self._order[place] if (self._labels[place] == y).all() else None
+
+
+def _not_empty(items: Iterator[Any], i: int) -> Iterator[Any]:
+    """The batches of epoch ``i``, which must have some."""
+    first = next(items, None)
+    if first is None:
+        raise ValueError(
+            f"batches gave nothing in epoch {i + 1}: it serves for {i} epoch{'s' if i > 1 else ''} "
+            f"only. Give a function that makes a new iterator in every call, or set max_epochs={i}."
+        )
+    return chain([first], items)
 
 
 def _read_item(item: Any) -> tuple[Any, Any, Any]:

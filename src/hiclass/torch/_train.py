@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,11 +171,16 @@ class Trainer:
                 n_rows += batch.n_rows
         return float(total) / max(n_rows, 1)
 
-    def on_device(self, batches: Iterable[Batch], *, thread: bool) -> Iterator[Batch]:
-        """Batches on the device; for a GPU, or where asked for, by way of a thread."""
+    def on_device(
+        self, batches: Iterable[Batch], *, thread: bool
+    ) -> AbstractContextManager[Iterable[Batch]]:
+        """Batches on the device; for a GPU, or where asked for, by way of a thread.
+
+        The thread is over where the context ends, also if that is because of an error.
+        """
         if thread or self.device.type == "cuda":
-            return prefetched(batches, self.device)
-        return iter(batches)
+            return closing(prefetched(batches, self.device))
+        return nullcontext(batches)
 
 
 @dataclass
@@ -258,13 +263,14 @@ def train_in_memory(
 
     def epoch(i: int) -> float:
         batches = rows.batches(rng.permutation(len(rows)), size)
-        on_device = trainer.on_device(batches, thread=False)
-        return trainer.epoch(on_device, lambda step: 1 - (i * n_steps + step) / total)
+        with trainer.on_device(batches, thread=False) as on_device:
+            return trainer.epoch(on_device, lambda step: 1 - (i * n_steps + step) / total)
 
     def validate() -> float:
         assert held_out is not None
         batches = held_out.batches(np.arange(len(held_out)), max(size, 1024))
-        return trainer.validate(trainer.on_device(batches, thread=False))
+        with trainer.on_device(batches, thread=False) as on_device:
+            return trainer.validate(on_device)
 
     course.run(trainer, epoch, None if held_out is None else validate, verbose=verbose)
 
