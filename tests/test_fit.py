@@ -465,7 +465,9 @@ def test_a_killed_worker_gives_a_clear_error_and_the_next_fit_works():
 
 
 INTERRUPTED = """
-import joblib, sys
+import joblib, signal, sys
+# Where the tests run in the background, processes begin with interrupts ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from contextlib import nullcontext
 from engine_helpers import Child, make_data
 from hiclass import LocalClassifierPerNode
