@@ -22,7 +22,8 @@ import polars
 import scipy.sparse as sp
 import sklearn
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.linear_model import Ridge
 from strategies import dag_edges, pad, paths
 
 import hiclass
@@ -166,6 +167,30 @@ class Bare:
 
     def predict_proba(self, X):
         return np.eye(self.y.max() + 1)[self.predict(X)]
+
+
+class Shares(RegressorMixin, BaseEstimator):
+    """A classifier as the multi-output regressor that a global model asks.
+
+    Its classes are the distinct rows of the target, and its answer is their average.
+    """
+
+    def __init__(self, classifier):
+        self.classifier = classifier
+
+    def fit(self, X, y):
+        self.targets_, codes = np.unique(y, axis=0, return_inverse=True)
+        self.classifier_ = clone(self.classifier, safe=False).fit(X, codes.ravel())
+        return self
+
+    def predict(self, X):
+        return self.classifier_.predict_proba(X) @ self.targets_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
 
 
 # -- labels ------------------------------------------------------------------------------------
@@ -527,6 +552,14 @@ PARAMETERS = {
     "local_classifier": (
         [Soft(), Bare(), lambda key: Soft()],
         [3, "forest", Soft, {"C": 1}, object(), lambda key: 3, lambda key: Soft],
+    ),
+    "estimator": (
+        [Shares(Soft()), Shares(Bare()), Ridge()],
+        [3, "forest", Shares, {"C": 1}, object(), lambda key: Shares(Soft())],
+    ),
+    "level_weight": (
+        [0.75, 1, 1.0, 1e-9, np.float32(0.5)],
+        [0, -1, 1.5, "shallow", None, float("nan"), [0.5]],
     ),
     "binary_policy": (
         ["siblings", "inclusive", "less_inclusive", "exclusive", "less_exclusive",

@@ -576,3 +576,8 @@ def test_numbers_that_only_sum_to_infinity_are_numbers(estimator_class):
         model.predict(np.array([[np.nan, 0.0]]))
     with pytest.raises(ValueError, match="3 features"):
         model.predict(np.ones((1, 3)))
+
+
+def test_no_jobs_at_all_are_refused_before_any_work(estimator_class):
+    with pytest.raises(ValueError, match=r"'n_jobs' parameter of \w+ must be .* Got 0 instead"):
+        estimator_class(n_jobs=0).fit(X2, ["a", "b"])

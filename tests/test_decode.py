@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from strategies import paths
@@ -25,7 +26,7 @@ from test_probabilities import (
 )
 
 from hiclass import FlatClassifier, LocalClassifierPerNode, LocalClassifierPerParentNode
-from hiclass._decode import best_path, best_paths, cut, expected_f1, top_down
+from hiclass._decode import best_path, best_paths, cut, expected_f1, k_best, top_down
 from hiclass._predict import direct_endings, node_proba
 
 
@@ -85,6 +86,34 @@ def test_k_paths_are_the_k_largest_endings(kind, y, seed, leaf_only):
             np.testing.assert_array_equal(nodes[n:], 0)
 
 
+@given(
+    values=arrays(
+        float, array_shapes(min_dims=2, max_dims=2, max_side=8), elements=st.sampled_from([0, 1, 2])
+    ),
+    k=st.integers(1, 9),
+)
+def test_the_k_best_columns_are_the_first_of_all_sorted_ones(values, k):
+    everything = np.argsort(-values, axis=1, kind="stable")
+    np.testing.assert_array_equal(k_best(values, k), everything[:, :k])
+
+
+@pytest.mark.parametrize("kind", ["node", "parent", "level"])
+@EXAMPLES
+@given(y=PATHS, seed=SEEDS, k=st.integers(1, 4))
+def test_very_many_endings_below_a_node_are_searched_to_the_same_result(kind, y, seed, k):
+    """Of many endings only the best go on; here many are more than none."""
+    model = make(kind).fit(rows_for(y, seed), y)
+    X = rows_for(y, seed + 1).round()  # some rows are alike, and so are some probabilities
+    expected = best_paths(model._models, X, k), best_path(model._models, X)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hiclass._decode._MANY", 0)
+        found = best_paths(model._models, X, k), best_path(model._models, X)
+    for a, b in zip(found[0], expected[0], strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(found[1].nodes, expected[1].nodes)
+    np.testing.assert_array_equal(found[1].confidence, expected[1].confidence)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_of_k_paths_is_the_best_path(kind):
     X = rows_for(FOREST, 0)
@@ -97,8 +126,10 @@ def test_the_first_of_k_paths_is_the_best_path(kind):
 BUSH = [["A", "x"], ["B", "u"], ["B", "v"], ["C", "w", "s"], ["C", "w", "t"]]
 
 
-def test_ties_go_to_the_lowest_node_even_where_another_was_found_first():
+@pytest.mark.parametrize("many", [0, 1000])
+def test_ties_go_to_the_lowest_node_even_where_another_was_found_first(many, monkeypatch):
     """A/x is behind B/u for the first sweep, which follows the best node of every level."""
+    monkeypatch.setattr("hiclass._decode._MANY", many)
     tables = {0: Proba([0.25, 0.5, 0.25]), 3: Proba([0.5, 0.5]), 7: Proba([1, 0])}
     models = models_of("parent", BUSH, tables)
     X = np.zeros((2, 1))

@@ -464,9 +464,9 @@ def test_a_killed_worker_gives_a_clear_error_and_the_next_fit_works():
     assert len(model.local_classifiers_) == 5
 
 
+# A process that a shell starts in the background ignores Ctrl-C, and its children inherit that.
 INTERRUPTED = """
 import joblib, signal, sys
-# Where the tests run in the background, processes begin with interrupts ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from contextlib import nullcontext
 from engine_helpers import Child, make_data

@@ -32,6 +32,7 @@ from fuzzing import (
     PARAMETERS,
     Bare,
     Scored,
+    Shares,
     Soft,
     good_labels,
     hierarchies,
@@ -43,6 +44,7 @@ from fuzzing import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 from strategies import hierarchies_with_sets
 from test_laws import assert_coherent_proba
@@ -51,6 +53,7 @@ from hiclass import (
     ConformalClassifier,
     EnsembleClassifier,
     FlatClassifier,
+    GlobalClassifier,
     HierarchicalKFold,
     Hierarchy,
     LocalClassifierPerParentNode,
@@ -125,9 +128,15 @@ def ensemble(child, **params):
     return EnsembleClassifier(members, **params)
 
 
+def global_model(child, **params):
+    return GlobalClassifier(Shares(child), **params)
+
+
 #: What is fuzzed: a function of a local classifier and keyword parameters each. A new estimator of
 #: ``estimators.ESTIMATOR_CLASSES`` is fuzzed as well.
-MODELS = {c.__name__: c for c in ESTIMATOR_CLASSES} | {"EnsembleClassifier": ensemble}
+SIMPLE_MODELS = {c.__name__: c for c in ESTIMATOR_CLASSES} | {"GlobalClassifier": global_model}
+MODELS = SIMPLE_MODELS | {"EnsembleClassifier": ensemble}
+simple_model_names = st.sampled_from(sorted(SIMPLE_MODELS))
 model_names = st.sampled_from(sorted(MODELS))
 
 
@@ -377,10 +386,13 @@ def quiet_children():
 
 @st.composite
 def _parameter_cases(draw):
-    model_class = draw(st.sampled_from(ESTIMATOR_CLASSES))
+    model_class = draw(st.sampled_from([*ESTIMATOR_CLASSES, GlobalClassifier]))
     names = set(PARAMETERS) & set(model_class().get_params())
-    child = draw(st.sampled_from([Soft, Scored, Bare]))
-    return model_class, draw(parameters(names)), child(), draw(st.booleans())
+    if model_class is GlobalClassifier:
+        child = {"estimator": draw(st.sampled_from([Shares(Soft()), Shares(Bare()), Ridge()]))}
+    else:
+        child = {"local_classifier": draw(st.sampled_from([Soft, Scored, Bare]))()}
+    return model_class, draw(parameters(names)), child, draw(st.booleans())
 
 
 def test_parameters_are_used_or_refused():
@@ -389,7 +401,7 @@ def test_parameters_are_used_or_refused():
 
     def check(case):
         model_class, params, child, late = case
-        chosen = {"local_classifier": child, **params.value}
+        chosen = {**child, **params.value}
         y = [[tuple(path)] for path in tree] if chosen.get("multi_label") is True else tree
         if late:  # decisions may be set after fit
             return check_late(model_class, params, chosen, y)
@@ -443,9 +455,10 @@ def _call_cases(draw):
             ),
         }.get(action, st.none())
         steps.append((action, draw(argument)))
-    model_class = draw(st.sampled_from(ESTIMATOR_CLASSES))
-    child = draw(st.sampled_from([Soft, Scored, GaussianNB]))
-    return model_class(child()), y, steps, draw(st.booleans())
+    name = draw(simple_model_names)
+    children = [Soft, GaussianNB] if name == "GlobalClassifier" else [Soft, Scored, GaussianNB]
+    child = draw(st.sampled_from(children))
+    return MODELS[name](child()), y, steps, draw(st.booleans())
 
 
 def test_calls_in_any_order_are_answered_or_refused():
@@ -727,14 +740,14 @@ def _conformal_cases(draw):
     confidence = draw(
         st.floats(0.05, 0.95) | st.sampled_from([0, 1, -1, 2, "sure", None, float("nan")])
     )
-    return y, confidence, draw(st.sampled_from(ESTIMATOR_CLASSES)), draw(st.integers(0, 9))
+    return y, confidence, draw(simple_model_names), draw(st.integers(0, 9))
 
 
 def test_guarantees_cover_or_are_refused():
     def check(case):
-        y, confidence, model_class, seed = case
+        y, confidence, name, seed = case
         X = np.random.default_rng(seed).normal(size=(len(y.plain), 2))
-        model = ConformalClassifier(model_class(Soft()), alpha=confidence, random_state=seed)
+        model = ConformalClassifier(MODELS[name](Soft()), alpha=confidence, random_state=seed)
         expect = EITHER if isinstance(confidence, float) and 0 < confidence < 1 else BAD
         what, _ = outcome(expect, lambda: model.fit(X, y.value))
         if what == ANSWERED:

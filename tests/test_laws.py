@@ -9,7 +9,7 @@ import numpy as np
 import pandas
 import pytest
 import scipy.sparse as sp
-from conftest import ESTIMATOR_CLASSES
+from estimators import ESTIMATOR_CLASSES
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier, DummyRegressor

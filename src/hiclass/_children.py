@@ -78,7 +78,11 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         "leaf_only": ["boolean"],
         "calibration": [StrOptions({"temperature"}), None],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
         "checkpoint_dir": [str, PathLike, None],
         "verbose": ["verbose"],
     }

@@ -28,6 +28,10 @@ from hiclass._problems import Options
 from hiclass._validation import n_rows_of
 from hiclass.hierarchy import Hierarchy
 
+#: From this number of endings below one node on, a search goes on with the best of them only. A
+#: few are sorted faster together with those of other nodes than chosen from.
+_MANY = 1000
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -157,7 +161,7 @@ def best_paths(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArra
     endings = direct_endings(models, X)
     nodes = np.zeros((len(endings), k), dtype=np.intp)
     proba = np.zeros((len(endings), k))
-    order = np.argsort(-endings, axis=1, kind="stable")[:, :k]
+    order = k_best(endings, k)
     nodes[:, : order.shape[1]] = models.options.ends[order]
     proba[:, : order.shape[1]] = np.take_along_axis(endings, order, axis=1)
     return nodes, proba
@@ -178,7 +182,7 @@ def _search(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArray, 
     waiting: list[list[Candidates]] = [[] for _ in range(depth + 1)]
     beam = Candidates(np.arange(n), np.zeros(n, dtype=np.intp), np.ones(n))
     for level in range(depth):
-        below, endings = _open(models, X, beam)
+        below, endings = _open(models, X, beam, k)
         seen += [beam, endings]
         found.add(endings)
         ahead = _best_per_row(below, k)
@@ -187,7 +191,7 @@ def _search(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArray, 
     for level in range(1, depth):
         here = Candidates.join(waiting[level])
         here = here.where(found.may_beat(here))
-        below, endings = _open(models, X, here)
+        below, endings = _open(models, X, here, k)
         seen += [here, endings]
         found.add(endings)
         waiting[level + 1].append(below)
@@ -227,8 +231,27 @@ class _Endings:
         self.nodes[touched], self.proba[touched] = both.nodes[take], both.proba[take]
 
 
-def _open(models: LocalModels, X: Any, at: Candidates) -> tuple[Candidates, Candidates]:
-    """Go one step down from some nodes of one level: what can go on, and what ends."""
+def k_best(values: FloatArray, k: int) -> IntArray:
+    """Columns of the k largest values of every row, best first; ties go to the first columns."""
+    n, width = values.shape
+    if k >= width:
+        return np.argsort(-values, axis=1, kind="stable")
+    least = np.partition(values, width - k, axis=1)[:, width - k, None]
+    above, level = values > least, values == least
+    missing = k - above.sum(axis=1, keepdims=True)
+    above |= level & (np.cumsum(level, axis=1) <= missing)
+    columns = np.nonzero(above)[1].reshape(n, k)
+    order = np.argsort(-np.take_along_axis(values, columns, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(columns, order, axis=1)
+
+
+def _open(
+    models: LocalModels, X: Any, at: Candidates, k: int | None = None
+) -> tuple[Candidates, Candidates]:
+    """Go one step down from some nodes of one level: what can go on, and what ends.
+
+    If only the k best endings of a row are wanted, some that are not among them may be left out.
+    """
     order = np.lexsort([at.rows, at.nodes])
     at = at.where(order)
     groups = split(at.nodes, at.rows, models.options)
@@ -245,15 +268,27 @@ def _open(models: LocalModels, X: Any, at: Candidates) -> tuple[Candidates, Cand
         start += len(rows)
         ends = (n_options[options] == 0) | (options == node)
         for part, columns in ((on, ~ends), (ended, ends)):
-            if columns.any():
+            n_columns = int(columns.sum())
+            if part is ended and k is not None and n_columns > max(k, _MANY):
+                part.append(_best_endings(rows, options[columns], joint[:, columns], k))
+            elif n_columns:
                 part.append(
                     Candidates(
-                        np.repeat(rows, columns.sum()),
+                        np.repeat(rows, n_columns),
                         np.tile(options[columns], len(rows)),
                         joint[:, columns].ravel(),
                     )
                 )
     return Candidates.join(on), Candidates.join(ended)
+
+
+def _best_endings(rows: IntArray, nodes: IntArray, joint: FloatArray, k: int) -> Candidates:
+    """The k best of many endings below one node, for some rows."""
+    if nodes[-1] < nodes[0]:  # "stop here", which has the lowest number, comes last
+        nodes, joint = np.roll(nodes, 1), np.roll(joint, 1, axis=1)
+    best = k_best(joint, k)
+    proba = np.take_along_axis(joint, best, axis=1)
+    return Candidates(np.repeat(rows, k), nodes[best].ravel(), proba.ravel())
 
 
 def _best_per_row(below: Candidates, k: int) -> Any:

@@ -9,9 +9,8 @@ import skops.io
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from hiclass import TRUSTED_TYPES
 from hiclass._cli._errors import CommandError
-from hiclass._cli._models import load_model
+from hiclass._cli._models import TRUSTED, load_model
 
 
 class Evil:
@@ -30,7 +29,7 @@ class Evil:
 def test_what_was_saved_comes_back(model):
     loaded = load_model(model)
     assert loaded.target == ["product", "sub_product"]
-    assert set(skops.io.get_untrusted_types(file=model)) <= set(TRUSTED_TYPES)
+    assert set(skops.io.get_untrusted_types(file=model)) <= set(TRUSTED)
     assert loaded.hierarchy.n_nodes == 8
 
 
