@@ -13,7 +13,8 @@ for i, row in enumerate(rows):
     if row[1]:
         box(ax, 2.15, y, row[1], fill=PALE)
     else:
-        ax.text(2.15, y, "(missing)", color=GREY, ha="center", va="center", size=10.5, style="italic")
+        ax.text(2.15, y, "(missing)", color=GREY, ha="center", va="center", size=10.5,
+                style="italic")  # fmt: skip
 arrow(ax, (3.1, 2.1), (3.75, 2.1), lw=2.2)
 
 ax.text(4.1, 4.55, "the hierarchy", size=11.5, weight="bold", color=INK)
