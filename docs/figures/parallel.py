@@ -27,5 +27,6 @@ for ax, n_workers in zip(axes, (1, 2, 3), strict=True):
     ax.text(end + 0.4, -(n_workers - 1) / 2, f"{end:g} s", va="center", color=GREY)
     ax.set(xlim=(0, 32), ylim=(-n_workers + 0.45, 0.55))
 for row, (shade, words) in enumerate(zip(dict.fromkeys(SHADES), WORDS, strict=True)):
-    axes[2].text(14.5, -0.45 - 0.6 * row, "■ " + words, size=10, color=shade, va="center")
+    axes[2].text(14.5, -0.45 - 0.6 * row, "■", size=11, color=shade, va="center")
+    axes[2].text(15.4, -0.45 - 0.6 * row, words, size=10, color=GREY, va="center")
 plt.show()
