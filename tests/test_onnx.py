@@ -97,9 +97,24 @@ def test_every_kind_of_local_classifier(cls, child, animals):
     assert out["labels"].tolist() == model.predict(wide(animals)).tolist()
 
 
+def nested_pipelines(last):
+    inner = make_pipeline(MinMaxScaler(), last)
+    return [make_pipeline(StandardScaler(), inner), make_pipeline("passthrough", None, inner)]
+
+
+@pytest.mark.parametrize("last", [LogisticRegression(), DecisionTreeClassifier(random_state=0)])
+def test_all_steps_of_pipelines_within_pipelines_count(last, animals):
+    X, y = animals
+    # Far from the rows as they are, so that a step left out shows.
+    for child in nested_pipelines(last):
+        model = LocalClassifierPerParentNode(child).fit(1000 + 50 * X, y)
+        assert_same(model, 1000 + 50 * wide(animals))
+
+
 OPTIONS = [
     {},
     {"min_confidence": 0.7},
+    {"min_confidence": np.float32(0.7)},
     {"decoding": "best_path"},
     {"decoding": "best_path", "min_confidence": 0.5},
     {"decoding": "expected_f1"},
@@ -195,6 +210,18 @@ def test_labels_of_every_type(y, kind, expected):
     out = assert_same(LocalClassifierPerParentNode().fit(X, y * 5), X)
     assert out["labels"].dtype.kind == kind
     np.testing.assert_array_equal(out["labels"][:3], np.array(expected, dtype=kind))
+
+
+def test_a_confidence_of_1_is_a_number_like_any_other(animals):
+    model = LocalClassifierPerParentNode(min_confidence=1).fit(*animals)
+    assert assert_same(model, wide(animals))["labels"].tolist()[0] == ["", "", ""]
+
+
+def test_labels_above_the_largest_signed_integer_do_not_wrap():
+    X = np.tile(8 * np.eye(3), (5, 1))
+    y = np.array([[1, 2**63], [1, 2**63 + 1], [2, 2**64 - 1]] * 5, dtype=np.uint64)
+    model = LocalClassifierPerParentNode().fit(X, y)
+    assert assert_same(model, X)["labels"].tolist() == y.tolist()
 
 
 @pytest.mark.parametrize("child", [LogisticRegression(), GaussianNB()], ids=["linear", "not"])

@@ -21,13 +21,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from hiclass._flat import FlatClassifier
 from hiclass._labels import AnyArray, IntArray
 from hiclass._local import LocalClassifierPerParentNode
-from hiclass._onnx_graph import Graph
+from hiclass._onnx_graph import Graph, parts_of
 from hiclass._predict import TINY, FloatArray, LocalModels
 from hiclass._set_predict import SetModels
 from hiclass._targets import decode
@@ -265,7 +264,7 @@ def _ask(graph: Graph, models: LocalModels, questions: list[_Question]) -> list[
 def _linear(question: _Question, models: LocalModels) -> tuple[FloatArray, FloatArray] | None:
     """Weights and intercepts of an option each, if the softmax of such scores is the answer."""
     k = len(question.options)
-    *scalers, last = _parts(question.child)
+    *scalers, last = parts_of(question.child)
     if any(type(scaler) is not StandardScaler for scaler in scalers):
         return None
     if models.temperature is None and not _is_softmax(last, k):
@@ -284,13 +283,6 @@ def _linear(question: _Question, models: LocalModels) -> tuple[FloatArray, Float
         coef = np.vstack([np.zeros_like(coef), coef])
         intercept = np.append(0.0, intercept)
     return coef[question.order].T, intercept[question.order]
-
-
-def _parts(child: Any) -> list[Any]:
-    """The steps of a pipeline, or the child itself."""
-    if not isinstance(child, Pipeline):
-        return [child]
-    return [part for _, step in child.steps for part in _parts(step) if part != "passthrough"]
 
 
 def _is_softmax(child: Any, k: int) -> bool:
@@ -406,7 +398,9 @@ def _cut(
     exists = graph.take(graph.constant(table >= 0), node, 0)
     confidence = graph.op("GatherElements", proba, path, axis=1)
     if min_confidence > 0:
-        sure = graph.op("GreaterOrEqual", confidence, graph.constant(np.array(min_confidence)))
+        sure = graph.op(
+            "GreaterOrEqual", confidence, graph.constant(np.array(float(min_confidence)))
+        )
         exists = graph.op("And", exists, sure)
         axis = graph.constant(np.array([1]))
         length = graph.op("ReduceSum", graph.cast(exists, np.int64), axis, keepdims=1)
@@ -432,7 +426,8 @@ def _labels(model: Any) -> AnyArray:
     labels = decode(nodes, model.hierarchy_, model._format, may_end=may_end)
     exists = _path_table(model) >= 0 if labels.ndim == 2 else nodes > 0
     if labels.dtype.kind in "biu":
-        return np.where(exists, labels, 0).astype(np.int64)
+        kind = np.uint64 if labels.dtype == np.uint64 else np.int64
+        return np.where(exists, labels.astype(kind), kind(0))
     if labels.dtype.kind == "f":
         return np.where(exists, labels, np.nan).astype(np.float64)
     text = np.full(labels.shape, "", dtype=object)
