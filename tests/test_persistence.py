@@ -307,6 +307,23 @@ def test_a_state_without_a_readable_version_is_refused(stamp, animals):
     assert "_hiclass_version" not in state
 
 
+class WithoutCache(FlatClassifier):
+    """A subclass that writes its own state, as many do, and knows nothing of versions."""
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "cache_"}
+
+
+def test_a_subclass_may_write_its_own_state(animals):
+    X, y = animals
+    model = WithoutCache().fit(X, y)
+    model.cache_ = "large"
+    for back in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
+        np.testing.assert_array_equal(back.predict(X), model.predict(X))
+        assert not hasattr(back, "cache_")
+        assert "_hiclass_version" not in vars(back)
+
+
 def test_the_version_is_checked_before_the_parts_are_read(monkeypatch, animals):
     """A newer version may be made of parts that do not exist here: their names say nothing."""
     future = types.ModuleType("hiclass._future")
