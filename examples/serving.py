@@ -129,10 +129,9 @@ def parse(body: bytes, names: list[str]) -> np.ndarray:
     for name, value in features.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise BadRequestError(f"The feature {name!r} must be a number; got {value!r}.")
-        if not abs(value) <= LARGEST_NUMBER:  # nor is NaN
-            raise BadRequestError(
-                f"The feature {name!r} must be at most {LARGEST_NUMBER:g}; got {value!r:.20}."
-            )
+        if not abs(value) <= LARGEST_NUMBER:  # NaN is not either
+            limits = f"from {-LARGEST_NUMBER:g} to {LARGEST_NUMBER:g}"
+            raise BadRequestError(f"The feature {name!r} must be {limits}; got {value!r:.20}.")
     return np.array([[float(features.get(name, 0)) for name in names]])
 
 
