@@ -5,7 +5,10 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
+    BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
@@ -86,6 +89,7 @@ CHILDREN = {
     "tree": make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3, random_state=0)),
     "naive Bayes": GaussianNB(),
     "neighbours": KNeighborsClassifier(3),
+    "discriminants": LinearDiscriminantAnalysis(),
 }
 
 
@@ -147,6 +151,14 @@ def test_scores_of_linear_classifiers_are_calibrated(cls, child, animals):
     X, y = animals
     child = make_pipeline(StandardScaler(), child)
     assert_same(cls(child, calibration="temperature").fit(X, y), wide(animals))
+
+
+@CONVERTIBLE
+def test_coefficients_that_were_made_sparse(cls, animals):
+    model = cls().fit(*animals)
+    for classifier in model._models.classifiers.values():
+        classifier.sparsify()
+    assert_same(model, wide(animals))
 
 
 def random_problem(seed, n_rows=150, n_features=4):
@@ -276,6 +288,19 @@ def test_the_graph_of_a_thousand_leaves_is_small_and_says_what_it_is():
             GradientBoostingClassifier(n_estimators=2),
             {"calibration": "temperature"},
             "calibrated by its decision_function",
+        ),
+        (KNeighborsClassifier(3, weights="distance"), {}, "weighs neighbours by their distance"),
+        # Its parts answer with 32 and with 64 bits, which no ONNX Runtime multiplies.
+        (
+            CalibratedClassifierCV(DecisionTreeClassifier(), cv=2),
+            {},
+            "cannot be converted to ONNX .*inconsistent type",
+        ),
+        # Its trees would get rows of 64 bits, and decide otherwise.
+        (
+            BaggingClassifier(make_pipeline(StandardScaler(), DecisionTreeClassifier())),
+            {},
+            "cannot be converted to ONNX .*elem type differs",
         ),
     ],
 )

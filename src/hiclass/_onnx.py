@@ -20,6 +20,8 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
@@ -32,6 +34,9 @@ from hiclass._set_predict import SetModels
 from hiclass._targets import decode
 from hiclass._validation import check_is_fitted
 from hiclass._version import __version__
+
+#: How the linear classifiers of scikit-learn get their scores; most inherit the first one.
+_LINEAR = (LogisticRegression.decision_function, LinearDiscriminantAnalysis.decision_function)
 
 
 def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
@@ -269,10 +274,10 @@ def _linear(question: _Question, models: LocalModels) -> tuple[FloatArray, Float
         return None
     if models.temperature is None and not _is_softmax(last, k):
         return None
-    # All linear classifiers of scikit-learn inherit this method from the same class.
-    if getattr(type(last), "decision_function", None) is not LogisticRegression.decision_function:
+    if getattr(type(last), "decision_function", None) not in _LINEAR:
         return None
-    coef = np.asarray(last.coef_, dtype=np.float64)
+    coef = last.coef_.toarray() if sp.issparse(last.coef_) else last.coef_
+    coef = np.asarray(coef, dtype=np.float64)
     intercept = np.broadcast_to(np.asarray(last.intercept_, dtype=np.float64), len(coef))
     for scaler in reversed(scalers):
         if scaler.with_std:
@@ -287,6 +292,8 @@ def _linear(question: _Question, models: LocalModels) -> tuple[FloatArray, Float
 
 def _is_softmax(child: Any, k: int) -> bool:
     """Whether probabilities are the softmax of the scores."""
+    if type(child) is LinearDiscriminantAnalysis:
+        return True
     if type(child) is not LogisticRegression:
         return False
     # Old versions of scikit-learn know other ways.
@@ -325,6 +332,11 @@ def _converted(graph: Graph, question: _Question, models: LocalModels) -> str:
         raise ValueError(
             f"{name} is calibrated by its decision_function, which can be converted to ONNX for "
             f"linear classifiers only. Use one of these, or calibration=None."
+        )
+    if getattr(parts_of(child)[-1], "weights", None) == "distance":
+        raise ValueError(
+            f"{name} weighs neighbours by their distance, which skl2onnx leaves out. Use "
+            f"weights='uniform'."
         )
     try:
         proba = graph.convert(child)

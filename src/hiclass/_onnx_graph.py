@@ -140,6 +140,9 @@ class Graph:
         converted = self._skl2onnx.convert_sklearn(
             estimator, initial_types=[("X", kind([None, width]))], target_opset=OPSETS, **options
         )
+        # It may mix numbers of 32 and 64 bits: ONNX Runtime refuses some such graphs, and in others
+        # trees see other numbers than in Python.
+        self._onnx.checker.check_model(converted, full_check=True)
         prefix = f"{self._new_name()}_"
         part = self._onnx.compose.add_prefix(converted, prefix)
         self._nodes.append(
