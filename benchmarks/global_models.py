@@ -375,7 +375,8 @@ def write_page(options: argparse.Namespace) -> None:
             gpu = any(part["device"] == "cuda" for part in result["texts"])
             write_section(options.page, "texts on a GPU" if gpu else "texts", text_table(result))
         elif "genes" in result:
-            write_section(options.page, "genes", gene_table(result))
+            gpu = any(part["device"] == "cuda" for part in result["genes"])
+            write_section(options.page, "genes on a GPU" if gpu else "genes", gene_table(result))
         else:
             streams.append(result)
     if streams:

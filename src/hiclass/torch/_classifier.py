@@ -59,7 +59,8 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
     batch_size : int or "auto", default="auto"
         Rows per step. "auto": 384, fewer for fewer than 7,680 rows, more for more than 98,304.
     max_epochs : int or "auto", default="auto"
-        The most passes over the rows. "auto": enough to see 20,000 rows, but between 3 and 100.
+        The most passes over the rows. "auto": enough to see 20,000 rows, but between 3 and 100;
+        with hidden layers 100,000 rows, but between 10 and 100. For a stream 3, or 10.
     validation_fraction : float, default=0.0
         Share of the rows that are held out to stop early, on their loss, and to keep the best
         weights. With 0, training stops early on the loss of the training rows.

@@ -25,8 +25,10 @@ from hiclass.torch._network import FittedNetwork, Shape, as_arrays, find_device,
 from hiclass.torch._train import Course, Settings, Trainer, mean_squared_length, train_in_memory
 
 _EMBEDDING = 128
-#: Without a number of epochs: enough to see so many rows, and between these.
+#: Without a number of epochs: enough to see so many rows, and between these. Hidden layers need
+#: more.
 _SEEN, _EPOCHS = 20_000, (3, 100)
+_SEEN_HIDDEN, _EPOCHS_HIDDEN = 100_000, (10, 100)
 #: Without a learning rate: by what is between features and outputs.
 _RATES = {"nothing": 0.1, "embedding": 0.03, "hidden": 0.003}
 
@@ -150,7 +152,9 @@ class NetworkClassifier(BaseHierarchicalClassifier):
         """How long to train; nobody knows how many rows a stream has."""
         epochs = self.max_epochs
         if epochs == "auto":
-            epochs = _EPOCHS[0] if n_rows is None else int(np.clip(-(-_SEEN // n_rows), *_EPOCHS))
+            hidden = len(self.hidden_layers) > 0
+            seen, bounds = (_SEEN_HIDDEN, _EPOCHS_HIDDEN) if hidden else (_SEEN, _EPOCHS)
+            epochs = bounds[0] if n_rows is None else int(np.clip(-(-seen // n_rows), *bounds))
         return Course(int(epochs), self.patience, self.tol)
 
     def _as_network(self, trainer: Trainer) -> FittedNetwork:
