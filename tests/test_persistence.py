@@ -76,8 +76,10 @@ def through_joblib(model):
 
 def there_and_back(thing):
     content = skops.io.dumps(thing)
-    assert set(skops.io.get_untrusted_types(data=content)) <= set(TRUSTED_TYPES)
-    return skops.io.loads(content, trusted=list(TRUSTED_TYPES))
+    others = set(skops.io.get_untrusted_types(data=content)).difference(TRUSTED_TYPES)
+    # The default of a global model is made of trees, which not every version of skops trusts.
+    assert others <= {"sklearn.tree._tree.Tree"}
+    return skops.io.loads(content, trusted=[*TRUSTED_TYPES, *others])
 
 
 def assert_same_answers(model, X, save_and_load=there_and_back):
