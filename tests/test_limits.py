@@ -123,6 +123,21 @@ def test_one_class_with_very_many_children():
 
 
 @pytest.mark.heavy
+@pytest.mark.parametrize(
+    "model_class", [LocalClassifierPerParentNode, LocalClassifierPerLevel, FlatClassifier]
+)
+def test_one_class_with_a_million_children(model_class):
+    X, y = wide(1_000_000)
+    model = model_class(Ruler()).fit(X, y)
+    some = [0, 777_777, 1_000_000]
+    np.testing.assert_array_equal(model.predict(X[some]), y[some])
+    paths, best = model.predict_paths(X[some], 3)
+    np.testing.assert_array_equal(paths[:, 0], y[some])
+    assert (best[:, :-1] >= best[:, 1:]).all()
+    assert {path[1] for path in paths[1, 1:].tolist()} == {"child 0777776", "child 0777778"}
+
+
+@pytest.mark.heavy
 def test_one_classifier_per_node_refuses_a_million_children_at_once():
     n = 1_000_000
     X = np.zeros((n, 1))
