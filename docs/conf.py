@@ -78,6 +78,7 @@ if not (ROOT / "examples" / "gallery").is_dir():
 html_theme = "pydata_sphinx_theme"
 html_title = f"hiclass {version}"
 html_static_path = ["_static"]
+html_favicon = "_static/logo.svg"
 html_css_files = ["hiclass.css"]
 html_copy_source = False
 html_show_sourcelink = False

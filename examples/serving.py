@@ -21,7 +21,6 @@ For a service without scikit-learn, convert the model and let ONNX Runtime answe
 
 import argparse
 import json
-import math
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -32,6 +31,17 @@ import numpy as np
 #: Takes a matrix of one row; returns its labels and their confidences.
 Predict = Callable[[np.ndarray], tuple[list[str], list[float]]]
 LONGEST_REQUEST = 1_000_000
+#: Far from where the arithmetic of a model ends: beyond, sums of features may be infinite.
+LARGEST_NUMBER = 1e30
+#: Seconds that a client may be silent in the middle of a request, before its thread goes home.
+PATIENCE = 10
+
+
+class Server(ThreadingHTTPServer):
+    """A thread per request."""
+
+    #: Clients that may knock at the same time; the usual 5 turn the sixth away.
+    request_queue_size = 128
 
 
 class BadRequestError(ValueError):
@@ -109,7 +119,7 @@ def parse(body: bytes, names: list[str]) -> np.ndarray:
     """The row of a request; whatever is wrong with it is said."""
     try:
         request = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # brackets may be nested without end
         raise BadRequestError(f"The request is no JSON: {error}.") from None
     features = request.get("features") if isinstance(request, dict) else None
     if not isinstance(features, dict):
@@ -119,8 +129,9 @@ def parse(body: bytes, names: list[str]) -> np.ndarray:
     for name, value in features.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise BadRequestError(f"The feature {name!r} must be a number; got {value!r}.")
-        if not math.isfinite(value):
-            raise BadRequestError(f"The feature {name!r} must be finite; got {value!r}.")
+        if not abs(value) <= LARGEST_NUMBER:  # NaN is not either
+            limits = f"from {-LARGEST_NUMBER:g} to {LARGEST_NUMBER:g}"
+            raise BadRequestError(f"The feature {name!r} must be {limits}; got {value!r:.20}.")
     return np.array([[float(features.get(name, 0)) for name in names]])
 
 
@@ -129,6 +140,8 @@ def make_server(path: str, port: int = 8000, host: str = "127.0.0.1") -> Threadi
     names, predict = load(path)
 
     class Handler(BaseHTTPRequestHandler):
+        timeout = PATIENCE
+
         def do_POST(self) -> None:
             if self.path != "/predict":
                 self.reply(404, {"error": "Ask for POST /predict."})
@@ -163,7 +176,7 @@ def make_server(path: str, port: int = 8000, host: str = "127.0.0.1") -> Threadi
         def log_message(self, *args: Any) -> None:
             """Say nothing: rows may be private."""
 
-    return ThreadingHTTPServer((host, port), Handler)
+    return Server((host, port), Handler)
 
 
 def main() -> None:

@@ -273,6 +273,13 @@ def test_a_decoding_that_was_set_after_fit_is_checked_at_predict(any_class, valu
         model.predict(X2)
 
 
+@pytest.mark.parametrize("name", ["leaf_only", "n_jobs"])
+def test_what_predict_reads_is_checked_when_it_was_set_after_fit(any_class, name):
+    model = any_class().fit(X2, ["a", "b"]).set_params(**{name: "maybe"})
+    with pytest.raises(ValueError, match=f"'{name}' parameter.*Got 'maybe' instead"):
+        model.predict(X2)
+
+
 def test_a_class_instead_of_an_instance(estimator_class):
     message = r"local_classifier is the class GaussianNB; give an instance, GaussianNB\(\)"
     with pytest.raises(TypeError, match=message):

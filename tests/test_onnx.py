@@ -5,7 +5,10 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
+    BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
@@ -86,6 +89,7 @@ CHILDREN = {
     "tree": make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3, random_state=0)),
     "naive Bayes": GaussianNB(),
     "neighbours": KNeighborsClassifier(3),
+    "discriminants": LinearDiscriminantAnalysis(),
 }
 
 
@@ -97,9 +101,24 @@ def test_every_kind_of_local_classifier(cls, child, animals):
     assert out["labels"].tolist() == model.predict(wide(animals)).tolist()
 
 
+def nested_pipelines(last):
+    inner = make_pipeline(MinMaxScaler(), last)
+    return [make_pipeline(StandardScaler(), inner), make_pipeline("passthrough", None, inner)]
+
+
+@pytest.mark.parametrize("last", [LogisticRegression(), DecisionTreeClassifier(random_state=0)])
+def test_all_steps_of_pipelines_within_pipelines_count(last, animals):
+    X, y = animals
+    # Far from the rows as they are, so that a step left out shows.
+    for child in nested_pipelines(last):
+        model = LocalClassifierPerParentNode(child).fit(1000 + 50 * X, y)
+        assert_same(model, 1000 + 50 * wide(animals))
+
+
 OPTIONS = [
     {},
     {"min_confidence": 0.7},
+    {"min_confidence": np.float32(0.7)},
     {"decoding": "best_path"},
     {"decoding": "best_path", "min_confidence": 0.5},
     {"decoding": "expected_f1"},
@@ -132,6 +151,14 @@ def test_scores_of_linear_classifiers_are_calibrated(cls, child, animals):
     X, y = animals
     child = make_pipeline(StandardScaler(), child)
     assert_same(cls(child, calibration="temperature").fit(X, y), wide(animals))
+
+
+@CONVERTIBLE
+def test_coefficients_that_were_made_sparse(cls, animals):
+    model = cls().fit(*animals)
+    for classifier in model._models.classifiers.values():
+        classifier.sparsify()
+    assert_same(model, wide(animals))
 
 
 def random_problem(seed, n_rows=150, n_features=4):
@@ -197,6 +224,18 @@ def test_labels_of_every_type(y, kind, expected):
     np.testing.assert_array_equal(out["labels"][:3], np.array(expected, dtype=kind))
 
 
+def test_a_confidence_of_1_is_a_number_like_any_other(animals):
+    model = LocalClassifierPerParentNode(min_confidence=1).fit(*animals)
+    assert assert_same(model, wide(animals))["labels"].tolist()[0] == ["", "", ""]
+
+
+def test_labels_above_the_largest_signed_integer_do_not_wrap():
+    X = np.tile(8 * np.eye(3), (5, 1))
+    y = np.array([[1, 2**63], [1, 2**63 + 1], [2, 2**64 - 1]] * 5, dtype=np.uint64)
+    model = LocalClassifierPerParentNode().fit(X, y)
+    assert assert_same(model, X)["labels"].tolist() == y.tolist()
+
+
 @pytest.mark.parametrize("child", [LogisticRegression(), GaussianNB()], ids=["linear", "not"])
 def test_rows_of_32_bits(child, animals):
     X = wide(animals)
@@ -249,6 +288,19 @@ def test_the_graph_of_a_thousand_leaves_is_small_and_says_what_it_is():
             GradientBoostingClassifier(n_estimators=2),
             {"calibration": "temperature"},
             "calibrated by its decision_function",
+        ),
+        (KNeighborsClassifier(3, weights="distance"), {}, "weighs neighbours by their distance"),
+        # Its parts answer with 32 and with 64 bits, which no ONNX Runtime multiplies.
+        (
+            CalibratedClassifierCV(DecisionTreeClassifier(), cv=2),
+            {},
+            "cannot be converted to ONNX .*inconsistent type",
+        ),
+        # Its trees would get rows of 64 bits, and decide otherwise.
+        (
+            BaggingClassifier(make_pipeline(StandardScaler(), DecisionTreeClassifier())),
+            {},
+            "cannot be converted to ONNX .*elem type differs",
         ),
     ],
 )

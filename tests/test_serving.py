@@ -3,6 +3,7 @@
 import http.client
 import json
 import runpy
+import socket
 import threading
 from pathlib import Path
 
@@ -96,8 +97,14 @@ def test_features_that_are_left_out_are_zero(port):
         ('{"features": {"mulk": 1}}', "no feature 'mulk'"),
         ('{"features": {"milk": "yes"}}', "'milk' must be a number; got 'yes'"),
         ('{"features": {"milk": true}}', "'milk' must be a number; got True"),
-        ('{"features": {"milk": NaN}}', "'milk' must be finite; got nan"),
-        ('{"features": {"milk": 1e999}}', "'milk' must be finite; got inf"),
+        ('{"features": {"milk": NaN}}', "'milk' must be from -1e+30 to 1e+30; got nan"),
+        ('{"features": {"milk": 1e999}}', "'milk' must be from -1e+30 to 1e+30; got inf"),
+        ('{"features": {"milk": -1e308}}', "'milk' must be from -1e+30 to 1e+30; got -1e+308"),
+        (
+            '{"features": {"milk": 1' + 400 * "0" + "}}",
+            "'milk' must be from -1e+30 to 1e+30; got 1000",
+        ),
+        (200_000 * "[", "no JSON"),
     ],
 )
 def test_a_request_that_makes_no_sense_is_a_400_that_says_why(port, body, message):
@@ -122,8 +129,16 @@ def test_other_requests_are_refused(port, path, method, headers, expected):
     assert reply["error"]
 
 
+def test_a_client_that_falls_silent_is_not_waited_for(model_file, monkeypatch):
+    monkeypatch.setitem(EXAMPLE["make_server"].__globals__, "PATIENCE", 0.1)
+    with serving(model_file) as port, socket.create_connection(("127.0.0.1", port), 30) as client:
+        client.sendall(b"POST /predict HTTP/1.1\r\nContent-Length: 10\r\n\r\n{")
+        assert client.recv(1) == b""  # closed
+
+
 def test_threads_get_the_answers_of_their_own_rows(port):
-    rows = [json.dumps({"features": {"legs": i % 9, "wings": i % 2}}) for i in range(18)]
+    # More at a time than the usual queue of the standard library holds.
+    rows = [json.dumps({"features": {"legs": i % 9, "wings": i % 2}}) for i in range(45)]
     alone = [ask(port, row) for row in rows]
     together = [None] * len(rows)
 

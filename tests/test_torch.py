@@ -6,6 +6,7 @@ import doctest
 import importlib
 import pickle
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -657,6 +658,15 @@ def test_what_goes_wrong_in_the_thread_that_reads_batches_comes_out(hard):
     assert network(max_epochs=1).fit_batches(iter([(X, y)])).n_epochs_ == 1
 
 
+@pytest.fixture
+def interruptible():
+    """Have interrupts raise, also where the tests run in the background, which ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_the_reader_ends_although_somebody_keeps_the_error(hard):
     n_threads = threading.active_count()
 
@@ -666,7 +676,7 @@ def test_the_reader_ends_although_somebody_keeps_the_error(hard):
             raise KeyboardInterrupt
         yield hard
         _thread.interrupt_main()  # as Ctrl-C does; steps take long, so it is within one
-        while True:
+        for _ in range(200):
             yield hard
 
     for in_reader in (True, False):

@@ -111,6 +111,7 @@ def local(
     child: str,
     n_jobs: int,
     backend: str = "loky",
+    threads_per_job: int | None = None,
     **options: Any,
 ) -> Prepared:
     """A strategy of hiclass, greedy by default; the published package takes the same call."""
@@ -122,7 +123,7 @@ def local(
     paths = race.paths.astype(object)
 
     def fit() -> Any:
-        with joblib.parallel_config(backend=backend):
+        with joblib.parallel_config(backend=backend, inner_max_num_threads=threads_per_job):
             return model.fit(race.X, paths)
 
     return Prepared(fit, lambda model: np.asarray(model.predict(race.X_test)).astype(str), pickled)
@@ -158,9 +159,13 @@ def recommended(race: Race, folder: Path) -> Prepared:
 
 
 def sklearn_hierarchical(race: Race, folder: Path, child: str) -> Prepared:
-    """sklearn-hierarchical-classification, per parent node; one process, it has no jobs."""
+    """sklearn-hierarchical-classification, per parent node; one process, it has no jobs.
+
+    One thread, too: its many small matrix products are slower with two on a busy machine.
+    """
     from sklearn_hierarchical_classification.classifier import HierarchicalClassifier
     from sklearn_hierarchical_classification.constants import ROOT
+    from threadpoolctl import threadpool_limits
 
     # Nodes by name, the endings by their number, so that the answers are endings.
     ending_of = {int(node): k for k, node in enumerate(race.leaf_node)}
@@ -173,9 +178,16 @@ def sklearn_hierarchical(race: Race, folder: Path, child: str) -> Prepared:
         hierarchy.setdefault(names[parent], []).append(names[node])
     model = HierarchicalClassifier(base_estimator=make_child(child), class_hierarchy=hierarchy)
     y = race.leaf.astype(str)
-    return Prepared(
-        lambda: model.fit(race.X, y), lambda model: model.predict(race.X_test).astype(int), pickled
-    )
+
+    def fit() -> Any:
+        with threadpool_limits(1):
+            return model.fit(race.X, y)
+
+    def predict(model: Any) -> np.ndarray:
+        with threadpool_limits(1):
+            return model.predict(race.X_test).astype(int)
+
+    return Prepared(fit, predict, pickled)
 
 
 def cluster_chain(race: Race) -> list[Any]:
@@ -368,7 +380,10 @@ def peers() -> list[Contestant]:
         local, strategy=per_parent, child="LinearSVC, tol=0.1", n_jobs=THREADS, backend="threading"
     )
     sharp = partial(fast, child="SoftSVC", decoding="best_path")
-    greedy = partial(local, strategy=per_parent, child="LogisticRegression", n_jobs=THREADS)
+    # Two jobs with two threads each would be four, which wait for one another in matrix products.
+    greedy = partial(
+        local, strategy=per_parent, child="LogisticRegression", n_jobs=THREADS, threads_per_job=1
+    )
     published = partial(local, strategy=per_parent, child="LinearSVC", n_jobs=1)
     logistic = "LogisticRegression"
     return [

@@ -44,9 +44,10 @@ def run_once(contestant, python, file, options):
         folder.mkdir()
         command = [str(python), str(HERE / "worker.py"), contestant.name, str(file), str(folder)]
         env = clean_env(**THREADS)
+        busy = environment()["machine"]["load_at_start"]  # how busy others keep the machine
         # Looking at all processes more often would take a core's sixth away from the contestant.
         child = run_child(command, time_limit=options.time_limit, env=env, poll=0.1)
-        run = {"peak_bytes": child["peak_bytes"]}
+        run = {"load_at_start": busy, "peak_bytes": child["peak_bytes"]}
         for line in child["lines"]:
             if line.startswith('{"'):  # a library may print other things
                 run |= json.loads(line)

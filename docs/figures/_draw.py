@@ -1,29 +1,30 @@
 """What the figures of the guide share: colours, and small trees.
 
-Figures are narrow, at most 6.4 inches, so that their letters can be read on a phone, and have a
-white background, which suits light and dark pages.
+Figures are narrow, at most 6.4 inches, with letters of 10 points or more, so that they can be read
+on a phone. They have no background, and colours for a light page: dark pages turn them round (see
+`_static/hiclass.css`).
 """
 
 import matplotlib.pyplot as plt
 from matplotlib.patches import FancyBboxPatch
 
 BLUE, ORANGE, GREEN, PURPLE = "#3b76b8", "#e07b39", "#3a9d7a", "#8a63b0"
-INK, GREY, PALE = "#26323f", "#8b95a1", "#e8ebef"
+INK, GREY, PALE = "#26323f", "#69737f", "#e8ebef"
 PALE_BLUE, PALE_ORANGE, PALE_GREEN = "#dbe8f6", "#fbe6d8", "#d9f0e7"
 
 
 def start(width=6.4, height=3.4, columns=1, rows=1, **kwargs):
     """Return a figure and axes without frames."""
-    plt.rcParams.update({"font.size": 10, "text.color": INK, "axes.titlesize": 10.5})
+    plt.rcParams.update({"font.size": 11, "text.color": INK, "axes.titlesize": 11.5})
     figure, axes = plt.subplots(
-        rows, columns, figsize=(width, height), layout="constrained", facecolor="white", **kwargs
+        rows, columns, figsize=(width, height), layout="constrained", facecolor="none", **kwargs
     )
     for ax in axes.flat if columns * rows > 1 else [axes]:
         ax.set_axis_off()
     return figure, axes
 
 
-def box(ax, x, y, text, *, fill=PALE, edge=None, ink=INK, width=None, size=9.5, **kwargs):
+def box(ax, x, y, text, *, fill=PALE, edge=None, ink=INK, width=None, size=11, **kwargs):
     """Write text into a rounded box around the point (x, y)."""
     style = {"boxstyle": "round,pad=0.35,rounding_size=0.25", "fc": fill, "ec": edge or fill}
     return ax.text(
@@ -93,7 +94,7 @@ ANIMAL_EDGES = [
 ]
 
 
-def animals(ax, fill=None, *, size=9.5, leave_out=()):
+def animals(ax, fill=None, *, size=11, leave_out=()):
     """Draw the paper's hierarchy; ``fill`` maps names to (fill, ink)."""
     fill = fill or {}
     for above, below in ANIMAL_EDGES:

@@ -8,7 +8,7 @@ figure, ax = start(6.4, 3.6)
 
 def command(x, y, name):
     """Write the name of a command."""
-    ax.text(x, y, name, ha="center", va="center", family="monospace", size=9, color=BLUE,
+    ax.text(x, y, name, ha="center", va="center", family="monospace", size=10.5, color=BLUE,
             weight="bold", bbox={"fc": "white", "ec": "none", "pad": 1.5}, zorder=4)  # fmt: skip
 
 
@@ -26,6 +26,6 @@ for y, name in ((1.6, "predict"), (0.3, "evaluate")):
 arrow(ax, (4.4, 2.75), (4.4, 1.8))
 arrow(ax, (4.4, 1.4), (4.4, 0.5))
 arrow(ax, (1.0, 3.3), (1.0, 3.75))
-ax.text(1.25, 3.72, "tree: the hierarchy in the file", size=9, color=INK, va="center")
+ax.text(1.25, 3.72, "tree: the hierarchy in the file", size=10.5, color=INK, va="center")
 ax.set(xlim=(0.1, 9.0), ylim=(-0.1, 3.95))
 plt.show()

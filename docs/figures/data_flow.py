@@ -3,9 +3,9 @@
 import matplotlib.pyplot as plt
 from matplotlib.patches import FancyBboxPatch
 
-INK, FIT, PREDICT, LABELS = "#808891", "#2f7fb5", "#d9731a", "#4b9b5c"
+INK, FIT, PREDICT, LABELS = "#56606b", "#2f7fb5", "#d9731a", "#4b9b5c"
 
-figure, ax = plt.subplots(figsize=(8.4, 3.3))
+figure, ax = plt.subplots(figsize=(8.4, 3.6))
 figure.patch.set_alpha(0)
 
 
@@ -17,7 +17,7 @@ def box(x, y, title, text, color):
         )
     )
     ax.text(x + 0.775, y + 0.42, title, ha="center", va="center", color=color, fontweight="bold")
-    ax.text(x + 0.775, y + 0.14, text, ha="center", va="center", color=INK, fontsize=8)
+    ax.text(x + 0.775, y + 0.14, text, ha="center", va="center", color=INK, fontsize=10)
 
 
 def arrow(start, end, label="", at=(0.0, 0.1)):
@@ -25,7 +25,7 @@ def arrow(start, end, label="", at=(0.0, 0.1)):
     style = {"arrowstyle": "-|>", "color": INK, "lw": 1.2, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", xy=end, xytext=start, arrowprops=style)
     x, y = (start[0] + end[0]) / 2 + at[0], (start[1] + end[1]) / 2 + at[1]
-    ax.text(x, y, label, ha="center", va="center", color=INK, fontsize=8)
+    ax.text(x, y, label, ha="center", va="center", color=INK, fontsize=9)
 
 
 top, low = 1.6, 0.0
@@ -50,9 +50,9 @@ arrow((7.9, top + middle), (7.3, top + middle))
 ax.text(7.95, top + middle, "X", ha="left", va="center", color=INK, fontweight="bold")
 arrow((7.9, low + middle), (7.3, low + middle))
 ax.text(7.95, low + middle, "X", ha="left", va="center", color=INK, fontweight="bold")
-ax.text(4.075, top + 0.85, "strategy, policy", ha="center", color=FIT, fontsize=8)
-ax.text(6.475, top + 0.85, "engine", ha="center", color=FIT, fontsize=8)
-ax.text(4.075, low - 0.3, "decoding", ha="center", color=PREDICT, fontsize=8)
+ax.text(4.075, top + 0.85, "strategy, policy", ha="center", color=FIT, fontsize=10)
+ax.text(6.475, top + 0.85, "engine", ha="center", color=FIT, fontsize=10)
+ax.text(4.075, low - 0.3, "decoding", ha="center", color=PREDICT, fontsize=10)
 
 ax.set_xlim(-0.7, 8.3)
 ax.set_ylim(-0.4, 2.6)

@@ -47,8 +47,8 @@ for ax, (name, (color, chosen, words)) in zip(axes, CHOICES.items(), strict=True
         on = node in chosen
         text = f"{node or '(root)'}  {PROBABILITY[node]:.2f}" if y > 1 else None
         text = text or f"{node}\n{PROBABILITY[node]:.2f}"
-        box(ax, x, y, text, fill=color if on else PALE, ink="white" if on else "#5b6673", size=9)
+        box(ax, x, y, text, fill=color if on else PALE, ink="white" if on else "#5b6673", size=10.5)
     ax.set_title(name, loc="left", family="monospace", weight="bold", color=color)
-    ax.text(5.45, 3.33, words, color=GREY, size=9, ha="right", va="bottom")
+    ax.text(5.45, 3.33, words, color=GREY, size=10.5, ha="right", va="bottom")
     ax.set(xlim=(0, 5.5), ylim=(0.55, 3.3))
 plt.show()

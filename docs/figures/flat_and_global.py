@@ -38,6 +38,6 @@ for ax, (name, (color, boxes)) in zip(axes, looks.items(), strict=True):
     for place in boxes:
         card(ax, *place, edge=color, style="--", lw=2)
     ax.set_title(name, color=color, weight="bold", size=12)
-    ax.text(2.8, -0.75, words[name], ha="center", va="top", size=9, color=INK)
+    ax.text(2.8, -0.75, words[name], ha="center", va="top", size=10.5, color=INK)
     ax.set(xlim=(-0.2, 5.8), ylim=(-1.6, 2.3))
 plt.show()

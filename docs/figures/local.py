@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 from _draw import ANIMALS, BLUE, GREEN, GREY, INK, ORANGE, animals, card, start
 
-figure, axes = start(6.4, 8.0, rows=3)
+figure, axes = start(6.4, 8.6, rows=3)
 titles = (
     "per node: one yes-or-no classifier for each class",
     "per parent node: one classifier for each choice among children",
@@ -24,6 +24,6 @@ for y in (1.62, 0.62):
     card(axes[2], 0.1, y, 5.9, 0.76, edge=GREEN, style="--")
 words = "an only child: nothing\nto ask, unless rows\nend at Wolf"
 for ax in axes:
-    ax.text(5.75, 0, words, size=8, color=GREY, va="center")
+    ax.text(5.75, 0, words, size=10, color=GREY, va="center")
     ax.set_xlim(0, 7.4)
 plt.show()

@@ -36,7 +36,7 @@ for ax, (title, true, predicted) in zip(axes.flat, ROWS, strict=True):
             fill, ink = BLUE, "white"
         elif name in predicted:
             fill, ink = ORANGE, "white"
-        box(ax, x, y, name, fill=fill, ink=ink, size=9)
+        box(ax, x, y, name, fill=fill, ink=ink, size=10.5)
     ax.set_title(title, loc="left", color=INK, weight="bold")
     ax.set(xlim=(-0.1, 4.6), ylim=(-0.35, 2.1))
 for x, color, text in (
@@ -44,6 +44,6 @@ for x, color, text in (
     (0.36, BLUE, "true, missed"),
     (0.62, ORANGE, "predicted, wrong"),
 ):
-    figure.text(x, 0.015, "■ " + text, color=color, size=10)
+    figure.text(x, 0.015, "■ " + text, color=color, size=11)
 figure.get_layout_engine().set(rect=(0, 0.06, 1, 0.94))
 plt.show()

@@ -18,10 +18,10 @@ for ax, (policy, (positive, negative)) in zip(axes.flat, WOLF.items(), strict=Tr
     fill = {"": ("white", GREY)}
     fill |= dict.fromkeys(positive.split(), (BLUE, "white"))
     fill |= dict.fromkeys(negative.split(), (ORANGE, "white"))
-    animals(ax, {name: fill.get(name, (PALE, GREY)) for name in ANIMALS}, size=8.5)
+    animals(ax, {name: fill.get(name, (PALE, GREY)) for name in ANIMALS}, size=10)
     ax.set_title(policy, loc="left", color=INK, family="monospace", weight="bold")
 for x, color, text in ((0.03, BLUE, "positive rows"), (0.36, ORANGE, "negative rows")):
-    figure.text(x, 0.012, "■ " + text, color=color, size=10)
-figure.text(0.7, 0.012, "■ not used", color=GREY, size=10)
+    figure.text(x, 0.012, "■ " + text, color=color, size=11)
+figure.text(0.7, 0.012, "■ not used", color=GREY, size=11)
 figure.get_layout_engine().set(rect=(0, 0.045, 1, 0.955))
 plt.show()

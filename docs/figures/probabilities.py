@@ -31,15 +31,15 @@ for (above, below), p in given.items():
     share = 0.52
     x, y = (place[above][i] * (1 - share) + place[below][i] * share for i in (0, 1))
     ax.text(
-        x, y, f"{p:.1f}", size=8.5, color=INK, ha="center", va="center", zorder=2.5,
+        x, y, f"{p:.1f}", size=10, color=INK, ha="center", va="center", zorder=2.5,
         bbox={"fc": "white", "ec": "none", "pad": 0.8},
     )  # fmt: skip
 for name, (x, y) in place.items():
     fill = PALE_BLUE if name in ("root", "Reptile", "Mammal") else PALE
     box(ax, x, y, f"{name}\n{probability[name]:.2f}", fill=fill)
 ax.text(
-    0.05, 3.35, "on a line: P(class given the class above)\nin a box: P(class), their product",
-    size=8.5, color=GREY, va="top",
+    0.05, 3.35, "on a line: P(class given\nthe class above)\nin a box: P(class),\nthe product",
+    size=10, color=GREY, va="top",
 )  # fmt: skip
 ax.set(xlim=(0, 8.8), ylim=(-0.1, 3.4))
 plt.show()

@@ -23,7 +23,7 @@ row = int(np.flatnonzero(y[:, 1] == "Primates")[0])
 proba = model.predict_node_proba(X[row : row + 1])[0]
 chosen = [0, *(tree.find(tuple(model.predict(X[row : row + 1])[0][: k + 1])) for k in range(2))]
 
-ink, warm, cold = "#808891", "#d9731a", "#2f7fb5"
+ink, warm, cold = "#56606b", "#d9731a", "#2f7fb5"
 leaves = tree.leaves(0)
 height = {int(leaf): -float(i) for i, leaf in enumerate(leaves)}
 for node in range(tree.n_nodes - 1, -1, -1):
@@ -57,9 +57,9 @@ for node in range(tree.n_nodes):
             ha="left" if not above else "right",
             va="bottom" if above else "center",
             color=warm if node in chosen else ink,
-            fontsize=10,
+            fontsize=11,
             fontweight=weight,
         )
-ax.text(-0.1, height[0], "one row", ha="right", va="center", color=ink, fontsize=10)
+ax.text(-0.1, height[0], "one row", ha="right", va="center", color=ink, fontsize=11)
 ax.set_xlim(-0.9, 5.6)
 ax.set_axis_off()

@@ -10,9 +10,9 @@ def tree(ax, x, label, fill):
     for node in nodes[1:]:
         edge(ax, nodes[0], node)
     for node in nodes:
-        box(ax, *node, label, fill=fill, size=8.5)
+        box(ax, *node, label, fill=fill, size=10)
     card(ax, x - 1.75, 0.1, 3.5, 2.55, edge=BLUE, style="--")
-    ax.text(x, -0.12, "hierarchical model", ha="center", va="top", size=8.5, color=BLUE)
+    ax.text(x, -0.12, "hierarchical model", ha="center", va="top", size=10, color=BLUE)
 
 
 figure, axes = start(6.4, 4.6, rows=2)

@@ -30,14 +30,14 @@ for (kind, name), count in counts.items():
         ax.gap_ = True
     for i in range(count):
         ax.plot(i, -row, "o", ms=15, color=colors[fold[start_of + i]])
-    ax.text(-0.8, -row, f"{kind} / {name}", ha="right", va="center", size=9.5, color=INK)
+    ax.text(-0.8, -row, f"{kind} / {name}", ha="right", va="center", size=11, color=INK)
     if count < 3:
-        ax.text(count - 0.2, -row, "fewer rows than folds", size=8.5, color=GREY, va="center")
+        ax.text(count - 0.2, -row, "fewer rows than folds", size=10, color=GREY, va="center")
     start_of += count
     row += 1
 for number, color in enumerate(colors):
     ax.plot(6.6, -3 - 0.7 * number, "o", ms=11, color=color)
-    ax.text(7.0, -3 - 0.7 * number, f"fold {number + 1}", va="center", size=9.5)
+    ax.text(7.0, -3 - 0.7 * number, f"fold {number + 1}", va="center", size=11)
 ax.set(xlim=(-4.6, 9), ylim=(-row + 0.3, 0.6))
 ax.set_title("HierarchicalKFold(n_splits=3): each row and its fold", loc="left", weight="bold")
 plt.show()

@@ -72,8 +72,8 @@ plt.show()
 print(f"best single threshold: hF {curve[:, 2].max():.3f}; tuned per class: {best[2]:.3f}")
 
 # %%
-# The probabilities of six rows. Frames mark the true classes; no class is darker than the one
-# above it.
+# The probabilities of six rows. Frames mark the true classes; no class is more probable than
+# the one above it.
 
 tree = model.hierarchy_
 order = np.arange(1, tree.n_nodes)

@@ -91,7 +91,13 @@ def _has_paths(self: BaseHierarchicalClassifier) -> bool:
 class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
     """Base of all hierarchical classifiers; not for direct use."""
 
-    _decision_parameters: ClassVar[tuple[str, ...]] = ("decoding", "min_confidence", "threshold")
+    _decision_parameters: ClassVar[tuple[str, ...]] = (
+        "decoding",
+        "min_confidence",
+        "threshold",
+        "leaf_only",
+        "n_jobs",
+    )
     _instead_of_calibration: ClassVar[str] = (
         "use sklearn.calibration.CalibratedClassifierCV as local classifier"
     )

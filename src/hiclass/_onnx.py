@@ -20,19 +20,23 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from hiclass._flat import FlatClassifier
 from hiclass._labels import AnyArray, IntArray
 from hiclass._local import LocalClassifierPerParentNode
-from hiclass._onnx_graph import Graph
+from hiclass._onnx_graph import Graph, parts_of
 from hiclass._predict import TINY, FloatArray, LocalModels
 from hiclass._set_predict import SetModels
 from hiclass._targets import decode
 from hiclass._validation import check_is_fitted
 from hiclass._version import __version__
+
+#: How the linear classifiers of scikit-learn get their scores; most inherit the first one.
+_LINEAR = (LogisticRegression.decision_function, LinearDiscriminantAnalysis.decision_function)
 
 
 def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
@@ -265,15 +269,15 @@ def _ask(graph: Graph, models: LocalModels, questions: list[_Question]) -> list[
 def _linear(question: _Question, models: LocalModels) -> tuple[FloatArray, FloatArray] | None:
     """Weights and intercepts of an option each, if the softmax of such scores is the answer."""
     k = len(question.options)
-    *scalers, last = _parts(question.child)
+    *scalers, last = parts_of(question.child)
     if any(type(scaler) is not StandardScaler for scaler in scalers):
         return None
     if models.temperature is None and not _is_softmax(last, k):
         return None
-    # All linear classifiers of scikit-learn inherit this method from the same class.
-    if getattr(type(last), "decision_function", None) is not LogisticRegression.decision_function:
+    if getattr(type(last), "decision_function", None) not in _LINEAR:
         return None
-    coef = np.asarray(last.coef_, dtype=np.float64)
+    coef = last.coef_.toarray() if sp.issparse(last.coef_) else last.coef_
+    coef = np.asarray(coef, dtype=np.float64)
     intercept = np.broadcast_to(np.asarray(last.intercept_, dtype=np.float64), len(coef))
     for scaler in reversed(scalers):
         if scaler.with_std:
@@ -286,15 +290,10 @@ def _linear(question: _Question, models: LocalModels) -> tuple[FloatArray, Float
     return coef[question.order].T, intercept[question.order]
 
 
-def _parts(child: Any) -> list[Any]:
-    """The steps of a pipeline, or the child itself."""
-    if not isinstance(child, Pipeline):
-        return [child]
-    return [part for _, step in child.steps for part in _parts(step) if part != "passthrough"]
-
-
 def _is_softmax(child: Any, k: int) -> bool:
     """Whether probabilities are the softmax of the scores."""
+    if type(child) is LinearDiscriminantAnalysis:
+        return True
     if type(child) is not LogisticRegression:
         return False
     # Old versions of scikit-learn know other ways.
@@ -333,6 +332,11 @@ def _converted(graph: Graph, question: _Question, models: LocalModels) -> str:
         raise ValueError(
             f"{name} is calibrated by its decision_function, which can be converted to ONNX for "
             f"linear classifiers only. Use one of these, or calibration=None."
+        )
+    if getattr(parts_of(child)[-1], "weights", None) == "distance":
+        raise ValueError(
+            f"{name} weighs neighbours by their distance, which skl2onnx leaves out. Use "
+            f"weights='uniform'."
         )
     try:
         proba = graph.convert(child)
@@ -406,7 +410,9 @@ def _cut(
     exists = graph.take(graph.constant(table >= 0), node, 0)
     confidence = graph.op("GatherElements", proba, path, axis=1)
     if min_confidence > 0:
-        sure = graph.op("GreaterOrEqual", confidence, graph.constant(np.array(min_confidence)))
+        sure = graph.op(
+            "GreaterOrEqual", confidence, graph.constant(np.array(float(min_confidence)))
+        )
         exists = graph.op("And", exists, sure)
         axis = graph.constant(np.array([1]))
         length = graph.op("ReduceSum", graph.cast(exists, np.int64), axis, keepdims=1)
@@ -432,7 +438,8 @@ def _labels(model: Any) -> AnyArray:
     labels = decode(nodes, model.hierarchy_, model._format, may_end=may_end)
     exists = _path_table(model) >= 0 if labels.ndim == 2 else nodes > 0
     if labels.dtype.kind in "biu":
-        return np.where(exists, labels, 0).astype(np.int64)
+        kind = np.uint64 if labels.dtype == np.uint64 else np.int64
+        return np.where(exists, labels.astype(kind), kind(0))
     if labels.dtype.kind == "f":
         return np.where(exists, labels, np.nan).astype(np.float64)
     text = np.full(labels.shape, "", dtype=object)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from hiclass._labels import AnyArray, IntArray
 
@@ -117,15 +118,17 @@ class Graph:
 
     def convert(self, classifier: Any) -> str:
         """Add what skl2onnx makes of a classifier; return its probabilities."""
-        source, width, last = self.x, self._n_features, _last(classifier)
+        source, width = self.x, self._n_features
+        *before, last = parts_of(classifier)
         narrow = _is_narrow(last)
-        if narrow and last is not classifier:
+        if narrow and before:
             # With 64 bits up to the trees, as in Python: rounding may move a row over a threshold.
-            source = self._convert(classifier[:-1], source, width, narrow=False)[0]
-            width, classifier = last.n_features_in_, last
+            source = self._convert(make_pipeline(*before), source, width, narrow=False)[0]
+            width, before = last.n_features_in_, []
         source = self.cast(source, np.float32) if narrow else source
         options = {id(last): {"zipmap": False}}
-        outputs = self._convert(classifier, source, width, narrow, options=options)
+        whole = make_pipeline(*before, last) if before else last
+        outputs = self._convert(whole, source, width, narrow, options=options)
         return self.cast(outputs[1], np.float64)
 
     def _convert(
@@ -137,6 +140,9 @@ class Graph:
         converted = self._skl2onnx.convert_sklearn(
             estimator, initial_types=[("X", kind([None, width]))], target_opset=OPSETS, **options
         )
+        # It may mix numbers of 32 and 64 bits: ONNX Runtime refuses some such graphs, and in others
+        # trees see other numbers than in Python.
+        self._onnx.checker.check_model(converted, full_check=True)
         prefix = f"{self._new_name()}_"
         part = self._onnx.compose.add_prefix(converted, prefix)
         self._nodes.append(
@@ -177,9 +183,12 @@ class Graph:
         return model
 
 
-def _last(classifier: Any) -> Any:
-    """The classifier at the end of a pipeline."""
-    return _last(classifier[-1]) if hasattr(classifier, "steps") else classifier
+def parts_of(child: Any) -> list[Any]:
+    """The steps of a pipeline, also of those within it, or the child itself."""
+    if not isinstance(child, Pipeline):
+        return [child]
+    steps = [step for _, step in child.steps if step is not None and step != "passthrough"]
+    return [part for step in steps for part in parts_of(step)]
 
 
 def _is_narrow(classifier: Any) -> bool:

@@ -24,7 +24,10 @@ class Stamped:
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         # The version comes first, so that it is checked before anything else of the file is read:
         # what another version calls its parts may not exist here.
-        return _new, (type(self), __version__), self.__getstate__()
+        state: Any = self.__getstate__()
+        if isinstance(state, dict):  # that of a subclass may not say it
+            state = {**state, STAMP: __version__}
+        return _new, (type(self), __version__), state
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), STAMP: __version__}  # type: ignore[dict-item]

@@ -146,12 +146,13 @@ def prefetched(batches: Iterable[Batch], device: Any) -> Generator[Batch, None, 
             put(error)
 
     thread = threading.Thread(target=work, name="hiclass batches", daemon=True)
-    thread.start()
     try:
+        thread.start()  # an interrupt may come while it waits for the thread
         while (item := ready.get()) is not None:
             if isinstance(item, BaseException):
                 raise item
             yield item.to(device)
     finally:
         stop.set()
-        thread.join()
+        if thread.is_alive():
+            thread.join()
