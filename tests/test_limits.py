@@ -134,7 +134,8 @@ def test_one_class_with_a_million_children(model_class):
     paths, best = model.predict_paths(X[some], 3)
     np.testing.assert_array_equal(paths[:, 0], y[some])
     assert (best[:, :-1] >= best[:, 1:]).all()
-    assert {path[1] for path in paths[1, 1:].tolist()} == {"child 0777776", "child 0777778"}
+    # Of its two neighbours, which are alike, the first; "none" may be between them.
+    assert "child 0777776" in paths[1, 1:, 1].tolist()
 
 
 @pytest.mark.heavy
