@@ -228,6 +228,7 @@ def test_best_trial_is_complete_and_of_equal_ones_the_fastest(study):
     assert study.tune.best_of(trials) is trials[2]
 
 
+@pytest.mark.heavy
 def test_search_stops_trials_that_fall_behind(study):
     pytest.importorskip("optuna")
     scores = {"a": [0.5, 0.5, 0.5], "b": [0.4, 0.4, 0.9], "c": [0.1, 0.9, 0.9]}
@@ -238,6 +239,7 @@ def test_search_stops_trials_that_fall_behind(study):
     assert [len(trial["folds"]) for trial in trials] == [3, 2, 3]
 
 
+@pytest.mark.heavy
 def test_pipeline_has_every_step_for_every_model(complaints, tmp_path):
     pytest.importorskip("snakemake")
     command = [sys.executable, "-m", "snakemake", "-s", str(FOLDER / "Snakefile"), "-n"]
