@@ -312,6 +312,7 @@ class TestComplaints:
             (b"<html>Sorry</html>", "no zipped CSV file, or it is damaged"),
             (zipped([], header=["Product", "Text"]), "no column 'Complaint ID'"),
         ],
+        ids=["page", "columns"],  # not the file itself: it holds the time
     )
     def test_another_file_is_refused(self, fetch, server, body, message):
         server.body = body
