@@ -126,6 +126,8 @@ OPTIONS = [
     {"leaf_only": True, "decoding": "expected_f1"},
     {"calibration": "temperature"},
     {"calibration": "temperature", "decoding": "best_path", "min_confidence": 0.6},
+    {"calibration": "joint"},
+    {"calibration": "joint", "decoding": "expected_f1", "min_confidence": 0.3},
 ]
 
 
@@ -147,10 +149,11 @@ def test_every_way_to_decide(cls, options, child, animals):
     [LinearSVC(), RidgeClassifier(), SGDClassifier(random_state=0)],
     ids=lambda child: type(child).__name__,
 )
-def test_scores_of_linear_classifiers_are_calibrated(cls, child, animals):
+@pytest.mark.parametrize("calibration", ["temperature", "joint"])
+def test_scores_of_linear_classifiers_are_calibrated(cls, child, calibration, animals):
     X, y = animals
     child = make_pipeline(StandardScaler(), child)
-    assert_same(cls(child, calibration="temperature").fit(X, y), wide(animals))
+    assert_same(cls(child, calibration=calibration).fit(X, y), wide(animals))
 
 
 @CONVERTIBLE

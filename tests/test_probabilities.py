@@ -78,7 +78,7 @@ LOCAL = {
     "flat": FlatClassifier,
 }
 KINDS = [*LOCAL, "ensemble"]
-CALIBRATIONS = [None, "temperature"]
+CALIBRATIONS = [None, "temperature", "joint"]
 EXAMPLES = settings(max_examples=10)
 SEEDS = st.integers(0, 2**32 - 1)
 PATHS = paths(min_rows=2, max_rows=12, depth=(1, 3))

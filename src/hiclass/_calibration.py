@@ -2,7 +2,8 @@
 
 The whole tree is fitted on a few folds. Every row is then asked about along its *true* path, by the
 classifiers that have not seen it; one temperature for the tree minimises the log loss of the true
-paths. The same folds tell which F-score the ``expected_f1`` decoding reaches, which it must know.
+paths. A joint model is asked about all endings instead. The same folds tell which F-score the
+``expected_f1`` decoding reaches, which it must know.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from hiclass._predict import (
     evidence_of_endings,
     gather_evidence,
     is_gated,
+    joint_evidence,
+    joint_scores,
 )
 from hiclass._validation import chunks_of_rows, slice_rows, take_rows
 from hiclass.hierarchy import Hierarchy
@@ -33,6 +36,7 @@ N_FOLDS = 3
 #: Where the logarithm of the temperature is looked for, beside that of the spread of the scores.
 _LOG_T = (-5.0, 8.0)
 _MOST_NUMBERS = 20_000_000
+_MOST_JOINT_NUMBERS = 2_000_000
 _FLOOR = 0.05
 
 # Questions of one width: evidence, the right answers, and the weights of the rows.
@@ -89,13 +93,16 @@ def fit_out_of_fold(
         models = replace(models, temperature=1.0) if calibrate else models
         held_out.append((models, np.flatnonzero(fold == k)))
     temperature = None
-    if calibrate:
+    if calibrate and held_out[0][0].joint:
+        temperature = _joint_temperature(held_out, X, nodes, weights)
+    elif calibrate:
         blocks: dict[int, list[Block]] = defaultdict(list)
         for models, rows in held_out:
             step = max(1, -(-len(nodes) * models.width // _MOST_NUMBERS))
             for block in _questions(models, X, rows[::step], nodes, weights):
                 blocks[block[0].shape[1]].append(block)
         temperature = best_temperature(blocks)
+    if calibrate:
         held_out = [(replace(m, temperature=temperature), rows) for m, rows in held_out]
     return temperature, _reached_f(held_out, X, nodes, weights, leaf_only)
 
@@ -170,21 +177,69 @@ def best_temperature(blocks: dict[int, list[Block]]) -> float:
     joined = [
         tuple(np.concatenate(x) for x in zip(*parts, strict=True)) for parts in blocks.values()
     ]
-    if not joined:
+
+    def loss(temperature: float) -> float:
+        return sum(
+            _log_loss(evidence / temperature, right, weights) for evidence, right, weights in joined
+        )
+
+    return _smallest(loss, [(evidence, weights) for evidence, _, weights in joined])
+
+
+def _joint_temperature(
+    held_out: list[tuple[LocalModels, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
+) -> float:
+    """The same for joint models: the log loss of the true endings among all of them."""
+    parts = []
+    for models, rows in held_out:
+        # Every temperature that is tried looks at all numbers again, and needs few rows.
+        step = max(1, -(-len(nodes) * models.width // _MOST_JOINT_NUMBERS))
+        rows = rows[::step]
+        rows = rows[np.isin(nodes[rows], models.options.ends)]
+        if len(rows):
+            evidence = list(joint_evidence(models, take_rows(X, rows)))
+            right = np.searchsorted(models.options.ends, nodes[rows])
+            parts.append((models, evidence, right, weights[rows]))
+
+    def loss(temperature: float) -> float:
+        return sum(
+            _log_loss(joint_scores(models, evidence, len(right), temperature), right, weights)
+            for models, evidence, right, weights in parts
+        )
+
+    asked = [(found, w) for _, evidence, _, w in parts for _, found in evidence]
+    asked = [(found, w) for found, w in asked if found.shape[1] > 1]
+    return _smallest(loss, asked, valleys=True)
+
+
+def _log_loss(scores: FloatArray, right: IntArray, weights: FloatArray) -> float:
+    nll = logsumexp(scores, axis=1) - scores[np.arange(len(right)), right]
+    return float(weights @ nll)
+
+
+def _smallest(
+    loss: Callable[[float], float],
+    asked: list[tuple[FloatArray, FloatArray]],
+    valleys: bool = False,
+) -> float:
+    """The temperature with the smallest loss, looked for around the spread of the evidence.
+
+    A loss with several ``valleys`` is first looked at all over.
+    """
+    if not asked:
         return 1.0
-    spread = sum(float(weights @ np.ptp(evidence, axis=1)) for evidence, _, weights in joined)
-    middle = np.log(spread / sum(weights.sum() for _, _, weights in joined)) if spread > 0 else 0.0
-    bounds = (middle + _LOG_T[0], middle + _LOG_T[1])
+    spread = sum(float(weights @ np.ptp(evidence, axis=1)) for evidence, weights in asked)
+    middle = np.log(spread / sum(weights.sum() for _, weights in asked)) if spread > 0 else 0.0
 
-    def loss(log_t: float) -> float:
-        total = 0.0
-        for evidence, right, weights in joined:
-            scaled = evidence * np.exp(-log_t)
-            nll = logsumexp(scaled, axis=1) - scaled[np.arange(len(right)), right]
-            total += float(weights @ nll)
-        return total
+    def log_loss(log_t: float) -> float:
+        return loss(float(np.exp(log_t)))
 
-    found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-3})
+    low, high = middle + _LOG_T[0], middle + _LOG_T[1]
+    if valleys:
+        places = np.arange(low, high + 0.5)
+        deepest = places[np.argmin([log_loss(place) for place in places])]
+        low, high = max(low, deepest - 1), min(high, deepest + 1)
+    found = minimize_scalar(log_loss, bounds=(low, high), method="bounded", options={"xatol": 1e-3})
     return float(np.exp(found.x))
 
 

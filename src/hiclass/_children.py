@@ -76,7 +76,8 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         "multi_label": ["boolean"],
         "threshold": [Interval(Real, 0, 1, closed="right"), StrOptions({"tuned"})],
         "leaf_only": ["boolean"],
-        "calibration": [StrOptions({"temperature"}), None],
+        "calibration": [StrOptions({"temperature", "joint"}), None],
+        "temperature": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
         "n_jobs": [
             Interval(Integral, 1, None, closed="left"),
@@ -92,6 +93,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
     local_classifier: Any
     hierarchy: Any
     calibration: str | None
+    temperature: float | None
     n_jobs: int | None
     checkpoint_dir: Any
     verbose: int
@@ -158,17 +160,19 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             return
         models = self._fit_models(X, target, params)
         f = None
-        if self.calibration is not None or self.decoding == "expected_f1":
+        learns = self.calibration is not None and self.temperature is None
+        if learns or self.decoding == "expected_f1":
             temperature, f = fit_out_of_fold(
                 lambda rows: self._fit_fold(X, target, params, rows),
                 X,
                 target.nodes,
                 target.hierarchy,
                 params.get("sample_weight"),
-                calibrate=self.calibration is not None,
+                calibrate=learns,
                 leaf_only=self.leaf_only,
             )
-            models = replace(models, temperature=temperature)
+            if learns:
+                models = replace(models, temperature=temperature)
         self._remember(models, target.format, f)
 
     def _fit_sets(self, X: Any, target: SetTarget, params: dict[str, Any]) -> None:
@@ -249,6 +253,8 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             classifiers,
             gates,
             soft,
+            temperature=self.temperature,
+            joint=self.calibration == "joint",
             n_own=index.n_own,
         )
 
@@ -267,6 +273,11 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
     def _check_parameters(self) -> None:
         check_parameters(self, tuple(self._parameter_constraints))
         self._check_decision_parameters()
+        if self.temperature is not None and self.calibration is None:
+            raise ValueError(
+                f"temperature={self.temperature!r} is for calibrated models. Set calibration to "
+                f"'temperature' or 'joint', or leave it out."
+            )
         if not self._is_factory():
             child = check_child(self._child(), self._child_parameter, self._child_kinds)
             self._check_capability(child)

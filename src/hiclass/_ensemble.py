@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -270,7 +269,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             if isinstance(model, BaseLocalClassifier):
                 # Nothing to learn out of fold: an ensemble asks for probabilities only.
                 usual = "best_path" if model._strategy == "flat" else "top_down"
-                model.set_params(calibration=None, decoding=usual, min_confidence=0.0)
+                known = fitted.temperature
+                model.set_params(decoding=usual, temperature=known, min_confidence=0.0)
             sliced = {
                 k: take_rows(v, rows) if is_per_row(v, n_rows) else v
                 for k, v in params[name].items()
@@ -279,7 +279,6 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 # Said once, by the fit on all rows.
                 warnings.filterwarnings("ignore", message="No training row ends at an inner node")
                 model.fit(X_fold, y_fold, **sliced)
-            model._models = replace(model._models, temperature=fitted.temperature)
             models.append(model)
         return self._join(models, joint.weights)
 

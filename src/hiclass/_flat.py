@@ -35,10 +35,12 @@ class FlatClassifier(IncrementalClassifier):
     leaf_only : bool, default=False
         Whether every path must end at a leaf. Training rows that end at an inner node are then left
         out.
-    calibration : {"temperature"} or None, default=None
-        With ``"temperature"``, scores of the classifier become probabilities through a softmax with
-        a temperature that is learned from three out-of-fold fits. Works for classifiers that have
-        only ``decision_function``.
+    calibration : {"temperature", "joint"} or None, default=None
+        How scores of the classifier become probabilities; works for classifiers that have only
+        ``decision_function``. ``"temperature"``: a softmax. ``"joint"``: a sigmoid of every score,
+        normalised. Scores are divided by a temperature that is learned from three out-of-fold fits.
+    temperature : float, default=None
+        The temperature of the calibration, where it is known: nothing is then learned out of fold.
     multi_label : bool, default=False
         Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
         for every row, or is an indicator; see the page on hierarchies. Every class is a question of
@@ -71,10 +73,10 @@ class FlatClassifier(IncrementalClassifier):
     local_classes_ : dict
         The nodes that the classes of each of these classifiers stand for, by the same keys.
     temperature_ : float
-        The temperature; only with ``calibration="temperature"``.
+        The temperature; only with a calibration.
     expected_f1_ : float
         The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
-        decoding or a calibration.
+        decoding or a temperature that was learned.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node; only with ``threshold="tuned"``.
     n_features_in_ : int
@@ -111,6 +113,7 @@ class FlatClassifier(IncrementalClassifier):
         min_confidence: float = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
+        temperature: float | None = None,
         multi_label: bool = False,
         threshold: float | str = 0.5,
         n_jobs: int | None = None,
@@ -124,6 +127,7 @@ class FlatClassifier(IncrementalClassifier):
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
         self.calibration = calibration
+        self.temperature = temperature
         self.multi_label = multi_label
         self.threshold = threshold
         self.n_jobs = n_jobs

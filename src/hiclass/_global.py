@@ -79,6 +79,8 @@ class GlobalClassifier(BaseLocalClassifier):
     calibration : {"temperature"} or None, default=None
         With ``"temperature"``, the probabilities of all paths are raised to the same power and
         normalised; the power, one by a temperature, is learned from three out-of-fold fits.
+    temperature : float, default=None
+        The temperature of the calibration, where it is known: nothing is then learned out of fold.
     multi_label : bool, default=False
         Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
         for every row, or is an indicator; see the page on hierarchies. A prediction is a set of
@@ -118,7 +120,7 @@ class GlobalClassifier(BaseLocalClassifier):
         The temperature; only with ``calibration="temperature"``.
     expected_f1_ : float
         The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
-        decoding or a calibration.
+        decoding or a temperature that was learned.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node; only with ``threshold="tuned"``.
     n_features_in_ : int
@@ -167,6 +169,7 @@ class GlobalClassifier(BaseLocalClassifier):
         **BaseLocalClassifier._parameter_constraints,
         "estimator": "no_validation",
         "level_weight": [Interval(Real, 0, 1, closed="right")],
+        "calibration": [StrOptions({"temperature"}), None],
         "decoding": [StrOptions({"best_path", "top_down", "expected_f1"}), callable],
     }
 
@@ -180,6 +183,7 @@ class GlobalClassifier(BaseLocalClassifier):
         min_confidence: float = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
+        temperature: float | None = None,
         multi_label: bool = False,
         threshold: float | str = 0.5,
         n_jobs: int | None = None,
@@ -193,6 +197,7 @@ class GlobalClassifier(BaseLocalClassifier):
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
         self.calibration = calibration
+        self.temperature = temperature
         self.multi_label = multi_label
         self.threshold = threshold
         self.n_jobs = n_jobs

@@ -53,10 +53,14 @@ class LocalClassifierPerNode(IncrementalClassifier):
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then says
         nothing about what is below it.
-    calibration : {"temperature"} or None, default=None
-        With ``"temperature"``, scores of the local classifiers become probabilities through a
-        softmax with one temperature for the whole tree, learned from three out-of-fold fits. Works
-        for classifiers that have only ``decision_function``.
+    calibration : {"temperature", "joint"} or None, default=None
+        How scores of the local classifiers become probabilities; works for classifiers that have
+        only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
+        sigmoid of every score, multiplied along the paths and normalised over all of them, which
+        asks all local classifiers about every row. Scores are divided by one temperature for the
+        whole tree, learned from three out-of-fold fits.
+    temperature : float, default=None
+        The temperature of the calibration, where it is known: nothing is then learned out of fold.
     multi_label : bool, default=False
         Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
         for every row, or is an indicator; see the page on hierarchies. Every class is a question of
@@ -92,10 +96,10 @@ class LocalClassifierPerNode(IncrementalClassifier):
     stop_classifiers_ : mapping
         The fitted gate of every node at which paths may stop, by path.
     temperature_ : float
-        The temperature; only with ``calibration="temperature"``.
+        The temperature; only with a calibration.
     expected_f1_ : float
         The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
-        decoding or a calibration.
+        decoding or a temperature that was learned.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node; only with ``threshold="tuned"``.
     n_features_in_ : int
@@ -137,6 +141,7 @@ class LocalClassifierPerNode(IncrementalClassifier):
         min_confidence: float = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
+        temperature: float | None = None,
         multi_label: bool = False,
         threshold: float | str = 0.5,
         n_jobs: int | None = None,
@@ -151,6 +156,7 @@ class LocalClassifierPerNode(IncrementalClassifier):
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
         self.calibration = calibration
+        self.temperature = temperature
         self.multi_label = multi_label
         self.threshold = threshold
         self.n_jobs = n_jobs
@@ -196,10 +202,14 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then says
         nothing about what is below it.
-    calibration : {"temperature"} or None, default=None
-        With ``"temperature"``, scores of the local classifiers become probabilities through a
-        softmax with one temperature for the whole tree, learned from three out-of-fold fits. Works
-        for classifiers that have only ``decision_function``.
+    calibration : {"temperature", "joint"} or None, default=None
+        How scores of the local classifiers become probabilities; works for classifiers that have
+        only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
+        sigmoid of every score, multiplied along the paths and normalised over all of them, which
+        asks all local classifiers about every row. Scores are divided by one temperature for the
+        whole tree, learned from three out-of-fold fits.
+    temperature : float, default=None
+        The temperature of the calibration, where it is known: nothing is then learned out of fold.
     multi_label : bool, default=False
         Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
         for every row, or is an indicator; see the page on hierarchies. Every class is a question of
@@ -233,10 +243,10 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
     local_classes_ : dict
         The nodes that the classes of each of these classifiers stand for, by the same keys.
     temperature_ : float
-        The temperature; only with ``calibration="temperature"``.
+        The temperature; only with a calibration.
     expected_f1_ : float
         The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
-        decoding or a calibration.
+        decoding or a temperature that was learned.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node; only with ``threshold="tuned"``.
     n_features_in_ : int
@@ -274,6 +284,7 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
         min_confidence: float = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
+        temperature: float | None = None,
         multi_label: bool = False,
         threshold: float | str = 0.5,
         n_jobs: int | None = None,
@@ -287,6 +298,7 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
         self.calibration = calibration
+        self.temperature = temperature
         self.multi_label = multi_label
         self.threshold = threshold
         self.n_jobs = n_jobs
@@ -323,10 +335,14 @@ class LocalClassifierPerLevel(IncrementalClassifier):
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then says
         nothing about what is below it.
-    calibration : {"temperature"} or None, default=None
-        With ``"temperature"``, scores of the local classifiers become probabilities through a
-        softmax with one temperature for the whole tree, learned from three out-of-fold fits. Works
-        for classifiers that have only ``decision_function``.
+    calibration : {"temperature", "joint"} or None, default=None
+        How scores of the local classifiers become probabilities; works for classifiers that have
+        only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
+        sigmoid of every score, multiplied along the paths and normalised over all of them, which
+        asks all local classifiers about every row. Scores are divided by one temperature for the
+        whole tree, learned from three out-of-fold fits.
+    temperature : float, default=None
+        The temperature of the calibration, where it is known: nothing is then learned out of fold.
     multi_label : bool, default=False
         Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
         for every row, or is an indicator; see the page on hierarchies. Every class is a question of
@@ -360,10 +376,10 @@ class LocalClassifierPerLevel(IncrementalClassifier):
     local_classes_ : dict
         The nodes that the classes of each of these classifiers stand for, by the same keys.
     temperature_ : float
-        The temperature; only with ``calibration="temperature"``.
+        The temperature; only with a calibration.
     expected_f1_ : float
         The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
-        decoding or a calibration.
+        decoding or a temperature that was learned.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node; only with ``threshold="tuned"``.
     n_features_in_ : int
@@ -401,6 +417,7 @@ class LocalClassifierPerLevel(IncrementalClassifier):
         min_confidence: float = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
+        temperature: float | None = None,
         multi_label: bool = False,
         threshold: float | str = 0.5,
         n_jobs: int | None = None,
@@ -414,6 +431,7 @@ class LocalClassifierPerLevel(IncrementalClassifier):
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
         self.calibration = calibration
+        self.temperature = temperature
         self.multi_label = multi_label
         self.threshold = threshold
         self.n_jobs = n_jobs

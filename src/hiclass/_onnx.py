@@ -1,7 +1,8 @@
 """A fitted model as one ONNX graph, for serving without Python.
 
 The graph does what prediction does, in the same steps: evidence of the local classifiers, a softmax
-or a normalisation per node, products along the paths, a decision. Three things keep it small:
+or a normalisation per node (of a joint model, one over all endings), products along the paths, a
+decision. Three things keep it small:
 
 - Linear classifiers of nodes with equally many options, also behind a scaler, are one matrix
   product.
@@ -15,7 +16,7 @@ Everything else goes through skl2onnx, one local classifier at a time.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -174,7 +175,10 @@ class _Question:
 
 @dataclass(frozen=True)
 class _Step:
-    """Nodes with equally many options: P(option | node) of shape (n, nodes, options)."""
+    """Nodes with equally many options: P(option | node) of shape (n, nodes, options).
+
+    Of a joint model, the logarithm of the share of each option by itself.
+    """
 
     questions: tuple[_Question, ...]
     answer: str
@@ -206,23 +210,47 @@ def _per_parent(graph: Graph, models: LocalModels) -> _Tree:
     asked = np.concatenate([q.options for step in steps for q in step.questions] or [np.arange(0)])
     column = np.where(certain, len(asked), len(asked) + 1)
     column[asked.astype(np.intp)] = np.arange(len(asked))
-    conditional = graph.concat([*blocks, graph.same_for_all_rows(np.array([1.0, 0.0]))])
-    joint = _along_paths(graph, "Mul", graph.pick(conditional, column), parent)
+    operation, certainty = ("Add", 0.0) if models.joint else ("Mul", 1.0)
+    conditional = graph.concat([*blocks, graph.same_for_all_rows(np.array([certainty, 0.0]))])
+    along = _along_paths(graph, operation, graph.pick(conditional, column), parent)
     ends = options.ends.copy()
     is_stop = options.can_stop[ends]
     ends[is_stop] = n_nodes + np.searchsorted(stops, ends[is_stop])
-    return _Tree(graph.pick(joint, np.arange(n_nodes)), graph.pick(joint, ends), tuple(steps))
+    endings = graph.pick(along, ends)
+    if models.joint:
+        tree = _summed_up(graph, models, graph.op("Softmax", endings, axis=1))
+        stopping = graph.pick(tree.endings, np.searchsorted(options.ends, stops))
+        return replace(tree, steps=_read_off(graph, graph.concat([tree.nodes, stopping]), steps))
+    return _Tree(graph.pick(along, np.arange(n_nodes)), endings, tuple(steps))
+
+
+def _read_off(graph: Graph, proba: str, steps: list[_Step]) -> tuple[_Step, ...]:
+    """The same choices, between probabilities of nodes and of stopping at them."""
+    read = []
+    for step in steps:
+        options = np.concatenate([q.options for q in step.questions])
+        n_questions = len(step.questions)
+        shape = [0, n_questions, len(options) // n_questions]
+        read.append(replace(step, answer=graph.reshape(graph.pick(proba, options), shape)))
+    return tuple(read)
 
 
 def _flat(graph: Graph, models: LocalModels) -> _Tree:
-    """The probabilities of a model that knows all endings at once."""
-    ends, hierarchy = models.options.ends, models.hierarchy
+    """The probabilities of a flat model."""
+    ends = models.options.ends
     if len(ends) == 1:
-        endings = graph.same_for_all_rows(np.ones(1))
-    else:
-        question = _Question(0, ends, np.arange(len(ends)), models.classifiers[0])
-        (step,) = _ask(graph, models, [question])
-        endings = graph.reshape(step.answer, [0, -1])
+        return _summed_up(graph, models, graph.same_for_all_rows(np.ones(1)))
+    question = _Question(0, ends, np.arange(len(ends)), models.classifiers[0])
+    (step,) = _ask(graph, models, [question])
+    endings = graph.reshape(step.answer, [0, -1])
+    if models.joint:
+        endings = graph.op("Softmax", endings, axis=1)
+    return _summed_up(graph, models, endings)
+
+
+def _summed_up(graph: Graph, models: LocalModels, endings: str) -> _Tree:
+    """Probabilities of nodes from those of all endings."""
+    ends, hierarchy = models.options.ends, models.hierarchy
     # The endings below a node have consecutive numbers: a difference of running totals.
     axis = graph.constant(np.array(1))
     total = graph.concat([graph.same_for_all_rows(np.zeros(1)), graph.op("CumSum", endings, axis)])
@@ -272,12 +300,14 @@ def _linear(question: _Question, models: LocalModels) -> tuple[FloatArray, Float
     *scalers, last = parts_of(question.child)
     if any(type(scaler) is not StandardScaler for scaler in scalers):
         return None
+    if models.joint and hasattr(last, "predict_proba"):  # scores are no odds, see _predict
+        return None
     if models.temperature is None and not _is_softmax(last, k):
         return None
     if getattr(type(last), "decision_function", None) not in _LINEAR:
         return None
     coef = last.coef_.toarray() if sp.issparse(last.coef_) else last.coef_
-    coef = np.asarray(coef, dtype=np.float64)
+    coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
     intercept = np.broadcast_to(np.asarray(last.intercept_, dtype=np.float64), len(coef))
     for scaler in reversed(scalers):
         if scaler.with_std:
@@ -285,8 +315,9 @@ def _linear(question: _Question, models: LocalModels) -> tuple[FloatArray, Float
         if scaler.with_mean:
             intercept = intercept - coef @ scaler.mean_
     if k == 2:
-        coef = np.vstack([np.zeros_like(coef), coef])
-        intercept = np.append(0.0, intercept)
+        first = -1.0 if models.joint else 0.0
+        coef = np.vstack([first * coef, coef])
+        intercept = np.append(first * intercept, intercept)
     return coef[question.order].T, intercept[question.order]
 
 
@@ -307,9 +338,17 @@ def _link(graph: Graph, models: LocalModels, evidence: str, k: int, is_linear: b
         evidence = _normalised(graph, evidence)
         if models.temperature is None:
             return evidence
-        evidence = graph.op("Log", graph.op("Add", evidence, graph.constant(np.array(TINY / k))))
+        tiny = graph.constant(np.array(TINY / 2 if models.joint else TINY / k))
+        likely = graph.op("Log", graph.op("Add", evidence, tiny))
+        if models.joint:
+            against = graph.op("Sub", graph.constant(np.array(1.0)), evidence)
+            unlikely = graph.op("Log", graph.op("Add", against, tiny))
+            likely = graph.op("Sub", likely, unlikely)
+        evidence = likely
     if models.temperature is not None:
         evidence = graph.op("Div", evidence, graph.constant(np.array(models.temperature)))
+    if models.joint:  # the logarithm of a sigmoid
+        return graph.op("Neg", graph.op("Softplus", graph.op("Neg", evidence)))
     return graph.op("Softmax", evidence, axis=2)
 
 
@@ -328,7 +367,10 @@ def _converted(graph: Graph, question: _Question, models: LocalModels) -> str:
     flat = models.strategy == "flat"
     where = "all leaves" if flat else models.hierarchy.describe(question.owner)
     name = f"The local classifier of {where}, a {type(child).__name__},"
-    if models.temperature is not None and hasattr(child, "decision_function"):
+    scored = hasattr(child, "decision_function")
+    if models.joint:
+        scored = not hasattr(child, "predict_proba")
+    if models.temperature is not None and scored:
         raise ValueError(
             f"{name} is calibrated by its decision_function, which can be converted to ONNX for "
             f"linear classifiers only. Use one of these, or calibration=None."

@@ -11,12 +11,14 @@ is gathered depends on the strategy (``_GATHER``). ``_link`` turns evidence into
   tree and for nothing else.
 
 A flat model, an ensemble and a restricted model know the probabilities of all endings at once;
-those are summed up the tree.
+those are summed up the tree. So does a *joint* model: it reads the score of an option as odds of
+its own, multiplies along every path, and normalises over all endings. Options that must sum to one
+at every node would make some child of a wrong branch look likely, whatever the row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.special import expit, logit, softmax
+from scipy.special import expit, log_expit, logit, softmax
 
 from hiclass._labels import AnyArray, IntArray
 from hiclass._problems import Options
@@ -59,6 +61,8 @@ class LocalModels:
         Whether all of them have ``predict_proba``.
     temperature : float or None
         The temperature of calibrated models.
+    joint : bool
+        Whether probabilities are normalised over all endings, and not at every node.
     members : tuple of LocalModels
         The models that an ensemble or a restricted model is made of.
     weights : tuple of float
@@ -82,6 +86,7 @@ class LocalModels:
     gates: dict[int, Any]
     soft: bool
     temperature: float | None = None
+    joint: bool = False
     members: tuple[LocalModels, ...] = ()
     weights: tuple[float, ...] = ()
     voting: str = "product"
@@ -97,7 +102,7 @@ class LocalModels:
     @property
     def is_direct(self) -> bool:
         """Whether the model knows the probabilities of all endings at once."""
-        return self.strategy in _ENDINGS
+        return self.joint or self.strategy in _ENDINGS
 
     @property
     def known(self) -> Options:
@@ -177,7 +182,11 @@ def _per_level(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatAr
     k = int(counts.sum())
     answer = np.zeros((1, k))
     # Probabilities become scores after they are restricted: small ones among their siblings count.
-    logged = models.temperature is not None and not hasattr(estimator, "decision_function")
+    logged = (
+        models.temperature is not None
+        and not models.joint
+        and not hasattr(estimator, "decision_function")
+    )
     if estimator is not None and asked:
         rows_asked = np.unique(np.concatenate(asked))
         position[rows_asked] = np.arange(len(rows_asked))
@@ -283,6 +292,8 @@ def _choice(
     models: LocalModels, estimator: Any, X: Any, k: int, scored: bool = False
 ) -> FloatArray:
     """Evidence of a multi-class classifier: probabilities, scores, or its bare choice."""
+    if models.joint:
+        return _odds(estimator, X, k)
     if models.temperature is not None:
         return _scores(estimator, X, k)
     if models.soft:
@@ -303,7 +314,23 @@ def _positive(models: LocalModels, estimator: Any, X: Any) -> FloatArray:
             return normalised(_proba(estimator, X, 2))[:, 1]
     if hasattr(estimator, "decision_function"):
         return _finite(np.asarray(estimator.decision_function(X), dtype=np.float64).reshape(-1))
-    return logit((normalised(_proba(estimator, X, 2))[:, 1] + TINY / 2) / (1 + TINY))
+    return _logit(normalised(_proba(estimator, X, 2))[:, 1])
+
+
+def _logit(proba: FloatArray) -> FloatArray:
+    """Log-odds of probabilities, none of them infinite."""
+    return logit((proba + TINY / 2) / (1 + TINY))
+
+
+def _odds(estimator: Any, X: Any, k: int) -> FloatArray:
+    """Log-odds of every class by itself.
+
+    Scores are odds only where every class was told from all others, as by a linear SVM. Those of
+    a multinomial model are not, so probabilities come first.
+    """
+    if hasattr(estimator, "predict_proba"):
+        return _logit(normalised(_proba(estimator, X, k)))
+    return _decision(estimator, X, k, first=-1.0)
 
 
 def _scores(estimator: Any, X: Any, k: int) -> FloatArray:
@@ -329,10 +356,11 @@ def _proba(estimator: Any, X: Any, k: int) -> FloatArray:
     return proba
 
 
-def _decision(estimator: Any, X: Any, k: int) -> FloatArray:
+def _decision(estimator: Any, X: Any, k: int, first: float = 0.0) -> FloatArray:
+    """The decision function; of two classes it scores the second, and the first is a multiple."""
     score = np.asarray(estimator.decision_function(X), dtype=np.float64)
     if k == 2 and score.ndim == 1:
-        score = np.column_stack([np.zeros(len(score)), score])
+        score = np.column_stack([first * score, score])
     if score.shape != (n_rows_of(X), k):
         raise ValueError(
             f"{type(estimator).__name__}.decision_function returned an array of shape "
@@ -378,20 +406,26 @@ def node_proba(models: LocalModels, X: Any) -> FloatArray:
     """Probability of every node for a chunk of rows; the root has 1."""
     if models.is_direct:
         return endings_to_nodes(models, direct_endings(models, X))
-    n = n_rows_of(X)
-    everyone = np.arange(n)
-    proba = np.zeros((n, models.hierarchy.n_nodes))
+    proba = np.zeros((n_rows_of(X), models.hierarchy.n_nodes))
     proba[:, 0] = 1
+    for node, evidence in evidence_everywhere(models, X):
+        answer = _link(models, evidence, is_gated(models, node))
+        children = models.options.children_of(node)
+        proba[:, children] = answer[:, : len(children)] * proba[:, [node]]
+    return proba
+
+
+def evidence_everywhere(models: LocalModels, X: Any) -> Iterator[tuple[int, FloatArray]]:
+    """What the local classifiers say about all rows of a chunk, node by node from the root down."""
+    everyone = np.arange(n_rows_of(X))
     n_options = np.diff(models.options.indptr)
     for nodes in models.hierarchy.nodes_by_level:
         groups = [(v, everyone) for v in nodes.tolist() if n_options[v]]
         # All nodes of a level share one call per level; otherwise node by node, to save memory.
         batches = [groups] if models.strategy == "level" else [[group] for group in groups]
         for batch in filter(None, batches):
-            for (v, _), answer in zip(batch, ask(models, X, batch), strict=True):
-                children = models.options.children_of(v)
-                proba[:, children] = answer[:, : len(children)] * proba[:, [v]]
-    return proba
+            for (node, _), evidence in zip(batch, gather_evidence(models, X, batch), strict=True):
+                yield node, evidence
 
 
 def ending_proba(models: LocalModels, X: Any) -> FloatArray:
@@ -425,7 +459,53 @@ def endings_to_nodes(models: LocalModels, endings: FloatArray) -> FloatArray:
 
 def direct_endings(models: LocalModels, X: Any) -> FloatArray:
     """Probabilities of all endings of a model that knows them at once."""
+    if models.joint and not models.members:
+        evidence = joint_evidence(models, X)
+        temperature = models.temperature or 1.0  # always set, except while it is looked for
+        return softmax(joint_scores(models, evidence, n_rows_of(X), temperature), axis=1)
     return _ENDINGS[models.strategy](models, X)
+
+
+def joint_evidence(models: LocalModels, X: Any) -> Iterator[tuple[int, FloatArray]]:
+    """All log-odds that a joint model is made of, with the nodes at which they were asked for."""
+    if models.strategy == "flat":
+        return iter([(0, evidence_of_endings(models, X))])
+    return evidence_everywhere(models, X)
+
+
+def joint_scores(
+    models: LocalModels,
+    evidence: Iterable[tuple[int, FloatArray]],
+    n: int,
+    temperature: float,
+) -> FloatArray:
+    """Logarithms of the products of odds along the path to every ending, of a joint model."""
+    ends, hierarchy = models.options.ends, models.hierarchy
+    if models.strategy == "flat":
+        ((_, found),) = evidence
+        return _log_share(found, False, temperature)
+    score = np.zeros((n, hierarchy.n_nodes))
+    out = np.empty((n, len(ends)))
+    for node, found in evidence:
+        share = _log_share(found, is_gated(models, node), temperature) + score[:, [node]]
+        children = models.options.children_of(node)
+        score[:, children] = share[:, : len(children)]
+        if models.options.can_stop[node]:
+            out[:, np.searchsorted(ends, node)] = share[:, -1]
+    leaves = ~models.options.can_stop[ends]
+    out[:, leaves] = score[:, ends[leaves]]
+    return out
+
+
+def _log_share(evidence: FloatArray, gated: bool, temperature: float) -> FloatArray:
+    """Logarithms of the shares of rows like these that go each way, each way by itself."""
+    if evidence.shape[1] == 1:
+        return np.zeros(evidence.shape)
+    if gated:
+        gate = evidence[:, -1:] / temperature
+        on = _log_share(evidence[:, :-1], False, temperature) + log_expit(-gate)
+        return np.hstack([on, log_expit(gate)])
+    return np.asarray(log_expit(evidence / temperature))
 
 
 def _flat_endings(models: LocalModels, X: Any) -> FloatArray:
