@@ -39,7 +39,10 @@ def set_table(result: dict[str, Any]) -> str:
     names += [f"flat, temperature, {d}" for d in DECODINGS[1:]]
     for s in [s for s in STRATEGY_NAMES if any(name.startswith(s) for name in rows)]:
         names += [f"{s}, {c}, {d}" for c in ("none", "temperature") for d in DECODINGS]
+        names += [f"{s}, joint, {d}" for d in DECODINGS if f"{s}, joint, {d}" in rows]
     names += [f"flat x per parent, temperature, {d}" for d in DECODINGS[1:]]
+    learned = [f"flat x per parent, learned weights, {d}" for d in DECODINGS[1:]]
+    names += [name for name in learned if name in rows]
     best = max(row["hF"] for row in rows.values())
     lines = []
     for name in names:
@@ -106,6 +109,31 @@ def recipe_tables(results: list[dict[str, Any]]) -> str:
     return text + table(("set", *STRATEGY_NAMES), lines)
 
 
+def joint_table(results: list[dict[str, Any]]) -> str:
+    """A temperature beside the joint calibration, and equal beside learned weights."""
+    lines = []
+    for r in [r for r in results if "joint" in r]:
+        rows = {row["name"]: row for row in r["rows"]}
+        line = [r["set"]]
+        for old, new in (
+            ("per parent", "per parent, joint"),
+            ("flat x per parent", "flat x per parent, learned weights"),
+        ):
+            cv = [
+                (r["recipes"][f"{old}, {d}"]["cv"], r["joint"]["cv"][f"{new}, {d}"])
+                for d in DECODINGS[1:]
+            ]
+            line += [f"{number(a)} / {number(b)}" for a, b in cv]
+            losses = [rows[f"{n}, best_path"]["log_loss"] for n in (f"{old}, temperature", new)]
+            line.append(" / ".join(number(loss, 3) for loss in losses))
+        line.append(" : ".join(f"{w:.2f}" for w in r["joint"]["weights"]))
+        lines.append(line)
+    header = ["set"]
+    header += [f"per parent: {what}" for what in ("best path", "expected F1", "log loss")]
+    header += [f"ensemble: {what}" for what in ("best path", "expected F1", "log loss")]
+    return table([*header, "weights flat : local"], lines)
+
+
 def conformal_table(rows: list[dict[str, Any]]) -> str:
     lines = []
     for row in rows:
@@ -126,6 +154,7 @@ def write_page(page: str) -> None:
     results = [json.loads(file.read_text()) for file in files]
     write_section(page, "tables", "\n\n".join(map(set_table, results)))
     write_section(page, "recipes", recipe_tables(results))
+    write_section(page, "joint", joint_table(results))
     for r in results:
         if "cost" in r:
             seconds = {k: f"{v:.2f} s" for k, v in r["cost"]["seconds"].items()}

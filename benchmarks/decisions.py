@@ -8,6 +8,7 @@ gave is written to ``results/decisions-<set>.json`` as soon as it is known.
     python benchmarks/decisions.py --data DATA --sets clinc150 naics
     python benchmarks/decisions.py --data DATA --published PYTHON   # one with hiclass 5.0.8
     python benchmarks/decisions.py --data DATA --conformal          # coverage
+    python benchmarks/decisions.py --data DATA --joint              # joint, learned weights only
     python benchmarks/decisions.py --markdown docs/decisions.md     # tables from the results
 """
 
@@ -138,16 +139,20 @@ def predict_counts(model: Any, decoding: str, X: Any, y: np.ndarray) -> np.ndarr
     return count(y, model.set_params(decoding=decoding).predict(X))
 
 
+def folds_of(task: Task) -> Any:
+    """Three folds of the training rows; groups stay together."""
+    X, y = task.X[task.train], task.y[task.train]
+    if task.groups is None:
+        return HierarchicalKFold(3, shuffle=True, random_state=0).split(X, y)
+    cv = StratifiedGroupKFold(3, shuffle=True, random_state=0)
+    return cv.split(X, y[:, -1].astype(str), task.groups[task.train])
+
+
 def cross_validate(task: Task) -> dict[str, float]:
     """Pooled hF of every recipe over three folds of the training rows."""
     X, y = task.X[task.train], task.y[task.train]
-    if task.groups is None:
-        folds = HierarchicalKFold(3, shuffle=True, random_state=0).split(X, y)
-    else:
-        cv = StratifiedGroupKFold(3, shuffle=True, random_state=0)
-        folds = cv.split(X, y[:, -1].astype(str), task.groups[task.train])
     total: dict[str, Any] = {}
-    for train, test in folds:
+    for train, test in folds_of(task):
         ensemble = fit_ensemble(task, task.train[train])
         for name, (model, decoding) in candidates(ensemble).items():
             counts = predict_counts(model, decoding, X[test], y[test]).sum(0)
@@ -271,6 +276,50 @@ def study(task: Task, save: Callable[[dict[str, Any]], None], quick: bool) -> No
         result["recipes"][name]["cv"] = value
     result["chosen"] = max(result["recipes"], key=lambda n: result["recipes"][n]["cv"])
     save(result)
+
+
+def fit_joint(task: Task, rows: np.ndarray) -> tuple[Any, Any]:
+    """Per parent node with the joint calibration, and the ensemble with learned weights."""
+    X, y = task.X[rows], task.y[rows]
+    local = TimedParent(task.child, calibration="joint", random_state=0).fit(X, y)
+    members = [
+        ("flat", FlatClassifier(task.child, calibration="temperature", random_state=0)),
+        ("local", TimedParent(task.child, calibration="temperature", random_state=0)),
+    ]
+    ensemble = TimedEnsemble(members, weights="learned", decoding="expected_f1").fit(X, y)
+    return local, ensemble
+
+
+JOINT, LEARNED = "per parent, joint", "flat x per parent, learned weights"
+
+
+def study_joint(task: Task, old: dict[str, Any], save: Callable[[dict[str, Any]], None]) -> None:
+    """Add the joint calibration and learned weights to the stored result of a set."""
+    found = Study(task)
+    local, ensemble = fit_joint(task, task.train)
+    found.add(local, JOINT, local.seconds)
+    found.add(ensemble, LEARNED, ensemble.seconds, DECODINGS[1:])
+    new = {row["name"] for row in found.rows}
+    rows = [row for row in old["rows"] if row["name"] not in new]
+    total: dict[str, Any] = {}
+    for train, test in folds_of(task):
+        for name, model in zip((JOINT, LEARNED), fit_joint(task, task.train[train]), strict=True):
+            for decoding in DECODINGS[1:]:
+                rows_here = task.train[test]
+                counts = predict_counts(model, decoding, task.X[rows_here], task.y[rows_here])
+                key = f"{name}, {decoding}"
+                total[key] = total.get(key, 0) + counts.sum(0)
+    save(
+        {
+            "rows": [*rows, *found.rows],
+            "joint": {
+                "environment": environment(),
+                "temperature": local.temperature_,
+                "weights": list(map(float, ensemble.weights_)),
+                "cv": {name: round(float(f1(counts)), 4) for name, counts in total.items()},
+            },
+        }
+    )
 
 
 def predict_cost(model: Any, X: Any) -> dict[str, Any]:
@@ -437,6 +486,7 @@ def main() -> None:
     parser.add_argument("--published", metavar="PYTHON", help="measure hiclass 5.0.8 only")
     parser.add_argument("--limit", type=float, default=240, help="its seconds per model")
     parser.add_argument("--conformal", action="store_true", help="measure coverage only")
+    parser.add_argument("--joint", action="store_true", help="joint and learned weights only")
     parser.add_argument("--make-splits", action="store_true", help="draw the splits anew")
     parser.add_argument("--markdown", metavar="PAGE", help="write the tables into a page")
     args = parser.parse_args()
@@ -458,6 +508,9 @@ def main() -> None:
         if args.conformal:
             if task.groups is not None or task.official is not None:
                 update("conformal", {name: coverage_of(task)})
+        elif args.joint:
+            old = json.loads(result_file(name).read_text())
+            study_joint(task, old, lambda result, name=name: update(name, result))
         elif args.published:
             update(name, {"published": published(task, args.published, args.limit)})
         else:
