@@ -15,7 +15,7 @@ from test_probabilities import FOREST, LOCAL, Linear, Scored, Soft, make, rows_f
 
 import hiclass._calibration
 from hiclass import Hierarchy, LocalClassifierPerNode, LocalClassifierPerParentNode, metrics
-from hiclass._calibration import _f_of, _reached_f, best_temperature, fit_out_of_fold
+from hiclass._calibration import _f_of, best_temperature, fit_out_of_fold, reached_f
 from hiclass._predict import ending_proba, node_proba
 from hiclass.model_selection import deal_folds
 
@@ -422,17 +422,17 @@ def test_the_search_for_the_score_ends_even_if_it_never_settles(monkeypatch):
         return 0.4 if f > 0.5 else 0.6
 
     monkeypatch.setattr("hiclass._calibration._f_of", swing)
-    found = _reached_f(*parts_of(FOREST), np.ones(len(FOREST)))
+    found = reached_f(*parts_of(FOREST), np.ones(len(FOREST)))
     assert asked == [1.0, *[0.4, 0.6] * 10][:20]
     assert found == pytest.approx(0.5)
 
 
 def test_the_score_has_a_floor_below_which_nodes_are_not_looked_at(monkeypatch):
     monkeypatch.setattr("hiclass._calibration._f_of", lambda *args: 0.0)
-    assert _reached_f(*parts_of(FOREST), np.ones(len(FOREST))) == 0.1
+    assert reached_f(*parts_of(FOREST), np.ones(len(FOREST))) == 0.1
 
 
 def test_the_score_of_no_weight_at_all_is_one():
     held_out, X, nodes = parts_of(FOREST)
-    assert _reached_f(held_out, X, nodes, np.zeros(len(X))) == 1.0
+    assert reached_f(held_out, X, nodes, np.zeros(len(X))) == 1.0
     assert _f_of([], nodes, np.ones(len(X)), 0.5) == 1.0

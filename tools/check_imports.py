@@ -25,7 +25,7 @@ LAYERS = [  # from top to bottom
     {"_incremental"},
     {"_children"},
     {"_set_fit"},
-    {"_base", "_calibration", "_thresholds"},
+    {"_base", "_calibration", "_thresholds", "_weights"},
     {"_decode"},
     {"_fit", "_predict", "_set_predict", "metrics", "model_selection"},
     {"_checkpoint", "_progress", "_ray"},

@@ -79,19 +79,12 @@ def fit_out_of_fold(
     f : float
         The hierarchical F-score that ``expected_f1`` reaches.
     """
-    n_folds = min(N_FOLDS, len(nodes))
-    if n_folds < 2:
+    held_out = fit_folds(fit_fold, nodes, hierarchy)
+    if not held_out:
         return (1.0 if calibrate else None), 1.0
-    fold = deal_folds(nodes, n_folds)
-    # The only row that ends at an inner class stays: some policies have no problem without it.
-    fold[~hierarchy.is_leaf[nodes] & (np.bincount(nodes)[nodes] == 1)] = -1
     weights = np.ones(len(nodes)) if weights is None else weights
-    held_out = []
-    for k in np.unique(fold[fold >= 0]).tolist():
-        models = fit_fold(np.flatnonzero(fold != k))
-        # Scores are read as with a temperature while one is being looked for.
-        models = replace(models, temperature=1.0) if calibrate else models
-        held_out.append((models, np.flatnonzero(fold == k)))
+    if calibrate:  # scores are read as with a temperature while one is being looked for
+        held_out = [(replace(models, temperature=1.0), rows) for models, rows in held_out]
     temperature = None
     if calibrate and held_out[0][0].joint:
         temperature = _joint_temperature(held_out, X, nodes, weights)
@@ -104,7 +97,26 @@ def fit_out_of_fold(
         temperature = best_temperature(blocks)
     if calibrate:
         held_out = [(replace(m, temperature=temperature), rows) for m, rows in held_out]
-    return temperature, _reached_f(held_out, X, nodes, weights, leaf_only)
+    return temperature, reached_f(held_out, X, nodes, weights, leaf_only)
+
+
+def fit_folds(
+    fit_fold: FitFold, nodes: IntArray, hierarchy: Hierarchy
+) -> list[tuple[LocalModels, IntArray]]:
+    """Fit models on all folds but one; return them with the rows that they have not seen.
+
+    There is none where there are too few rows for two folds.
+    """
+    n_folds = min(N_FOLDS, len(nodes))
+    if n_folds < 2:
+        return []
+    fold = deal_folds(nodes, n_folds)
+    # The only row that ends at an inner class stays: some policies have no problem without it.
+    fold[~hierarchy.is_leaf[nodes] & (np.bincount(nodes)[nodes] == 1)] = -1
+    return [
+        (fit_fold(np.flatnonzero(fold != k)), np.flatnonzero(fold == k))
+        for k in np.unique(fold[fold >= 0]).tolist()
+    ]
 
 
 def _questions(
@@ -243,7 +255,7 @@ def _smallest(
     return float(np.exp(found.x))
 
 
-def _reached_f(
+def reached_f(
     held_out: list[tuple[LocalModels, IntArray]],
     X: Any,
     nodes: IntArray,

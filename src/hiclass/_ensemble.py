@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from hiclass._base import BaseHierarchicalClassifier
-from hiclass._calibration import fit_out_of_fold
+from hiclass._calibration import fit_folds, reached_f
 from hiclass._children import BaseLocalClassifier
 from hiclass._fit import is_per_row
 from hiclass._labels import IntArray
@@ -31,6 +31,7 @@ from hiclass._validation import (
     routing_enabled,
     take_rows,
 )
+from hiclass._weights import learn_weights
 from hiclass.hierarchy import Hierarchy
 
 _NO_PROBA = (
@@ -53,9 +54,13 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         they would decide (``decoding``, ``min_confidence``) plays no role here.
     voting : {"product", "mean"}, default="product"
         How probabilities are combined.
-    weights : list of float, default=None
+    weights : list of float or "learned", default=None
         One weight per model, equal by default, scaled to a sum of one: exponents for the product,
-        which makes it a geometric mean, factors for the mean.
+        which makes it a geometric mean, factors for the mean. With "learned", those with the
+        smallest log loss on rows that the models were not fitted on; those of a product are not
+        scaled, so that they calibrate it, too. This fits all models on three folds, which
+        ``decoding="expected_f1"`` does anyway: both together cost no more than one. Not for models
+        that predict sets of classes.
     decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
         How a path is chosen: the most probable path; the best child at every step; or the node with
         the best expected hierarchical F-score, which may end a path early. A callable takes node
@@ -72,6 +77,9 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         The fitted models.
     named_models_ : Bunch
         The same by name.
+    weights_ : ndarray of shape (n_models,)
+        The weight of every model, given or learned. They sum to one, except those learned for a
+        product: a sum above one makes it surer than a geometric mean, a sum below one less sure.
     hierarchy_ : Hierarchy
         The hierarchy of classes.
     classes_ : ndarray, or list of ndarray
@@ -101,13 +109,15 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     ... )
     >>> model.fit(X, y).predict([[5, 9]])
     array([['Plant', 'Fern']], dtype=object)
+    >>> model.weights_
+    array([0.5, 0.5])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseHierarchicalClassifier._parameter_constraints,
         "models": [list],
         "voting": [StrOptions({"product", "mean"})],
-        "weights": ["array-like", None],
+        "weights": ["array-like", StrOptions({"learned"}), None],
         "decoding": [StrOptions({"best_path", "top_down", "expected_f1"}), callable],
     }
 
@@ -221,8 +231,9 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         params = self._params_of_models(sample_weight, fit_params)
         models = [clone(model).fit(X, y, **params[name]) for name, model in self.models]
         if any(isinstance(model._models, SetModels) for model in models):
+            self._refuse_learning()
             joint_sets = self._join_sets(models, weights)
-            self._name_models(models)
+            self._name_models(models, weights)
             self._remember_sets(joint_sets, models[0]._format)
             self._check_decision_parameters()
             return
@@ -230,23 +241,43 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             self._refuse_threshold()
         joint = self._join(models, weights)
         f = None
-        if self.decoding == "expected_f1":
-            _, f = fit_out_of_fold(
-                lambda rows: self._fit_fold(X, y, params, joint, rows),
-                X,
-                encode(y, joint.hierarchy).nodes,
-                joint.hierarchy,
-                as_weights(sample_weight, X),
-                calibrate=False,
-                leaf_only=self.leaf_only,
-            )
-        self._name_models(models)
+        if self._learns_weights or self.decoding == "expected_f1":
+            joint, f = self._learn_out_of_fold(X, y, params, joint, sample_weight)
+        self._name_models(models, joint.weights)
         self._remember(joint, models[0]._format, f)
 
-    def _name_models(self, models: list[Any]) -> None:
+    @property
+    def _learns_weights(self) -> bool:
+        return isinstance(self.weights, str) and self.weights == "learned"
+
+    def _name_models(self, models: list[Any], weights: tuple[float, ...]) -> None:
         self.models_ = models
+        self.weights_ = np.array(weights)
         names = [name for name, _ in self.models]
         self.named_models_ = Bunch(**dict(zip(names, models, strict=True)))
+
+    def _learn_out_of_fold(
+        self,
+        X: Any,
+        y: Any,
+        params: dict[str, dict[str, Any]],
+        joint: LocalModels,
+        sample_weight: Any,
+    ) -> tuple[LocalModels, float | None]:
+        """Learn the weights, and the F-score that is reached with them, whichever is wanted."""
+        nodes = encode(y, joint.hierarchy).nodes
+        given = as_weights(sample_weight, X)
+        row_weights = np.ones(len(nodes)) if given is None else given
+        held_out = fit_folds(
+            lambda rows: self._fit_fold(X, y, params, joint, rows), nodes, joint.hierarchy
+        )
+        if self._learns_weights:
+            weights = learn_weights(joint, held_out, X, nodes, row_weights)
+            joint = replace(joint, weights=weights)
+            held_out = [(replace(models, weights=weights), rows) for models, rows in held_out]
+        if self.decoding != "expected_f1":
+            return joint, None
+        return joint, reached_f(held_out, X, nodes, row_weights, self.leaf_only)
 
     def _fit_fold(
         self,
@@ -258,8 +289,9 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     ) -> LocalModels:
         """Fit all models on some rows, over the whole hierarchy.
 
-        Temperatures are taken from the models that were fitted on all rows: they were learned out
-        of fold there, and learning them again in every fold would cost several times as much.
+        Temperatures, and weights of ensembles in this one, are taken from the models that were
+        fitted on all rows: they were learned out of fold there, and learning them again in every
+        fold would cost several times as much.
         """
         X_fold, y_fold = take_rows(X, rows), take_rows(y, rows)
         n_rows = n_rows_of(X)
@@ -271,6 +303,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 usual = "best_path" if model._strategy == "flat" else "top_down"
                 known = fitted.temperature
                 model.set_params(decoding=usual, temperature=known, min_confidence=0.0)
+            elif isinstance(model, EnsembleClassifier):
+                model.set_params(weights=None, decoding="best_path", min_confidence=0.0)
             sliced = {
                 k: take_rows(v, rows) if is_per_row(v, n_rows) else v
                 for k, v in params[name].items()
@@ -279,6 +313,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 # Said once, by the fit on all rows.
                 warnings.filterwarnings("ignore", message="No training row ends at an inner node")
                 model.fit(X_fold, y_fold, **sliced)
+            model._models = replace(model._models, weights=fitted.weights)
             models.append(model)
         return self._join(models, joint.weights)
 
@@ -301,16 +336,32 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 )
             if not hasattr(model, "predict_node_proba"):
                 raise ValueError(_NO_PROBA.format(name))
-        if self.weights is None:
-            return (1 / len(names),) * len(names)
-        weights = tuple(float(w) for w in self.weights)
-        usable = all(0 <= w < float("inf") for w in weights)
-        if len(weights) != len(names) or not usable or sum(weights) == 0:
+        if self.multi_label:
+            self._refuse_learning()
+        return self._given_weights(len(names))
+
+    def _given_weights(self, n_models: int) -> tuple[float, ...]:
+        """The weights that were given, or equal ones, scaled to a sum of one."""
+        if self.weights is None or self._learns_weights:
+            return (1 / n_models,) * n_models
+        try:
+            weights = np.asarray(self.weights, dtype=np.float64)
+        except (TypeError, ValueError):  # not numbers
+            weights = np.empty(0)
+        usable = weights.shape == (n_models,) and np.isfinite(weights).all()
+        if not usable or weights.min() < 0 or not weights.any():
             raise ValueError(
-                f"weights must be {len(names)} numbers, one per model, none negative and not all "
-                f"zero; got {self.weights!r}."
+                f"weights must be {n_models} numbers, one per model, none negative and not all "
+                f"zero, or None for equal ones, or 'learned'; got {self.weights!r}."
             )
-        return tuple(w / sum(weights) for w in weights)
+        return tuple((weights / weights.sum()).tolist())
+
+    def _refuse_learning(self) -> None:
+        if self._learns_weights:
+            raise ValueError(
+                "weights='learned' is for models that predict one path per row; these predict sets "
+                "of classes. Give one number per model, or None for equal weights."
+            )
 
     def _join_sets(self, models: list[Any], weights: tuple[float, ...]) -> SetModels:
         """Put models together that predict sets of classes."""

@@ -1,0 +1,259 @@
+"""The weights of the models of an ensemble, learned from rows that the models have not seen.
+
+The weights are those with the smallest log loss of the true endings, over the same folds from which
+a temperature and the F-score are learned (see ``_calibration``).
+
+- A *product* is P(ending) proportional to prod p_i ** w_i. Its loss is convex: it is that of a
+  multinomial logistic regression with log p_i as features and one coefficient per model. Weights
+  are not negative, and their sum is free: it acts as an inverse temperature.
+- A *mean* is a mixture. Its weights sum to one and are found by expectation maximisation.
+
+A probability of exactly zero rules an ending out in a product, however small the weight, unless the
+weight is zero and the model has no say at all. So the loss jumps there: the weights are looked for
+with such a model and without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from hiclass._labels import AnyArray, IntArray
+from hiclass._predict import FloatArray, LocalModels, ending_proba
+from hiclass._validation import chunks_of_rows, slice_rows, take_rows
+
+#: At most so many logarithms are kept; rows are thinned out beyond it.
+_MOST_NUMBERS = 20_000_000
+#: What the loss counts for a true ending that was ruled out, as a probability.
+_RULED_OUT = 1e-6
+#: Where models are always right, only this keeps the exponents from growing for ever.
+_LARGEST_EXPONENT = 1000.0
+_MOST_STEPS = 1000
+#: The mean log loss of a mixture may be this much larger than the smallest one.
+_MIXTURE_GAP = 1e-7
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the models of a product say about some rows that they have not seen.
+
+    Attributes
+    ----------
+    logs : ndarray of shape (n_models, n_rows, n_endings)
+        Logarithms of probabilities, 0 where ``never`` is true.
+    never : ndarray of bool of the same shape, or None
+        Where a probability is exactly zero; None if it nowhere is.
+    right : ndarray of int of shape (n_rows,)
+        The column of the true ending.
+    weights : ndarray of shape (n_rows,)
+        Weights of the rows.
+    """
+
+    logs: FloatArray
+    never: AnyArray | None
+    right: IntArray
+    weights: FloatArray
+
+    def rules_out_truth(self, model: int) -> bool:
+        """Whether a model gives a true ending the probability zero."""
+        if self.never is None:
+            return False
+        return bool(self.never[model, np.arange(len(self.right)), self.right].any())
+
+    def rules_out(self, model: int) -> bool:
+        """Whether a model gives any ending the probability zero."""
+        return self.never is not None and bool(self.never[model].any())
+
+
+def learn_weights(
+    joint: LocalModels,
+    held_out: list[tuple[LocalModels, IntArray]],
+    X: Any,
+    nodes: IntArray,
+    weights: AnyArray,
+) -> tuple[float, ...]:
+    """Learn the weights of an ensemble from out-of-fold answers.
+
+    Parameters
+    ----------
+    joint : LocalModels
+        The ensemble, with the weights that are returned if there is nothing to learn from.
+    held_out : list of (LocalModels, ndarray of int)
+        Ensembles of the same models that were fitted on other rows, and the rows to ask about.
+    X : rows
+        All training rows.
+    nodes : ndarray of int
+        Their most specific nodes.
+    weights : ndarray
+        Their sample weights.
+
+    Returns
+    -------
+    tuple of float
+        One weight per model.
+    """
+    n_models = len(joint.members)
+    product = joint.voting == "product"
+    answers: list[Answers] = []
+    likelihoods: list[FloatArray] = []
+    row_weights: list[AnyArray] = []
+    for models, rows in held_out:
+        n_numbers = n_models * len(nodes) * len(models.options.ends)
+        step = max(1, -(-n_numbers // _MOST_NUMBERS)) if product else 1
+        rows = rows[::step]
+        # A row whose ending the fold does not know says nothing about the models.
+        rows = rows[np.isin(nodes[rows], models.options.ends) & (weights[rows] > 0)]
+        for proba, here in _ask(models, X, rows):
+            right = np.searchsorted(models.options.ends, nodes[here])
+            if product:
+                answers.append(as_answers(proba, right, weights[here]))
+            else:
+                likelihoods.append(proba[:, np.arange(len(here)), right].T)
+                row_weights.append(weights[here])
+    if product:
+        found = best_exponents(answers) if answers else np.zeros(n_models)
+    elif likelihoods:
+        found = best_shares(np.concatenate(likelihoods), np.concatenate(row_weights))
+    else:
+        found = np.zeros(n_models)
+    return tuple(found.tolist()) if found.any() else joint.weights
+
+
+def _ask(models: LocalModels, X: Any, rows: IntArray) -> Iterator[tuple[FloatArray, IntArray]]:
+    """The probabilities (n_models, n_rows, n_endings) of all members, for chunks of some rows."""
+    if not len(rows):
+        return
+    X_held = take_rows(X, rows)
+    for part in chunks_of_rows(X_held, models.width * len(models.members)):
+        chunk = slice_rows(X_held, part)
+        yield np.stack([ending_proba(member, chunk) for member in models.members]), rows[part]
+
+
+# -- products ----------------------------------------------------------------------------------
+
+
+def as_answers(proba: FloatArray, right: IntArray, weights: FloatArray) -> Answers:
+    """Take the logarithms of probabilities, apart from those that are zero."""
+    never = proba == 0
+    if not never.any():
+        return Answers(np.log(proba), None, right, weights)
+    return Answers(np.log(np.where(never, 1.0, proba)), never, right, weights)
+
+
+def best_exponents(answers: list[Answers]) -> FloatArray:
+    """The weights of a product with the smallest log loss; all zero if no model is of any use."""
+    everyone = range(len(answers[0].logs))
+    harmful = {i for i in everyone if any(part.rules_out_truth(i) for part in answers)}
+    loss, weights = _smallest_loss(answers, list(everyone))
+    while True:
+        chosen = np.flatnonzero(weights).tolist() or list(everyone)
+        fewer = [[i for i in chosen if i != j] for j in chosen if j in harmful and len(chosen) > 1]
+        tried = [_smallest_loss(answers, models) for models in fewer]
+        better = min(tried, key=lambda pair: pair[0], default=(np.inf, weights))
+        if better[0] >= loss:
+            return weights
+        loss, weights = better
+
+
+def _smallest_loss(answers: list[Answers], chosen: list[int]) -> tuple[float, FloatArray]:
+    """The smallest mean log loss of a product of some of the models, and all weights."""
+    n_models = len(answers[0].logs)
+    parts = [_Loss.of(part, chosen) for part in answers]
+    total = sum(float(part.weights.sum()) for part in answers)
+
+    def loss(weights: FloatArray) -> tuple[float, FloatArray]:
+        found = [part(weights) for part in parts]
+        return sum(v for v, _ in found) / total, np.sum([g for _, g in found], axis=0) / total
+
+    start = np.zeros(n_models)
+    start[chosen] = 1 / len(chosen)
+    bounds = [(0.0, _LARGEST_EXPONENT if i in chosen else 0.0) for i in range(n_models)]
+    options = {"ftol": 1e-13, "gtol": 1e-8}
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    if not found.x.any():
+        return np.inf, found.x
+    silent = [i for i in chosen if found.x[i] == 0]
+    if any(part.rules_out(i) for part in answers for i in silent):
+        # Of what they rule out, nothing is left either: without them it is another problem.
+        return _smallest_loss(answers, [i for i in chosen if i not in silent])
+    return float(found.fun), found.x
+
+
+@dataclass(frozen=True)
+class _Loss:
+    """The loss of the answers about some rows, and its gradient, for weights of the models."""
+
+    logs: FloatArray
+    excluded: AnyArray | None
+    right: IntArray
+    weights: FloatArray
+    constant: float
+
+    @classmethod
+    def of(cls, answers: Answers, chosen: list[int]) -> _Loss:
+        logs, right, weights = answers.logs, answers.right, answers.weights
+        if answers.never is None:
+            return cls(logs, None, right, weights, 0.0)
+        excluded = np.asarray(answers.never[chosen].any(axis=0))
+        lost = excluded[np.arange(len(right)), right]
+        # Where nothing is left, all endings are equally probable.
+        chance = np.where(excluded.all(axis=1), 1 / logs.shape[2], _RULED_OUT)
+        constant = -float(weights[lost] @ np.log(chance[lost]))
+        excluded[lost] = False
+        return cls(logs, excluded, right, np.where(lost, 0.0, weights), constant)
+
+    def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        n_models, n_rows, n_endings = self.logs.shape
+        flat = self.logs.reshape(n_models, -1)
+        scores = (weights @ flat).reshape(n_rows, n_endings)
+        everyone = np.arange(n_rows)
+        true = scores[everyone, self.right]
+        if self.excluded is not None:
+            scores[self.excluded] = -np.inf
+        largest = scores.max(axis=1)
+        proba = np.exp(scores - largest[:, None])
+        sums = proba.sum(axis=1)
+        value = float(self.weights @ (np.log(sums) + largest - true))
+        # The gradient: the expected logarithms less those of the true endings.
+        proba *= (self.weights / sums)[:, None]
+        proba[everyone, self.right] -= self.weights
+        return value + self.constant, flat @ proba.ravel()
+
+
+# -- means -------------------------------------------------------------------------------------
+
+
+def best_shares(likelihoods: FloatArray, weights: AnyArray) -> FloatArray:
+    """The weights of a mean with the smallest log loss; all zero if there is no row to learn from.
+
+    Parameters
+    ----------
+    likelihoods : ndarray of shape (n_rows, n_models)
+        Probabilities of the true endings.
+    weights : ndarray of shape (n_rows,)
+        Weights of the rows.
+
+    Returns
+    -------
+    ndarray of shape (n_models,)
+        Weights that sum to one.
+    """
+    # A row that all models have ruled out is lost with any weights.
+    largest = likelihoods.max(axis=1)
+    known = largest > 0
+    likelihoods = likelihoods[known] / largest[known, None]
+    weights = weights[known] / weights[known].sum()
+    shares = np.full(likelihoods.shape[1], 1 / likelihoods.shape[1])
+    if not known.any():
+        return np.zeros_like(shares)
+    for _ in range(_MOST_STEPS):
+        gain = (weights / (likelihoods @ shares)) @ likelihoods
+        shares *= gain
+        # No weights have a loss that is smaller by more than this.
+        if gain.max() - 1 < _MIXTURE_GAP:
+            break
+    return np.asarray(shares / shares.sum())
