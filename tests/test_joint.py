@@ -163,7 +163,8 @@ def test_many_rows_are_thinned_out(monkeypatch):
     y = FOREST * 20
     X = blobs(2, y)
     everything = make("parent", "joint", child=LinearSVC()).fit(X, y)
-    monkeypatch.setattr("hiclass._calibration._MOST_JOINT_NUMBERS", 1500)
+    monkeypatch.setattr("hiclass._calibration._JOINT_NUMBERS", 1500)
+    monkeypatch.setattr("hiclass._calibration._JOINT_ROWS", 10)
     some = make("parent", "joint", child=LinearSVC()).fit(X, y)
     assert some.temperature_ != everything.temperature_
     assert some.temperature_ == pytest.approx(everything.temperature_, rel=0.5)

@@ -36,7 +36,8 @@ N_FOLDS = 3
 #: Where the logarithm of the temperature is looked for, beside that of the spread of the scores.
 _LOG_T = (-5.0, 8.0)
 _MOST_NUMBERS = 20_000_000
-_MOST_JOINT_NUMBERS = 2_000_000
+#: So many numbers, but so many rows at least, are looked at for every temperature that is tried.
+_JOINT_NUMBERS, _JOINT_ROWS = 1_000_000, 500
 _FLOOR = 0.05
 
 # Questions of one width: evidence, the right answers, and the weights of the rows.
@@ -204,8 +205,7 @@ def _joint_temperature(
     """The same for joint models: the log loss of the true endings among all of them."""
     parts = []
     for models, rows in held_out:
-        # Every temperature that is tried looks at all numbers again, and needs few rows.
-        step = max(1, -(-len(nodes) * models.width // _MOST_JOINT_NUMBERS))
+        step = max(1, len(nodes) // max(_JOINT_NUMBERS // models.width, _JOINT_ROWS))
         rows = rows[::step]
         rows = rows[np.isin(nodes[rows], models.options.ends)]
         if len(rows):
@@ -248,9 +248,9 @@ def _smallest(
 
     low, high = middle + _LOG_T[0], middle + _LOG_T[1]
     if valleys:
-        places = np.arange(low, high + 0.5)
+        places = np.arange(low, high, 2)
         deepest = places[np.argmin([log_loss(place) for place in places])]
-        low, high = max(low, deepest - 1), min(high, deepest + 1)
+        low, high = max(low, deepest - 2), min(high, deepest + 2)
     found = minimize_scalar(log_loss, bounds=(low, high), method="bounded", options={"xatol": 1e-3})
     return float(np.exp(found.x))
 
