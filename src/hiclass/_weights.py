@@ -97,41 +97,42 @@ def learn_weights(
     tuple of float
         One weight per model.
     """
-    n_models = len(joint.members)
-    product = joint.voting == "product"
-    answers: list[Answers] = []
-    likelihoods: list[FloatArray] = []
-    row_weights: list[AnyArray] = []
-    for models, rows in held_out:
-        n_numbers = n_models * len(nodes) * len(models.options.ends)
-        step = max(1, -(-n_numbers // _MOST_NUMBERS)) if product else 1
-        rows = rows[::step]
-        # A row whose ending the fold does not know says nothing about the models.
-        rows = rows[np.isin(nodes[rows], models.options.ends) & (weights[rows] > 0)]
-        for proba, here in _ask(models, X, rows):
-            right = np.searchsorted(models.options.ends, nodes[here])
-            if product:
-                answers.append(as_answers(proba, right, weights[here]))
-            else:
-                likelihoods.append(proba[:, np.arange(len(here)), right].T)
-                row_weights.append(weights[here])
-    if product:
-        found = best_exponents(answers) if answers else np.zeros(n_models)
-    elif likelihoods:
-        found = best_shares(np.concatenate(likelihoods), np.concatenate(row_weights))
+    asked = _ask(joint, held_out, X, nodes, weights)
+    if joint.voting == "product":
+        answers = [as_answers(*part) for part in asked]
+        found = best_exponents(answers) if answers else None
     else:
-        found = np.zeros(n_models)
-    return tuple(found.tolist()) if found.any() else joint.weights
+        true = [(p[:, np.arange(len(right)), right].T, w) for p, right, w in asked]
+        found = best_shares(*map(np.concatenate, zip(*true, strict=True))) if true else None
+    # Nothing was learned, or that no model is of any use.
+    return joint.weights if found is None or not found.any() else tuple(found.tolist())
 
 
-def _ask(models: LocalModels, X: Any, rows: IntArray) -> Iterator[tuple[FloatArray, IntArray]]:
-    """The probabilities (n_models, n_rows, n_endings) of all members, for chunks of some rows."""
-    if not len(rows):
-        return
-    X_held = take_rows(X, rows)
-    for part in chunks_of_rows(X_held, models.width * len(models.members)):
-        chunk = slice_rows(X_held, part)
-        yield np.stack([ending_proba(member, chunk) for member in models.members]), rows[part]
+def _ask(
+    joint: LocalModels,
+    held_out: list[tuple[LocalModels, IntArray]],
+    X: Any,
+    nodes: IntArray,
+    weights: AnyArray,
+) -> Iterator[tuple[FloatArray, IntArray, AnyArray]]:
+    """Ask all models about rows that they have not seen, by chunks of rows.
+
+    Yields probabilities (n_models, n_rows, n_endings), the right columns and the weights of rows.
+    """
+    n_models = len(joint.members)
+    for models, rows in held_out:
+        ends = models.options.ends
+        if joint.voting == "product":  # which needs all of the numbers at once
+            rows = rows[:: max(1, -(-n_models * len(nodes) * len(ends) // _MOST_NUMBERS))]
+        # A row whose ending the fold does not know says nothing about the models.
+        rows = rows[np.isin(nodes[rows], ends) & (weights[rows] > 0)]
+        if not len(rows):
+            continue
+        X_held = take_rows(X, rows)
+        for part in chunks_of_rows(X_held, models.width * n_models):
+            chunk, here = slice_rows(X_held, part), rows[part]
+            proba = np.stack([ending_proba(member, chunk) for member in models.members])
+            yield proba, np.searchsorted(ends, nodes[here]), weights[here]
 
 
 # -- products ----------------------------------------------------------------------------------
