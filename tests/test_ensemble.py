@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -252,10 +253,11 @@ def test_a_model_may_be_an_ensemble():
 # -- the expected F-score ----------------------------------------------------------------------
 
 
-def test_expected_f1_is_the_score_that_the_whole_ensemble_reaches_out_of_fold():
+@pytest.mark.parametrize("weights", [None, "learned"])
+def test_expected_f1_is_the_score_that_the_whole_ensemble_reaches_out_of_fold(weights):
     X = rows_for(FOREST, 0)
     weight = np.random.default_rng(0).uniform(0.1, 3, size=len(X))
-    ensemble = pair(decoding="expected_f1").fit(X, FOREST, sample_weight=weight)
+    ensemble = pair(decoding="expected_f1", weights=weights).fit(X, FOREST, sample_weight=weight)
     hierarchy = ensemble.hierarchy_
     fold = deal_folds(np.array([hierarchy.find(tuple(path)) for path in FOREST]), 3)
     parts = []
@@ -266,6 +268,7 @@ def test_expected_f1_is_the_score_that_the_whole_ensemble_reaches_out_of_fold():
         )
         y_train = [FOREST[i] for i in train]
         parts.append(part.fit(X[train], y_train, sample_weight=weight[train]))
+        part._models = replace(part._models, weights=tuple(ensemble.weights_))
         parts[-1].decoding = "expected_f1"
     f = 1.0
     for _ in range(20):

@@ -118,9 +118,11 @@ def test_an_ensemble_in_a_pipeline_comes_back(animals):
         ("flat", FlatClassifier(LinearSVC(), calibration="temperature")),
         ("local", LocalClassifierPerParentNode(LinearSVC(), calibration="temperature")),
     ]
-    model = make_pipeline(StandardScaler(), EnsembleClassifier(parts, decoding="expected_f1"))
+    ensemble = EnsembleClassifier(parts, weights="learned", decoding="expected_f1")
+    model = make_pipeline(StandardScaler(), ensemble)
     back = assert_same_answers(model.fit(X, y), X)
     assert back[-1].expected_f1_ == model[-1].expected_f1_
+    assert back[-1].weights_.tolist() == model[-1].weights_.tolist()
     assert back[-1].named_models_.flat.temperature_ == model[-1].models_[0].temperature_
 
 

@@ -77,7 +77,7 @@ LOCAL = {
     "level": LocalClassifierPerLevel,
     "flat": FlatClassifier,
 }
-KINDS = [*LOCAL, "ensemble"]
+KINDS = [*LOCAL, "ensemble", "learned"]
 CALIBRATIONS = [None, "temperature", "joint"]
 EXAMPLES = settings(max_examples=10)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -87,13 +87,14 @@ PATHS = paths(min_rows=2, max_rows=12, depth=(1, 3))
 def make(kind, calibration=None, *, child=None, leaf_only=False, **params):
     """An unfitted model of any kind."""
     child = Soft() if child is None else child
-    if kind != "ensemble":
+    if kind in LOCAL:
         return LOCAL[kind](child, calibration=calibration, leaf_only=leaf_only, **params)
     members = [
         (name, LOCAL[name](child, calibration=calibration, leaf_only=leaf_only))
         for name in ("flat", "parent")
     ]
-    return EnsembleClassifier(members, **params)
+    weights = "learned" if kind == "learned" else None
+    return EnsembleClassifier(members, **{"weights": weights, **params})
 
 
 def rows_for(y, seed):

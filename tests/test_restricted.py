@@ -125,7 +125,7 @@ def test_shares_the_classifiers_and_leaves_the_original_alone(kind):
     light.set_params(min_confidence=0.9)
     assert model.min_confidence == 0.0
     np.testing.assert_array_equal(model.predict_node_proba(X), before)
-    if kind == "ensemble":
+    if kind in ("ensemble", "learned"):
         assert light.models_ is model.models_
         return
     assert dict(light.local_classifiers_) == dict(model.local_classifiers_)

@@ -126,7 +126,7 @@ def local(
 
 
 def recommended(race: Race, folder: Path) -> Prepared:
-    """Flat and per parent node, both calibrated, decoded for the expected hF.
+    """Flat and per parent node, both calibrated, weighted, decoded for the expected hF.
 
     The children are those of docs/decisions.md: LinearSVC for text, and for dense features, where
     liblinear takes minutes, ridge regression.
@@ -141,7 +141,7 @@ def recommended(race: Race, folder: Path) -> Prepared:
         ("flat", FlatClassifier(make_child(child), **options)),
         ("local", LocalClassifierPerParentNode(make_child(child), **options)),
     ]
-    model = EnsembleClassifier(members, decoding="expected_f1")
+    model = EnsembleClassifier(members, weights="learned", decoding="expected_f1")
     paths = race.paths.astype(object)
 
     def fit() -> Any:

@@ -14,7 +14,7 @@ from hiclass._base import BaseHierarchicalClassifier
 from hiclass._calibration import fit_folds, reached_f
 from hiclass._children import BaseLocalClassifier
 from hiclass._fit import is_per_row
-from hiclass._labels import IntArray
+from hiclass._labels import AnyArray, IntArray
 from hiclass._predict import LocalModels
 from hiclass._set_predict import SetModels
 from hiclass._targets import encode
@@ -229,6 +229,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         self._check_decision_parameters()
         weights = self._check_models()
         X = check_X(self, X, self._input_tags(), reset=True)
+        sample_weight = as_weights(sample_weight, X)
         params = self._params_of_models(sample_weight, fit_params)
         models = [clone(model).fit(X, y, **params[name]) for name, model in self.models]
         if any(isinstance(model._models, SetModels) for model in models):
@@ -263,12 +264,11 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         y: Any,
         params: dict[str, dict[str, Any]],
         joint: LocalModels,
-        sample_weight: Any,
+        sample_weight: AnyArray | None,
     ) -> tuple[LocalModels, float | None]:
         """Learn the weights, and the F-score that is reached with them, whichever is wanted."""
         nodes = encode(y, joint.hierarchy).nodes
-        given = as_weights(sample_weight, X)
-        row_weights = np.ones(len(nodes)) if given is None else given
+        row_weights = np.ones(len(nodes)) if sample_weight is None else sample_weight
         held_out = fit_folds(
             lambda rows: self._fit_fold(X, y, params, joint, rows), nodes, joint.hierarchy
         )

@@ -9,8 +9,8 @@ a temperature and the F-score are learned (see ``_calibration``).
 - A *mean* is a mixture. Its weights sum to one and are found by expectation maximisation.
 
 A probability of exactly zero rules an ending out in a product, however small the weight, unless the
-weight is zero and the model has no say at all. So the loss jumps there: the weights are looked for
-with such a model and without it.
+weight is zero and the model has no say at all. So the loss jumps there, and the weights are looked
+for with and without a model that rules out true endings.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _MOST_NUMBERS = 20_000_000
 _RULED_OUT = 1e-6
 #: Where models are always right, only this keeps the exponents from growing for ever.
 _LARGEST_EXPONENT = 1000.0
+_SMALLEST_SAY = 1e-6
 _MOST_STEPS = 1000
 #: The mean log loss of a mixture may be this much larger than the smallest one.
 _MIXTURE_GAP = 1e-7
@@ -96,41 +97,42 @@ def learn_weights(
     tuple of float
         One weight per model.
     """
-    n_models = len(joint.members)
-    product = joint.voting == "product"
-    answers: list[Answers] = []
-    likelihoods: list[FloatArray] = []
-    row_weights: list[AnyArray] = []
-    for models, rows in held_out:
-        n_numbers = n_models * len(nodes) * len(models.options.ends)
-        step = max(1, -(-n_numbers // _MOST_NUMBERS)) if product else 1
-        rows = rows[::step]
-        # A row whose ending the fold does not know says nothing about the models.
-        rows = rows[np.isin(nodes[rows], models.options.ends) & (weights[rows] > 0)]
-        for proba, here in _ask(models, X, rows):
-            right = np.searchsorted(models.options.ends, nodes[here])
-            if product:
-                answers.append(as_answers(proba, right, weights[here]))
-            else:
-                likelihoods.append(proba[:, np.arange(len(here)), right].T)
-                row_weights.append(weights[here])
-    if product:
-        found = best_exponents(answers) if answers else np.zeros(n_models)
-    elif likelihoods:
-        found = best_shares(np.concatenate(likelihoods), np.concatenate(row_weights))
+    asked = _ask(joint, held_out, X, nodes, weights)
+    if joint.voting == "product":
+        answers = [as_answers(*part) for part in asked]
+        found = best_exponents(answers) if answers else None
     else:
-        found = np.zeros(n_models)
-    return tuple(found.tolist()) if found.any() else joint.weights
+        true = [(p[:, np.arange(len(right)), right].T, w) for p, right, w in asked]
+        found = best_shares(*map(np.concatenate, zip(*true, strict=True))) if true else None
+    # Nothing was learned, or that no model is of any use.
+    return joint.weights if found is None or not found.any() else tuple(found.tolist())
 
 
-def _ask(models: LocalModels, X: Any, rows: IntArray) -> Iterator[tuple[FloatArray, IntArray]]:
-    """The probabilities (n_models, n_rows, n_endings) of all members, for chunks of some rows."""
-    if not len(rows):
-        return
-    X_held = take_rows(X, rows)
-    for part in chunks_of_rows(X_held, models.width * len(models.members)):
-        chunk = slice_rows(X_held, part)
-        yield np.stack([ending_proba(member, chunk) for member in models.members]), rows[part]
+def _ask(
+    joint: LocalModels,
+    held_out: list[tuple[LocalModels, IntArray]],
+    X: Any,
+    nodes: IntArray,
+    weights: AnyArray,
+) -> Iterator[tuple[FloatArray, IntArray, AnyArray]]:
+    """Ask all models about rows that they have not seen, by chunks of rows.
+
+    Yields probabilities (n_models, n_rows, n_endings), the right columns and the weights of rows.
+    """
+    n_models = len(joint.members)
+    for models, rows in held_out:
+        ends = models.options.ends
+        if joint.voting == "product":  # which needs all of the numbers at once
+            rows = rows[:: max(1, -(-n_models * len(nodes) * len(ends) // _MOST_NUMBERS))]
+        # A row whose ending the fold does not know says nothing about the models.
+        rows = rows[np.isin(nodes[rows], ends) & (weights[rows] > 0)]
+        if not len(rows):
+            continue
+        X_held = take_rows(X, rows)
+        for part in chunks_of_rows(X_held, models.width * n_models):
+            chunk, here = slice_rows(X_held, part), rows[part]
+            proba = np.stack([ending_proba(member, chunk) for member in models.members])
+            yield proba, np.searchsorted(ends, nodes[here]), weights[here]
 
 
 # -- products ----------------------------------------------------------------------------------
@@ -146,21 +148,21 @@ def as_answers(proba: FloatArray, right: IntArray, weights: FloatArray) -> Answe
 
 def best_exponents(answers: list[Answers]) -> FloatArray:
     """The weights of a product with the smallest log loss; all zero if no model is of any use."""
-    everyone = range(len(answers[0].logs))
-    harmful = {i for i in everyone if any(part.rules_out_truth(i) for part in answers)}
-    loss, weights = _smallest_loss(answers, list(everyone))
-    while True:
-        chosen = np.flatnonzero(weights).tolist() or list(everyone)
-        fewer = [[i for i in chosen if i != j] for j in chosen if j in harmful and len(chosen) > 1]
-        tried = [_smallest_loss(answers, models) for models in fewer]
-        better = min(tried, key=lambda pair: pair[0], default=(np.inf, weights))
+    chosen = list(range(len(answers[0].logs)))
+    harmful = [i for i in chosen if any(part.rules_out_truth(i) for part in answers)]
+    loss, weights = _smallest_loss(answers, chosen)
+    while len(chosen) > 1:
+        fewer = [[i for i in chosen if i != j] for j in chosen if j in harmful]
+        tried = [(*_smallest_loss(answers, models), models) for models in fewer]
+        better = min(tried, key=lambda found: found[0], default=(np.inf, weights, chosen))
         if better[0] >= loss:
-            return weights
-        loss, weights = better
+            break
+        loss, weights, chosen = better
+    return weights
 
 
 def _smallest_loss(answers: list[Answers], chosen: list[int]) -> tuple[float, FloatArray]:
-    """The smallest mean log loss of a product of some of the models, and all weights."""
+    """The smallest mean log loss of a product of some of the models, and the weights of all."""
     n_models = len(answers[0].logs)
     parts = [_Loss.of(part, chosen) for part in answers]
     total = sum(float(part.weights.sum()) for part in answers)
@@ -171,16 +173,15 @@ def _smallest_loss(answers: list[Answers], chosen: list[int]) -> tuple[float, Fl
 
     start = np.zeros(n_models)
     start[chosen] = 1 / len(chosen)
-    bounds = [(0.0, _LARGEST_EXPONENT if i in chosen else 0.0) for i in range(n_models)]
+    bounds = [(0.0, 0.0)] * n_models
+    for i in chosen:
+        # A model whose zeros count must have a say.
+        has_zeros = any(part.rules_out(i) for part in answers)
+        bounds[i] = (_SMALLEST_SAY if has_zeros else 0.0, _LARGEST_EXPONENT)
     options = {"ftol": 1e-13, "gtol": 1e-8}
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    if not found.x.any():
-        return np.inf, found.x
-    silent = [i for i in chosen if found.x[i] == 0]
-    if any(part.rules_out(i) for part in answers for i in silent):
-        # Of what they rule out, nothing is left either: without them it is another problem.
-        return _smallest_loss(answers, [i for i in chosen if i not in silent])
-    return float(found.fun), found.x
+    # Without any say of a model there is no ensemble.
+    return float(found.fun) if found.x.any() else np.inf, found.x
 
 
 @dataclass(frozen=True)
