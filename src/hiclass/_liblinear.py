@@ -1,13 +1,13 @@
 """Fits a ``LinearSVC`` without checking its rows once more, with the result of its own ``fit``.
 
-For a few dozen rows, ``LinearSVC.fit`` spends ten times as long on checks of the rows, the labels
-and the parameters as in liblinear. The engine has made these checks once for all local problems, so
-this module calls liblinear as ``LinearSVC.fit`` would. What is unusual in any way is left to ``fit``
-itself: other classes, other kinds of rows, parameters that are invalid or that say something.
+On a few dozen rows ``LinearSVC.fit`` spends most of its time on checks of rows, labels and
+parameters. The engine hands out slices of what was checked as a whole, so this module has a quick
+look and then calls liblinear as ``fit`` would. Whatever is unusual is left to ``fit`` itself: other
+classes, other kinds of rows, invalid parameters, and those that ask for more than a fit.
 
-liblinear is reached through private names of scikit-learn, which may change. So nothing is taken on
-trust: before the first use in a process, small problems are fitted both ways. Unless the results are
-the same to the last bit, ``fit`` is used throughout.
+liblinear is reached through private names of scikit-learn, which may change. So nothing is taken
+on trust: before the first use in a process, two small problems are fitted both ways. Unless the
+results are the same to the last bit, ``fit`` is used throughout.
 """
 
 from __future__ import annotations
@@ -31,18 +31,23 @@ try:
 except ImportError:  # scikit-learn has moved them: the first use finds out
     _base = _classes = _liblinear = None
 
-#: What ``fit`` asks of the class. A subclass may add to it but not change any of these.
-_USED = {name: getattr(LinearSVC, name, None) for name in ("fit", "_validate_params")}
-_CONSTRAINTS = LinearSVC._parameter_constraints
+#: What ``fit`` uses of the class. A subclass may add to that but not change any of it.
+_USED = {
+    name: getattr(LinearSVC, name, None)
+    for name in ("fit", "_validate_params", "_parameter_constraints")
+}
+#: The parameters that are known here: one that scikit-learn adds must not be ignored.
+_KNOWN = {
+    "C", "class_weight", "dual", "fit_intercept", "intercept_scaling", "loss", "max_iter",
+    "multi_class", "penalty", "random_state", "tol", "verbose",
+}  # fmt: skip
 _MAX_SEED = np.iinfo(np.intc).max
 
 _lock = threading.Lock()
 _works: bool | None = None  # not known yet
 
 
-def fit_linear_svc(
-    estimator: Any, X: Any, target: IntArray, fit_params: dict[str, Any]
-) -> bool:
+def fit_linear_svc(estimator: Any, X: Any, target: IntArray, fit_params: dict[str, Any]) -> bool:
     """Fit an estimator as its ``fit`` would, if it is a usual ``LinearSVC`` on usual rows.
 
     Parameters
@@ -75,18 +80,17 @@ def fit_linear_svc(
 
 def _is_usual(estimator: Any) -> bool:
     kind = type(estimator)
-    if not isinstance(estimator, LinearSVC) or kind._parameter_constraints is not _CONSTRAINTS:
+    if not isinstance(estimator, LinearSVC):
         return False
-    if any(getattr(kind, name, None) is not method for name, method in _USED.items()):
+    if any(getattr(kind, name, None) is not theirs for name, theirs in _USED.items()):
         return False
     params = dict(vars(estimator))
     params.pop("_metadata_request", None)
-    seed = params.pop("random_state", "")
     # Everything else in there is something that only fit may know of, such as callbacks.
-    if params.keys() | {"random_state"} != _CONSTRAINTS.keys():
+    if params.keys() != _KNOWN or not _is_seed(params.pop("random_state")):
         return False
     try:
-        return _is_seed(seed) and _are_usual_parameters(**params)
+        return _are_usual_parameters(**params)
     except TypeError:  # not hashable
         return False
 
@@ -101,7 +105,9 @@ def _is_seed(seed: Any) -> bool:
 def _are_usual_parameters(**params: Any) -> bool:
     """Whether parameters are valid, and liblinear is all that is needed."""
     try:
-        validate_parameter_constraints(_CONSTRAINTS, params, caller_name="LinearSVC")
+        validate_parameter_constraints(
+            _USED["_parameter_constraints"], params, caller_name="LinearSVC"
+        )
     except ValueError:
         return False
     return not params["verbose"] and params["multi_class"] == "ovr"
@@ -223,7 +229,9 @@ def _agrees() -> bool:
     rows = np.random.RandomState(0).standard_normal((12, 4))
     target = np.arange(12) % 3
     dual = LinearSVC(loss="hinge", dual=True, tol=0.1, C=0.5, intercept_scaling=2, random_state=3)
-    primal = LinearSVC(dual=False, tol=0.1, fit_intercept=False, class_weight="balanced")
+    primal = LinearSVC(
+        dual=False, tol=0.1, fit_intercept=False, class_weight="balanced", random_state=0
+    )
     try:
         return _agrees_on(dual, sp.csr_matrix(rows), target, rows[:, 0] ** 2) and _agrees_on(
             primal, rows, np.minimum(target, 1), None

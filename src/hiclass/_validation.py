@@ -215,8 +215,7 @@ def copy_child(child: Any) -> Any:
     """Return an unfitted copy; a deep copy for objects that are no scikit-learn estimators."""
     if not _is_plain(child):
         return clone(child, safe=False)
-    kind = type(child)
-    again = kind.__new__(kind)
+    again = object.__new__(type(child))
     vars(again).update(vars(child))
     return again
 
@@ -227,7 +226,8 @@ def _is_plain(child: Any) -> bool:
     As a rule for the classifiers of scikit-learn. Then there is no need for ``clone`` and
     ``get_params``, which read the signature of the constructor: that takes as long as a small fit.
     """
-    names = _names_of_parameters(type(child))
+    kind: Any = type(child)
+    names = _names_of_parameters(kind)
     return (
         names is not None
         and vars(child).keys() == names
