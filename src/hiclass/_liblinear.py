@@ -174,7 +174,7 @@ def _fit(svc: Any, X: Any, target: IntArray, sample_weight: Any) -> bool:
         0.1,  # of regression only
         sample_weight,
     )
-    if n_iter.max() >= svc.max_iter:
+    if max(n_iter) >= svc.max_iter:  # as there, with its error for weights that are all zero
         _warn_not_converged()
     svc.n_features_in_ = X.shape[1]
     svc.classes_ = classes
