@@ -10,6 +10,8 @@ is watched: memory is the sum of the proportional set sizes (PSS), which count a
 processes share once. Times are of the second fit, with warm workers. ``memory`` watches one fit
 with an X that is large beside the interpreters. ``bare`` compares LinearSVC on sparse text with a
 bare threaded loop over the same local problems. ``small`` is a fit of 200 rows with warm workers.
+``checks`` is what it is worth that the engine calls liblinear itself: processor time beside the
+same fit with a subclass of LinearSVC, which is copied by ``clone`` and fitted by its own ``fit``.
 Needs psutil, pandas, lightgbm, and distributed and ray for their backends.
 """
 
@@ -20,6 +22,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 from importlib import metadata
 from itertools import product
 from multiprocessing.pool import ThreadPool
@@ -41,7 +44,7 @@ RESULTS = Path(__file__).parent / "results" / "engine.json"
 CHILDREN = ("LinearSVC", "LogisticRegression", "LightGBM", "RandomForest")
 BACKENDS = ("serial", "threading", "loky")
 CLUSTERS = ("dask", "ray")
-LIMIT_BARE, LIMIT_SMALL, LIMIT_MEMORY = 1.25, 1.5, 1.5
+LIMIT_BARE, LIMIT_SMALL, LIMIT_MEMORY, LIMIT_CHECKS = 1.25, 1.5, 1.5, 1
 
 
 # -- data and children -------------------------------------------------------------------------
@@ -245,10 +248,34 @@ def small(options):
     return summary(runs, 5 * options.repeat, "n_jobs=2", "serial", LIMIT_SMALL) | {"rows": 200}
 
 
-def summary(runs, repeat, ours, theirs, limit):
+class CheckedSVC(LinearSVC):
+    """LinearSVC with a ``fit`` of its own, which the engine therefore calls."""
+
+    def fit(self, X, y):
+        return super().fit(X, y)
+
+
+def checks(options):
+    """LinearSVC as the engine fits it, beside its own fit."""
+    sets = {"synthetic text": sparse_text(options.rows_text)}
+    if options.data:
+        sets["naics"] = naics(options.data, options.rows_naics)
+    result = {}
+    for name, (X, y) in sets.items():
+        models = {
+            kind.__name__: LocalClassifierPerParentNode(kind(tol=0.1, random_state=0))
+            for kind in (LinearSVC, CheckedSVC)
+        }
+        runs = {kind: partial(model.fit, X, y) for kind, model in models.items()}
+        found = summary(runs, options.repeat, "LinearSVC", "CheckedSVC", LIMIT_CHECKS, "cpu")
+        result[name] = found | {"problems": len(models["LinearSVC"].local_classifiers_)}
+    return result
+
+
+def summary(runs, repeat, ours, theirs, limit, clock="wall"):
     """Best times and their ratio."""
-    wall = interleaved(runs, repeat)["wall"]
-    best = {name: min(seconds) for name, seconds in wall.items()}
+    times = interleaved(runs, repeat)[clock]
+    best = {name: min(seconds) for name, seconds in times.items()}
     result = {"seconds": best, "ratio": round(best[ours] / best[theirs], 3), "limit": limit}
     print(json.dumps(result), flush=True)
     return result
@@ -295,6 +322,9 @@ def write_page(result, page):
         (text, "`n_jobs=2` / bare loop over the same problems in two threads", bare),
         ("200 rows, LogisticRegression, warm workers", "`n_jobs=2` / serial", small),
     ]
+    for name, r in result["checks"].items():
+        text = f"{name}, {r['problems']} classifiers, LinearSVC(tol=0.1)"
+        rows.append((text, "serial, processor time / with `clone` and `LinearSVC.fit` for each", r))
     rows = [(a, b, f"{r['ratio']:.2f}", f"{r['limit']:.2f}") for a, b, r in rows]
     write_section(page, "bare", table(("work", "what is compared", "ratio", "goal"), rows))
 
@@ -305,6 +335,7 @@ def main():
     parser.add_argument("--memory", action="store_true", help="only that, into a stored result")
     parser.add_argument("--more", action="store_true", help="what a stored result lacks")
     parser.add_argument("--bare", action="store_true", help="only that, into a stored result")
+    parser.add_argument("--checks", action="store_true", help="only that, into a stored result")
     parser.add_argument("--quick", action="store_true", help="fewer rows and repetitions")
     parser.add_argument("--output", help="where to write the result")
     parser.add_argument("--markdown", help="a page to put the tables of the stored result into")
@@ -319,10 +350,15 @@ def main():
     if options.markdown:
         return write_page(json.loads(RESULTS.read_text()), options.markdown)
     argv = (["--data", options.data] if options.data else []) + ["--quick"] * quick
-    if options.memory or options.bare:
+    if options.memory or options.bare or options.checks:
         result = json.loads(Path(options.output).read_text())
-        part = {"memory": memory(options, argv)} if options.memory else {"bare": bare(options)}
-        write_json(result | part, options.output)
+        if options.memory:
+            result["memory"] = memory(options, argv)
+        if options.bare:
+            result["bare"] = bare(options)
+        if options.checks:
+            result["checks"] = checks(options)
+        write_json(result, options.output)
         return None
     if options.more:
         result = json.loads(Path(options.output).read_text())
@@ -336,6 +372,7 @@ def main():
         result["versions"][library] = metadata.version(library)
     result["quick"] = quick
     result["bare"], result["small"] = bare(options), small(options)
+    result["checks"] = checks(options)
     result["memory"], result["speed"] = memory(options, argv), []
     for found in speed(options, argv):
         # What is known is written at once: a run may be stopped.

@@ -5,10 +5,11 @@ import pandas
 import polars
 import pytest
 import scipy.sparse as sp
+import sklearn
 from imblearn.over_sampling import RandomOverSampler
 from imblearn.pipeline import make_pipeline as make_imblearn_pipeline
 from lightgbm import LGBMClassifier
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
@@ -36,6 +37,7 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
+from hiclass._validation import copy_child, set_random_state
 
 SCORED = (LocalClassifierPerNode, LocalClassifierPerLevel)  # compare answers of classifiers
 
@@ -605,3 +607,63 @@ def test_a_child_that_cannot_cope_with_a_rare_class_says_where(estimator_class):
         FlatClassifier: "all leaves",
     }[estimator_class]
     assert error.value.__notes__ == [f"while fitting the classifier of {place}"]
+
+
+# -- copies --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "child",
+    [
+        LinearSVC(C=2),
+        LinearSVC(tol=0.1).fit([[0.0], [1.0]], [0, 1]),
+        LogisticRegression(random_state=1),
+        GaussianNB(),
+        KNeighborsClassifier(),
+        SGDClassifier(),
+        MLPClassifier(),
+        RandomForestClassifier(),
+        HistGradientBoostingClassifier(),
+        make_pipeline(StandardScaler(), LinearSVC()),
+    ],
+    ids=lambda child: type(child).__name__,
+)
+def test_a_copy_is_a_clone(child):
+    before = repr(vars(child))
+    copy, cloned = copy_child(child), clone(child)
+    assert type(copy) is type(cloned)
+    assert list(vars(copy)) == list(vars(cloned))
+    assert repr(copy) == repr(cloned)
+    set_random_state(copy, 7)
+    seeds = [name for name in cloned.get_params() if name.endswith("random_state")]
+    assert repr(copy) == repr(cloned.set_params(**dict.fromkeys(seeds, 7)))
+    assert repr(vars(child)) == before
+
+
+def test_copies_share_nothing_that_can_change():
+    draws, weights = np.random.RandomState(0), {0: 2.0}
+    child = LinearSVC(class_weight=weights, random_state=draws)
+    copy = copy_child(child)
+    assert copy.class_weight == weights
+    assert copy.class_weight is not weights
+    assert copy.random_state is not draws
+
+
+def test_a_copy_keeps_what_clone_keeps():
+    with sklearn.config_context(enable_metadata_routing=True):
+        child = LinearSVC().set_fit_request(sample_weight=True)
+        requests = copy_child(child).get_metadata_routing().fit.requests
+    assert requests == {"sample_weight": True}
+
+
+def test_the_constructor_of_a_class_of_others_is_called():
+    class Counted(GaussianNB):
+        made = 0
+
+        def __init__(self, priors=None):
+            super().__init__(priors=priors)
+            type(self).made += 1
+
+    child = Counted()
+    copy_child(child)
+    assert Counted.made == 2

@@ -6,7 +6,7 @@ The contract, which CONTRIBUTING.md explains:
   says which helpers of their own they share).
 * Optional libraries are imported inside the function that needs them, so that `import hiclass`
   costs what `import sklearn.linear_model` costs.
-* Private names of scikit-learn appear in `_validation.py` only.
+* Private names of scikit-learn appear in `_validation.py` and `_liblinear.py` only.
 """
 
 import ast
@@ -28,7 +28,7 @@ LAYERS = [  # from top to bottom
     {"_base", "_calibration", "_thresholds", "_weights"},
     {"_decode"},
     {"_fit", "_predict", "_set_predict", "metrics", "model_selection"},
-    {"_checkpoint", "_progress", "_ray"},
+    {"_checkpoint", "_liblinear", "_progress", "_ray"},
     {"_set_problems", "_stream"},
     {"_problems"},
     {"_growth", "_set_targets"},
@@ -60,6 +60,8 @@ OPTIONAL = {
 
 #: Packages that need an optional library as a whole, and that `import hiclass` leaves alone.
 BUILT_ON = {"torch": {"torch"}}
+#: Who may use private names of scikit-learn: `_liblinear` does without them where they change.
+PRIVATE_SKLEARN = {"_liblinear", "_validation"}
 
 # scikit-learn itself loads pandas where it is installed: only what hiclass asks for counts.
 PROBE = f"""
@@ -96,7 +98,7 @@ def violation(owner: str, dotted: str, at_import: bool) -> str | None:
     library, module, *_ = [*dotted.split("."), ""]
     if library in OPTIONAL - BUILT_ON.get(owner, set()) and at_import:
         return f"{library} is optional: import it inside the function that needs it"
-    if library == "sklearn" and is_private(dotted) and owner != "_validation":
+    if library == "sklearn" and is_private(dotted) and owner not in PRIVATE_SKLEARN:
         return f"{dotted} is private to scikit-learn: only _validation.py may use it"
     if library != "hiclass" or owner in {*ENTRIES, module}:
         return None

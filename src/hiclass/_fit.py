@@ -31,6 +31,7 @@ from threadpoolctl import ThreadpoolController
 
 from hiclass._checkpoint import checkpoint_key, load_checkpoint, save_checkpoint
 from hiclass._labels import IntArray
+from hiclass._liblinear import fit_linear_svc
 from hiclass._problems import LocalProblem
 from hiclass._progress import Progress
 from hiclass._validation import n_rows_of, take_rows
@@ -307,7 +308,7 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
     failure = None
     try:
         if shared.checkpoint_dir is None:
-            estimator.fit(X_here, task.target, **params)
+            _fit_child(estimator, X_here, task.target, params)
         else:
             estimator = _fit_or_load(task, X_here, params, shared.checkpoint_dir, remarks)
     except Exception as error:
@@ -316,6 +317,11 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
     if failure is not None:  # not inside the handler: the old error must not travel as its context
         raise failure
     return Fitted(task.owner, task.gate, estimator, tuple(remarks))
+
+
+def _fit_child(estimator: Any, X: Any, target: IntArray, params: dict[str, Any]) -> None:
+    if not fit_linear_svc(estimator, X, target, params):
+        estimator.fit(X, target, **params)
 
 
 def _that_travels(error: Exception) -> Exception:
@@ -336,7 +342,7 @@ def _fit_or_load(
     estimator = load_checkpoint(directory, key, remarks)
     if estimator is None:
         estimator = task.estimator
-        estimator.fit(X, task.target, **params)
+        _fit_child(estimator, X, task.target, params)
         save_checkpoint(directory, key, estimator, remarks)
     return estimator
 
