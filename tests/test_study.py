@@ -198,6 +198,19 @@ def test_ensemble_takes_the_hyper_parameters_of_its_members(study, base):
     assert study._study.tuned_strategies("ensemble") == ("flat", "per_parent_node")
 
 
+@pytest.mark.parametrize("base", ["lightgbm", "logistic_regression", "random_forest"])
+def test_every_model_of_the_study_fits_and_predicts_known_pairs(study, work, base):
+    X, y = study._study.load_features(work / "logistic_regression", "train")
+    params = {"max_iter": 50} if base == "logistic_regression" else {"n_estimators": 3}
+    assert study._study.strategies()[-1] == "global"
+    for strategy in study._study.strategies():
+        own = [params] * len(study._study.tuned_strategies(strategy))
+        model = study._study.make_model(strategy, base, own, seed=0).fit(X, y)
+        # The ensemble may end a path early.
+        known = {path[:depth] for path in WORDS for depth in range(3)}
+        assert {tuple(filter(None, path)) for path in model.predict(X)} <= known
+
+
 def test_folds_are_scored_one_by_one_on_rows_that_were_not_fitted(study, work):
     X, y = study._study.load_features(work / "logistic_regression", "train")
     X = X.toarray()
