@@ -6,7 +6,8 @@
     python benchmarks/race/race.py --quick --existing                # small, with what exists
 
 Each contestant has a virtual environment of its own under the folder ENVS, made with venv and pip
-where it is not there. Features are computed once and stored; reading and converting them, imports
+where it is not there; hiclass itself is always that of this checkout. A call for some contestants
+leaves the stored results of the others as they are. Features are computed once and stored; reading and converting them, imports
 and, where a library wants a file, writing it are not timed. Contestants take turns, in every other
 turn backwards, and each run is a fresh process whose tree is watched for memory. One that takes
 more than half a minute runs once; one that takes longer than the limit, fails, or cannot be
@@ -15,7 +16,6 @@ installed is reported as that. Needs psutil and, for the sets in DATA, pandas an
 
 import argparse
 import json
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -28,8 +28,8 @@ sys.path.insert(0, str(HERE.parent))
 from _common import clean_env, environment, run_child, write_json  # noqa: E402
 from contestants import RECOMMENDED, SHARP, pairs, peers  # noqa: E402
 from decisions import bootstrap, count, measures  # noqa: E402
-from environments import InstallError, python_of, versions  # noqa: E402
-from sets import SETS, describe, load, prepare  # noqa: E402
+from environments import REPOSITORY, InstallError, python_of, versions  # noqa: E402
+from sets import SETS, describe, prepare  # noqa: E402
 
 RESULTS = HERE.parent / "results"
 FAMILIES = {"peers": peers, "pairs": pairs}
@@ -44,6 +44,8 @@ def run_once(contestant, python, file, options):
         folder.mkdir()
         command = [str(python), str(HERE / "worker.py"), contestant.name, str(file), str(folder)]
         env = clean_env(**THREADS)
+        if contestant.environment == "hiclass":  # which may have been made for another checkout
+            env["PYTHONPATH"] = str(REPOSITORY / "src")
         busy = environment()["machine"]["load_at_start"]  # how busy others keep the machine
         # Looking at all processes more often would take a core's sixth away from the contestant.
         child = run_child(command, time_limit=options.time_limit, env=env, poll=0.1)
@@ -53,12 +55,13 @@ def run_once(contestant, python, file, options):
                 run |= json.loads(line)
         answers = Path(temp) / "model.npy"
         if child["stopped"] and not answers.exists():
-            run["failed"] = f"over the {child['stopped']} of {options.time_limit:.0f} s"
+            limit = f" of {options.time_limit:.0f} s" if child["stopped"] == "time limit" else ""
+            run["failed"] = f"over the {child['stopped']}{limit}"
         elif "error" in child and not answers.exists():
             run["failed"] = child["error"].replace(str(options.envs), "ENVS").replace(temp, "TEMP")
         found = np.load(answers) if answers.exists() else None
     if found is not None and found.ndim == 1:
-        found = load(file).endings[found]
+        found = np.load(file)["endings"][found]
     return run, found
 
 
@@ -68,6 +71,7 @@ def race(family, file, result, options):
     answers = options.envs / "answers" / file.parent.name / file.stem
     answers.mkdir(parents=True, exist_ok=True)
     entries = result.setdefault(family, {})
+    seen: set[str] = set()  # environments
     chosen = [
         c
         for c in FAMILIES[family]()
@@ -86,7 +90,9 @@ def race(family, file, result, options):
                 if not options.existing:
                     entries[contestant.name] = {"failed": f"cannot be installed: {error}"}
                 continue
-            result["environments"].setdefault(contestant.environment, versions(python))
+            if contestant.environment not in seen:
+                result["environments"][contestant.environment] = versions(python)
+                seen.add(contestant.environment)
             run, found = run_once(contestant, python, file, options)
             entry = old | {"tree": contestant.tree, "runs": [*old.get("runs", []), run]}
             if contestant.pair:
@@ -111,19 +117,31 @@ def summary(entry):
 
 
 def compare(file, result, options):
-    """Two of our recipes minus everybody else, by paired resampling of the test rows."""
+    """Two of our recipes minus everybody else, by paired resampling of the test rows.
+
+    An interval that is stored already stays only where it still belongs to the two scores.
+    """
     y = np.load(file)["paths_test"].astype(object)
     answers = options.envs / "answers" / file.parent.name / file.stem
+    entries = {name: entry for name, entry in result["peers"].items() if "hF" in entry}
     counts = {
         f.stem: count(y, np.load(f).astype(object))
         for f in answers.glob("*.npy")
-        if "hF" in result["peers"].get(f.stem, {})
+        if f.stem in entries
     }
+    # Answers of another race, with other scores, do not count.
+    counts = {n: c for n, c in counts.items() if measures(c)["hF"] == entries[n]["hF"]}
     for name, key in ((RECOMMENDED, "recommended_minus"), (SHARP, "best_path_minus")):
-        if name in counts:
-            for other in counts:
-                if other != name:
-                    result["peers"][other][key] = bootstrap(counts[name], counts[other], None)
+        for other in entries.keys() - {name}:
+            if name in counts and other in counts:
+                entries[other][key] = bootstrap(counts[name], counts[other])
+            elif name not in entries or not belongs(entries[name], entries[other], key):
+                entries[other].pop(key, None)
+
+
+def belongs(ours, other, key):
+    """Whether a stored difference is, but for rounding, that of the two scores."""
+    return key in other and abs(ours["hF"] - other["hF"] - other[key][0]) < 1.5e-4
 
 
 def save(result, options):
@@ -138,7 +156,8 @@ def run_set(name, options):
         print(f"{name}: needs --data; left out")
         return
     stored = options.output_folder / f"race-{name}.json" if options.output_folder else None
-    if stored is not None and stored.exists() and (options.more or options.family != "all"):
+    some = options.only or options.without or options.family != "all"
+    if stored is not None and stored.exists() and (options.more or some) and not options.quick:
         result = json.loads(stored.read_text())
     else:
         result = {"set": name, "size": describe(file), "quick": options.quick} | environment()
@@ -164,11 +183,8 @@ def main():
     parser.add_argument("--time-limit", type=float, default=120, help="seconds for one run")
     parser.add_argument("--quick", action="store_true", help="2,000 rows of each set, one turn")
     parser.add_argument("--output-folder", type=Path, help=f"default {RESULTS.name} beside this")
-    parser.add_argument("--clean", action="store_true", help="remove the environments first")
     options = parser.parse_args()
     options.envs = options.envs.resolve()
-    if options.clean:
-        shutil.rmtree(options.envs, ignore_errors=True)
     if options.quick:
         options.repeat = 1
     elif options.output_folder is None:
