@@ -24,6 +24,10 @@ OURS = "hiclass, "  # how the names of our contestants begin
 PEERS = ("PECOS XLinear", "napkinXC PLT", "napkinXC HSM")
 FLAT, GREEDY_LOGISTIC = "flat LinearSVC", "hiclass, greedy logistic"
 ONE_PROCESS = "sklearn-hierarchical-classification"
+SHOWN = {  # packages whose versions the page names
+    "hiclass", "scikit-learn", "numpy", "libpecos", "napkinxc", "omikuji", "libmultilabel",
+    "fasttext-wheel", "sklearn-hierarchical-classification", "liblinear-multicore",
+}  # fmt: skip
 SHOWN_BELOW = 0.15
 LIMIT_PUBLISHED, LIMIT_PEERS = 1.05, 2.5
 
@@ -154,25 +158,55 @@ def span(values: list[float], form: str = ".1f") -> str:
     return " to ".join(dict.fromkeys(ends))
 
 
-def one_process_text(results: list[dict[str, Any]]) -> str:
-    """The library without jobs beside our two, with the same classifier."""
-    parts = [
+def losses_text(results: list[dict[str, Any]]) -> str:
+    """Where our recipes are behind, counted from the results."""
+    lower: list[str] = []
+    slower: list[str] = []
+    for peer in PEERS:
+        behind, late = [], []
+        for result in results:
+            entries = result["peers"]
+            theirs = entries.get(peer, {})
+            if "hF" not in theirs:
+                continue
+            equal = [n for n in (FAST, SHARP) if entries[n]["hF"] >= theirs["hF"]]
+            times = [middle(entries[n], "fit_s") / middle(theirs, "fit_s") for n in equal]
+            if not equal:
+                behind.append(result["set"])
+            elif min(times) > LIMIT_PEERS:
+                late.append(f"{result['set']} ({min(times):.1f}x)")
+        lower += [f"{peer} on {listed(behind)}"] if behind else []
+        slower += [f"{peer} on {listed(late)}"] if late else []
+    slow = ratios(results, RECOMMENDED, FAST, "fit_s")
+    sizes = [
+        f"{span(ratios(results, FAST, peer, 'peak_bytes'))} times the memory and "
+        f"{span(ratios(results, FAST, peer, 'size_bytes'))} times the disk of {peer}"
+        for peer in ("PECOS XLinear", "napkinXC PLT", "omikuji")
+    ]
+    one = [
         f"{span(ratios(results, ONE_PROCESS, GREEDY_LOGISTIC, key))} times {what}"
         for key, what in (
-            ("fit_cpu_s", "the processor time to fit"),
-            ("predict_cpu_s", "to predict"),
-            ("peak_bytes", "the memory"),
+            ("fit_cpu_s", "our processor time to fit"),
+            ("predict_cpu_s", "that to predict"),
+            ("peak_bytes", "our memory"),
         )
     ]
-    return f"Beside our greedy logistic, {ONE_PROCESS} takes {listed(parts)}."
+    return "\n".join(
+        [
+            f"- Both quick recipes have a lower hF than {'; '.join(lower) or 'none of the three'}.",
+            f"- Where one has not, its fit takes more than {LIMIT_PEERS} times that of "
+            f"{'; '.join(slower) or 'none of the three'}.",
+            f"- The fit of the recommended recipe takes {span(slow)} times that of greedy SVC.",
+            f"- Greedy SVC takes {'; '.join(sizes)}.",
+            f"- Beside our greedy logistic, {ONE_PROCESS} takes {listed(one)}.",
+        ]
+    )
 
 
 def runs_table(results: list[dict[str, Any]]) -> str:
     """How often, and on how busy a machine, everything ran; and what did not run."""
     rows = []
-    for result, (family, wanted) in product(
-        results, (("peers", peers()), ("pairs", pairs()))
-    ):
+    for result, (family, wanted) in product(results, (("peers", peers()), ("pairs", pairs()))):
         entries = result[family]
         done = [entry["runs"] for entry in entries.values() if "hF" in entry]
         # The first runs did not note the load.
@@ -311,15 +345,11 @@ def failures(results: list[dict[str, Any]]) -> str:
 
 def versions_text(results: list[dict[str, Any]]) -> str:
     """Machine and the versions that matter, by environment."""
-    wanted = {
-        "hiclass", "scikit-learn", "numpy", "libpecos", "napkinxc", "omikuji", "libmultilabel",
-        "fasttext-wheel", "sklearn-hierarchical-classification", "liblinear-multicore",
-    }  # fmt: skip
     environments: dict[str, dict[str, str]] = {}
     for result in results:
         environments |= result["environments"]
     parts = [
-        ", ".join(f"{k} {v}" for k, v in packages.items() if k.lower() in wanted)
+        ", ".join(f"{k} {v}" for k, v in packages.items() if k.lower() in SHOWN)
         for packages in environments.values()
     ]
     m = results[0]["machine"]

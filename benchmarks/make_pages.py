@@ -51,7 +51,7 @@ def race_sections() -> dict[str, str]:
         "pair_failures": _race_page.failures(results),
         "sets": "\n\n".join(map(_race_page.race_table, results)),
         "machine": _race_page.versions_text(results),
-        "one_process": _race_page.one_process_text(results),
+        "losses": _race_page.losses_text(results),
         "runs": _race_page.runs_table(results),
         "scaling": scaling.show(curves),
     }

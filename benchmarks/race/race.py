@@ -7,11 +7,12 @@
 
 Each contestant has a virtual environment of its own under the folder ENVS, made with venv and pip
 where it is not there; hiclass itself is always that of this checkout. A call for some contestants
-leaves the stored results of the others as they are. Features are computed once and stored; reading and converting them, imports
-and, where a library wants a file, writing it are not timed. Contestants take turns, in every other
-turn backwards, and each run is a fresh process whose tree is watched for memory. One that takes
-more than half a minute runs once; one that takes longer than the limit, fails, or cannot be
-installed is reported as that. Needs psutil and, for the sets in DATA, pandas and pyarrow.
+leaves the stored results of the others as they are. Features are computed once and stored; reading
+and converting them, imports and, where a library wants a file, writing it are not timed.
+Contestants take turns, in every other turn backwards, and each run is a fresh process whose tree is
+watched for memory. One that takes more than half a minute runs once; one that takes longer than the
+limit, fails, or cannot be installed is reported as that. Needs psutil and, for the sets in DATA,
+pandas and pyarrow.
 """
 
 import argparse
@@ -150,16 +151,22 @@ def save(result, options):
         write_json(result, str(options.output_folder / name))
 
 
+def stored_result(name, options):
+    """The result to go on with: where more, or only some contestants, are asked for."""
+    if options.quick or options.output_folder is None:
+        return None
+    some = options.only or options.without or options.family != "all"
+    stored = options.output_folder / f"race-{name}.json"
+    return json.loads(stored.read_text()) if stored.exists() and (options.more or some) else None
+
+
 def run_set(name, options):
     file = prepare(name, options.data, options.envs / "sets", options.quick)
     if file is None:
         print(f"{name}: needs --data; left out")
         return
-    stored = options.output_folder / f"race-{name}.json" if options.output_folder else None
-    some = options.only or options.without or options.family != "all"
-    if stored is not None and stored.exists() and (options.more or some) and not options.quick:
-        result = json.loads(stored.read_text())
-    else:
+    result = stored_result(name, options)
+    if result is None:
         result = {"set": name, "size": describe(file), "quick": options.quick} | environment()
         result |= {"command": "python benchmarks/race/race.py --data DATA", "environments": {}}
         result |= {"time_limit": options.time_limit, "peers": {}, "pairs": {}}
