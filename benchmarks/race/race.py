@@ -73,6 +73,7 @@ def race(family, file, result, options):
     answers.mkdir(parents=True, exist_ok=True)
     entries = result.setdefault(family, {})
     seen: set[str] = set()  # environments
+    absent = []
     chosen = [
         c
         for c in FAMILIES[family]()
@@ -90,6 +91,7 @@ def race(family, file, result, options):
             except InstallError as error:
                 if not options.existing:
                     entries[contestant.name] = {"failed": f"cannot be installed: {error}"}
+                absent += [] if turn else [contestant.name]
                 continue
             if contestant.environment not in seen:
                 result["environments"][contestant.environment] = versions(python)
@@ -102,11 +104,14 @@ def race(family, file, result, options):
                 entry["failed"] = run.pop("failed")
             else:
                 entry |= measures(count(y, found.astype(object)))
+                run["hF"] = entry["hF"]  # some are not deterministic
                 entry["seconds"] = round(run["fit_s"] + run["predict_s"], 2)
                 np.save(answers / f"{contestant.name}.npy", found)
             entries[contestant.name] = entry
             print(f"{file.stem}: {contestant.name}: {summary(entry)}", flush=True)
             save(result, options)
+    if absent:
+        print(f"{file.stem}: not here, without an environment: {'; '.join(absent)}", flush=True)
 
 
 def summary(entry):
