@@ -141,7 +141,7 @@ def test_tables_and_figures_come_from_the_result(study, work):
     run(study.page, results=work / "study.json", tables=work / "tables.md", images=work)
     tables = (work / "tables.md").read_text()
     assert "50 of 63" in tables
-    # Twice in the findings, quality, cost, tuning, the run without it, and three figures of the paper.
+    # Findings (twice), quality, cost, tuning, the run without it, three figures of the paper.
     assert tables.count("per parent node") == 9
     for name in ("study_models.png", "study_gain.png"):
         assert (work / name).read_bytes().startswith(b"\x89PNG")

@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from _common import clean_env, environment, run_child, write_json  # noqa: E402
-from contestants import RECOMMENDED, SHARP, pairs, peers  # noqa: E402
+from contestants import RECOMMENDED, SHARP, all_contestants, pairs, peers  # noqa: E402
 from decisions import bootstrap, count, measures  # noqa: E402
 from environments import REPOSITORY, InstallError, python_of, versions  # noqa: E402
 from sets import SETS, describe, prepare  # noqa: E402
@@ -186,8 +186,9 @@ def main():
     parser.add_argument("--data", type=Path, help="folder with the real sets")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--family", choices=["all", *FAMILIES], default="all")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="these contestants only")
-    parser.add_argument("--without", nargs="+", metavar="NAME", default=[], help="not these")
+    named = {"nargs": "+", "metavar": "NAME", "choices": list(all_contestants())}
+    parser.add_argument("--only", **named, help="these contestants only")
+    parser.add_argument("--without", **named, default=[], help="not these")
     parser.add_argument("--envs", type=Path, default=Path("build/race"), help="environments, cache")
     parser.add_argument("--existing", action="store_true", help="make no environments")
     parser.add_argument("--repeat", type=int, default=3, help="turns")
