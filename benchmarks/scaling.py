@@ -15,6 +15,7 @@ are processor time. A curve that is not asked for stays in the output file as it
 
 import argparse
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ TIME_LIMIT = 120  # processor seconds of one point, after which its curve ends
 WALL_LIMIT = 1200
 MEASURES = {"fit": "fit, CPU s", "predict": "predict, CPU s", "peak_bytes": "peak memory, MB"}
 CURVES = ["rows", "leaves", "depth"]
+DRAWN = ["parent", "node"]  # the strategies
 SIDES = {"ours": "hiclass", "published": "hiclass 5.0.8"}
 
 BRANCHING = {10: (5, 2, 1, 1)} | SCALE_BRANCHING
@@ -115,7 +117,11 @@ def show(result):
                 cells += ["-" if s is None else f"{s:.2f}" for s in slopes]
                 lines.append((*head, end, *cells))
     header = ("along", "strategy", "library", "largest point", *MEASURES.values())
-    return table((*header, "slope of fit", "slope of predict"), lines)
+    text = table((*header, "slope of fit", "slope of predict"), lines)
+    known = {line[:3] for line in lines}
+    all_lines = product(CURVES, [STRATEGIES[name][0] for name in DRAWN], SIDES.values())
+    missing = [f"{a} ({c}, {b})" for a, b, c in all_lines if (a, b, c) not in known]
+    return text + (f"\n\nNot measured: {', '.join(missing)}." if missing else "")
 
 
 def draw(result, file):
@@ -173,9 +179,7 @@ def main():
     parser.add_argument("--published", metavar="PYTHON", help="interpreter that has hiclass 5.0.8")
     parser.add_argument("--quick", action="store_true", help="10,000 rows at most")
     parser.add_argument("--curves", nargs="+", choices=CURVES, default=CURVES)
-    parser.add_argument(
-        "--strategies", nargs="+", choices=["parent", "node"], default=["parent", "node"]
-    )
+    parser.add_argument("--strategies", nargs="+", choices=DRAWN, default=DRAWN)
     parser.add_argument("--sides", nargs="+", choices=SIDES, default=list(SIDES))
     parser.add_argument("--output", metavar="FILE", help="where the result goes, or grows, as JSON")
     parser.add_argument("--figure", metavar="FILE", help="draw the stored result")

@@ -158,8 +158,8 @@ def recommended(race: Race, folder: Path) -> Prepared:
 def global_forest(race: Race, folder: Path) -> Prepared:
     """One forest for the whole hierarchy.
 
-    The default forest looks at all features at every split, which takes over two minutes on every
-    set; this one draws as many as forests of classification trees do.
+    The default forest looks at all features at every split, which takes over two minutes on all
+    sets that were tried; this one draws as many as forests of classification trees do.
     """
     from sklearn.ensemble import ExtraTreesRegressor
 
