@@ -495,6 +495,14 @@ def test_weights_are_refused_for_an_estimator_without_them():
         GlobalClassifier(NEAREST).fit(X4, PATHS, sample_weight=np.ones(4))
 
 
+@pytest.mark.parametrize("estimator", [None, Ridge(), ExtraTreesClassifier(5)], ids=str)
+def test_negative_weights_are_refused_in_fit(estimator):
+    model = GlobalClassifier(estimator, level_weight=1)
+    with pytest.raises(ValueError, match=r"must not be negative; row 1 has -1\.0\. Use 0"):
+        model.fit(X4, PATHS, sample_weight=[1, -1, 1, 1])
+    assert not hasattr(model, "hierarchy_")
+
+
 def test_routing_of_weights_to_the_estimator(animals):
     X, y = animals
     weights = np.arange(1.0, 37)

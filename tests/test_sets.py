@@ -7,6 +7,7 @@ import numpy as np
 import pandas
 import pytest
 import scipy.sparse as sp
+from estimators import ESTIMATOR_CLASSES
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -23,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from strategies import hierarchies_with_sets
+from zoo import DAG, EDGES, NAMES, zoo
 
 from hiclass import (
     ConformalClassifier,
@@ -39,34 +41,7 @@ from hiclass import (
 from hiclass._problems import POLICIES
 from hiclass._set_fit import OneVsRest
 
-ESTIMATOR_CLASSES = [
-    LocalClassifierPerNode,
-    LocalClassifierPerParentNode,
-    LocalClassifierPerLevel,
-    FlatClassifier,
-]
-
-EDGES = [
-    ("pet", "cat"),
-    ("feline", "cat"),
-    ("feline", "lion"),
-    ("pet", "dog"),
-    ("canine", "dog"),
-    ("canine", "wolf"),
-    ("dog", "pug"),
-    ("canine", "dingo"),  # without training rows
-]
-DAG = Hierarchy.from_edges(EDGES)
-NAMES = ["cat", "lion", "dog", "wolf", "pug"]
 PRIOR = DummyClassifier(strategy="prior")
-
-
-def zoo(n=60, seed=0):
-    """Rows with one or two labels, and a feature for each label."""
-    rng = np.random.default_rng(seed)
-    y = [sorted(rng.choice(NAMES, size=1 + i % 2, replace=False).tolist()) for i in range(n)]
-    X = np.array([[float(name in row) for name in NAMES] for row in y])
-    return X + rng.normal(scale=0.1, size=X.shape), y
 
 
 class Shares:

@@ -24,6 +24,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
+from zoo import DAG, zoo
 
 from hiclass import (
     TRUSTED_TYPES,
@@ -38,32 +39,11 @@ from hiclass import (
 
 pytestmark = pytest.mark.heavy
 
-EDGES = [
-    ("pet", "cat"),
-    ("feline", "cat"),
-    ("feline", "lion"),
-    ("pet", "dog"),
-    ("canine", "dog"),
-    ("canine", "wolf"),
-    ("dog", "pug"),
-    ("canine", "dingo"),  # without training rows
-]
-DAG = Hierarchy.from_edges(EDGES)
-NAMES = ["cat", "lion", "dog", "wolf", "pug"]
-
 
 def network(**params):
     from hiclass.torch import HierarchicalSoftmaxClassifier
 
     return HierarchicalSoftmaxClassifier(**({"random_state": 0} | params))
-
-
-def zoo(n=80, seed=0):
-    """Rows with one or two labels, and a feature for each label."""
-    rng = np.random.default_rng(seed)
-    y = [sorted(rng.choice(NAMES, size=1 + i % 2, replace=False).tolist()) for i in range(n)]
-    X = np.array([[float(name in row) for name in NAMES] for row in y])
-    return X + rng.normal(scale=0.1, size=X.shape), y
 
 
 @pytest.fixture
@@ -420,7 +400,7 @@ def test_a_single_class_is_certain():
 @pytest.mark.parametrize("loss", ["conditional", "leaf"])
 @pytest.mark.parametrize("hidden", [(), (32,)], ids=["linear", "hidden"])
 def test_several_labels_in_a_dag(loss, hidden):
-    X, y = zoo()
+    X, y = zoo(80)
     params = {"hidden_layers": hidden, "max_epochs": 150, "learning_rate": 0.03}
     model = network(hierarchy=DAG, multi_label=True, loss=loss, **params).fit(X, y)
     assert model.score(X, y) > 0.98
@@ -436,7 +416,7 @@ def test_several_labels_in_a_dag(loss, hidden):
 
 
 def test_one_label_in_a_dag_and_thresholds_that_are_learned():
-    X, y = zoo()
+    X, y = zoo(80)
     first = [row[0] for row in y]
     model = network(hierarchy=DAG, max_epochs=100, learning_rate=0.1).fit(X, first)
     assert model.score(X, first) > 0.8
@@ -554,7 +534,7 @@ def test_negative_weights_are_refused(hard):
 
 
 def test_partial_fit_of_sets_and_what_it_refuses():
-    X, y = zoo()
+    X, y = zoo(80)
     model = network(hierarchy=DAG, multi_label=True, learning_rate=0.05)
     for _ in range(60):
         model.partial_fit(X, y)
@@ -627,7 +607,7 @@ def test_a_stream_of_single_labels_finds_integers_at_once_and_names_unknown_ones
 
 
 def test_a_stream_of_sets():
-    X, y = zoo()
+    X, y = zoo(80)
     model = network(hierarchy=DAG, multi_label=True, max_epochs=100, learning_rate=0.05, tol=0.0)
     assert model.fit_batches(parts_of(X, y), None).score(X, y) > 0.9
 
@@ -740,7 +720,7 @@ def test_files_hold_arrays_and_give_the_same_answers(hard, sets, tmp_path):
     X, y = hard
     model = network(hidden_layers=(8,))
     if sets:
-        X, y = zoo()
+        X, y = zoo(80)
         model.set_params(hierarchy=DAG, multi_label=True)
     model.fit(X, y)
     expected = model.predict_node_proba(X)

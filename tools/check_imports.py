@@ -34,8 +34,9 @@ LAYERS = [  # from top to bottom
     {"_growth", "_set_targets"},
     {"_targets"},
     {"hierarchy"},
+    {"_builders", "_exchange", "_nodes"},
     {"_graph", "_onnx_graph", "_set_labels", "_validation", "_views"},
-    {"_closure"},
+    {"_closure", "_lookup"},
     {"_labels", "_version"},
 ]
 DEPTH = {module: depth for depth, layer in enumerate(LAYERS) for module in layer}

@@ -43,7 +43,13 @@ from hiclass._predict import (
 )
 from hiclass._set_labels import SetFormat, write_sets
 from hiclass._set_predict import SetModels, decide_nodes, decide_sets, set_node_proba
-from hiclass._set_targets import SetTarget, as_set_target, encode_sets, set_classes
+from hiclass._set_targets import (
+    SetTarget,
+    check_n_labels,
+    encode_in_dag,
+    encode_sets,
+    set_classes,
+)
 from hiclass._targets import (
     LabelFormat,
     Target,
@@ -160,23 +166,9 @@ class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
                 self._refuse_threshold()
             return encode(y, hierarchy)
         self._check_set_parameters()
-        target = encode(y, hierarchy)
-        if target.format.ndim == 2:
-            node = int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))
-            raise ValueError(
-                f"y holds paths, but the hierarchy is no tree: {hierarchy.labels[node]!r} has "
-                f"several parents and several paths. Give the most specific label of every row, "
-                f"or, with multi_label=True, a list of labels."
-            )
-        return as_set_target(target)
+        return encode_in_dag(y, hierarchy)
 
-    def _check_target(self, target: Target | SetTarget, n_rows: int) -> None:
-        n_labels = target.n_rows if isinstance(target, SetTarget) else len(target.nodes)
-        if n_labels != n_rows:
-            raise ValueError(
-                f"X has {n_rows} rows but y has {n_labels} (inconsistent numbers of "
-                f"samples). Give one label or path per row."
-            )
+    _check_target = staticmethod(check_n_labels)
 
     # -- setting and forgetting what fit learns ------------------------------------------------
 

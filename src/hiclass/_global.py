@@ -32,6 +32,7 @@ from hiclass._set_predict import SetModels, answers
 from hiclass._validation import (
     Interval,
     StrOptions,
+    check_weights,
     child_tags,
     copy_child,
     n_rows_of,
@@ -249,6 +250,14 @@ class GlobalClassifier(BaseLocalClassifier):
     def _check_has_proba(self, child: Any) -> Any:
         """Answers of regressors are probabilities, too; ``_check_capability`` has seen to it."""
         return child
+
+    def _params_of_children(
+        self, X: Any, sample_weight: Any, fit_params: dict[str, Any], method: str = "fit"
+    ) -> dict[str, Any]:
+        # Shares of rows with negative weights are no probabilities, and no numbers where they
+        # cancel out: trees would fail only when they are asked.
+        weights = check_weights(sample_weight, X)
+        return super()._params_of_children(X, weights, fit_params, method)
 
     def _child_factory(self, hierarchy: Hierarchy) -> Any:
         make_child = super()._child_factory(hierarchy)

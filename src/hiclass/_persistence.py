@@ -1,9 +1,9 @@
 """Which types a model file may hold: fitted models are saved with skops, which runs no code.
 
-``skops.io.load`` builds only objects of types that it is told to trust. It trusts scikit-learn's
-and NumPy's by itself; :data:`TRUSTED_TYPES` adds what fitted models of this library are made of.
-None of these types runs anything that a file says when it is built. :func:`trusted_types` adds what
-the local classifiers of a particular model are made of.
+``skops.io.load`` builds only objects of types that it is told to trust. It trusts most of
+scikit-learn's and NumPy's by itself; :data:`TRUSTED_TYPES` adds what fitted models of this library
+are made of. None of these types runs anything that a file says when it is built.
+:func:`trusted_types` adds what the local classifiers of a particular model are made of.
 """
 
 from __future__ import annotations
@@ -79,9 +79,10 @@ TRUSTED_TYPES: tuple[str, ...] = (
 def trusted_types(model: Any) -> list[str]:
     """List the types that a model consists of and that skops does not trust by itself.
 
-    These are :data:`TRUSTED_TYPES` and, for local classifiers of another library than
-    scikit-learn, theirs. Ask it of a model that you have fitted, look at the list, and keep it with
-    your code: a list that is made from a file trusts whatever the file says.
+    These are :data:`TRUSTED_TYPES` and what else the local classifiers consist of: types of
+    another library than scikit-learn, or its trees. Ask it of a model that you have fitted, look at
+    the list, and keep it with your code: a list that is made from a file trusts whatever the file
+    says.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ import numpy as np
 from hiclass._closure import close, from_entries, most_specific
 from hiclass._labels import AnyArray, IntArray, check_paths, merge_labels, object_array, read_labels
 from hiclass._set_labels import SetFormat, SetLabels, membership, names_of, read_sets, to_sets
-from hiclass._targets import LabelFormat, Target, as_hierarchy
+from hiclass._targets import LabelFormat, Target, as_hierarchy, encode
 from hiclass.hierarchy import Hierarchy
 
 
@@ -70,6 +70,29 @@ def as_set_target(target: Target) -> SetTarget:
     hierarchy, nodes = target.hierarchy, target.nodes
     own = from_entries(np.arange(len(nodes)), nodes, (len(nodes), hierarchy.n_nodes))
     return SetTarget(hierarchy, close(own, hierarchy), own, target.format)
+
+
+def encode_in_dag(y: Any, hierarchy: Hierarchy) -> SetTarget:
+    """Encode one label per row where a class may have several parents, and so no single path."""
+    target = encode(y, hierarchy)
+    if target.format.ndim == 2:
+        node = int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))
+        raise ValueError(
+            f"y holds paths, but the hierarchy is no tree: {hierarchy.labels[node]!r} has "
+            f"several parents and several paths. Give the most specific label of every row, "
+            f"or, with multi_label=True, a list of labels."
+        )
+    return as_set_target(target)
+
+
+def check_n_labels(target: Target | SetTarget, n_rows: int) -> None:
+    """Refuse labels that are more or fewer than the rows of X."""
+    n_labels = target.n_rows if isinstance(target, SetTarget) else len(target.nodes)
+    if n_labels != n_rows:
+        raise ValueError(
+            f"X has {n_rows} rows but y has {n_labels} (inconsistent numbers of "
+            f"samples). Give one label or path per row."
+        )
 
 
 def encode_set_pair(y_true: Any, y_pred: Any, hierarchy: Any = None) -> tuple[Hierarchy, Any, Any]:

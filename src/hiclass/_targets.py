@@ -23,6 +23,7 @@ from hiclass._labels import (
     plain,
     read_labels,
 )
+from hiclass._lookup import unknown_class
 from hiclass.hierarchy import Hierarchy
 
 
@@ -151,7 +152,7 @@ def nodes_of(columns: LabelColumns, hierarchy: Hierarchy, name: str = "y") -> In
         except ValueError as error:
             raise ValueError(f"Row {row} of {name}: {error}") from None
     above = (hierarchy.describe(parent),) if parent else ()
-    reason = hierarchy._unknown(label, above, hierarchy.children(parent))
+    reason = unknown_class(hierarchy, label, above, hierarchy.children(parent))
     raise ValueError(f"Row {row} of {name}, level {level + 1}: {reason}")
 
 

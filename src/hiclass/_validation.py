@@ -262,3 +262,15 @@ def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
 def as_weights(sample_weight: Any, X: Any) -> AnyArray | None:
     """Sample weights as an array with one entry per row."""
     return None if sample_weight is None else check_sample_weight(sample_weight, X)
+
+
+def check_weights(sample_weight: Any, X: Any) -> AnyArray | None:
+    """The same, for what has a least loss, or shares of rows, only if no weight is below 0."""
+    weights = as_weights(sample_weight, X)
+    if weights is not None and (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise ValueError(
+            f"sample_weight must not be negative; row {row} has {weights[row]}. Use 0 to leave a "
+            f"row out."
+        )
+    return weights

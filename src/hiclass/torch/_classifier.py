@@ -16,8 +16,7 @@ from hiclass._calibration import fit_out_of_fold
 from hiclass._labels import AnyArray, IntArray
 from hiclass._set_targets import SetTarget
 from hiclass._thresholds import tune_thresholds
-from hiclass._validation import Interval, StrOptions
-from hiclass.torch._estimator import check_weights
+from hiclass._validation import Interval, StrOptions, check_weights
 from hiclass.torch._network import FittedNetwork
 from hiclass.torch._streaming import StreamingClassifier
 

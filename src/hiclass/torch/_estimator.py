@@ -17,7 +17,7 @@ from hiclass._labels import AnyArray, IntArray
 from hiclass._set_predict import SetModels
 from hiclass._set_targets import SetTarget
 from hiclass._targets import Target
-from hiclass._validation import as_weights, check_is_fitted, check_parameters, validate_data
+from hiclass._validation import check_is_fitted, check_parameters, check_weights, validate_data
 from hiclass.torch._batches import Rows
 from hiclass.torch._known import Known
 from hiclass.torch._layout import Layout, SetLayout, same_layout
@@ -212,20 +212,6 @@ def _some_rows(target: Target | SetTarget, rows: IntArray) -> Target | SetTarget
     if isinstance(target, Target):
         return replace(target, nodes=target.nodes[rows])
     return replace(target, closed=target.closed[rows], own=target.own[rows])
-
-
-def check_weights(sample_weight: Any, X: Any) -> AnyArray | None:
-    """Sample weights as a network takes them: below 0 there is no least loss."""
-    weights = as_weights(sample_weight, X)
-    if weights is None:
-        return None
-    if (weights < 0).any():
-        row = int(np.argmax(weights < 0))
-        raise ValueError(
-            f"sample_weight must not be negative; row {row} has {weights[row]}. Use 0 to leave a "
-            f"row out."
-        )
-    return weights
 
 
 def as_data(X: Any, target: Target | SetTarget, layout: Layout, sample_weight: Any) -> Rows:
