@@ -5,6 +5,7 @@ import pickle
 import re
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import product
 from types import SimpleNamespace
 
@@ -19,8 +20,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from hiclass import LocalClassifierPerNode, LocalClassifierPerParentNode, _liblinear
-from hiclass._liblinear import fit_linear_svc
+from hiclass import (
+    FlatClassifier,
+    LocalClassifierPerLevel,
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+    _liblinear,
+)
+from hiclass._liblinear import can_be_divided, fit_classes, fit_linear_svc, put_together
 
 
 class Plain(LinearSVC):
@@ -513,3 +520,92 @@ def test_joblib_can_dump_what_was_fitted():
     joblib.dump(svc, file)
     file.seek(0)
     np.testing.assert_array_equal(joblib.load(file).predict(X), svc.predict(X))
+
+
+# -- class by class ----------------------------------------------------------------------------
+
+
+def many_classes(n=600, k=5):
+    rng = np.random.RandomState(0)
+    target = np.arange(n) % k
+    return sp.csr_matrix(rng.standard_normal((n, 4)) + np.eye(k, max(k, 4))[target][:, :4]), target
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_classes_by_themselves_give_the_model_of_fit(fit_intercept, weighted):
+    X, target = many_classes()
+    weights = {"sample_weight": np.linspace(0.5, 2, len(target))} if weighted else {}
+    params = {"fit_intercept": fit_intercept, "tol": 1e-8, "max_iter": 10_000}
+    svc, whole = (LinearSVC(**params, intercept_scaling=2, random_state=0) for _ in range(2))
+    assert can_be_divided(svc, X, target, weights)
+    groups = np.array_split(np.arange(5), 3)
+    put_together(svc, [fit_classes(svc, X, target, weights, g) for g in groups], np.arange(5))
+    whole.fit(X, target, **weights)
+    assert vars(svc).keys() == vars(whole).keys()
+    for name in ("coef_", "intercept_", "classes_"):
+        mine, theirs = np.asarray(getattr(svc, name)), np.asarray(getattr(whole, name))
+        assert (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape)
+        np.testing.assert_allclose(mine, theirs, atol=1e-5)
+    np.testing.assert_array_equal(svc.predict(X), whole.predict(X))
+    assert type(svc.n_iter_) is int
+
+
+@pytest.mark.parametrize(
+    ("params", "fit_params", "n_classes"),
+    [
+        ({"class_weight": "balanced"}, {}, 5),
+        ({"random_state": np.random.RandomState(0)}, {}, 5),
+        ({"penalty": "l1"}, {}, 5),  # has no solver with this loss and the dual problem
+        ({}, {"check_input": False}, 5),
+        ({}, {}, 2),
+    ],
+    ids=["class weights", "generator", "no solver", "parameters of fit", "two classes"],
+)
+def test_what_is_not_divided(params, fit_params, n_classes):
+    X, target = many_classes(k=n_classes)
+    if "penalty" in params:
+        params = {**params, "loss": "hinge"}
+    assert not can_be_divided(LinearSVC(**params), X, target, fit_params)
+
+
+def test_a_large_problem_is_divided_among_threads(monkeypatch):
+    """The root of two thousand rows, but neither the nodes below nor what a process fits."""
+    X, target = many_classes(2000, 6)
+    y = np.column_stack([target, target * 10 + np.arange(2000) // 6 % 3]).astype(str)
+    asked = []
+
+    def spy(estimator, X, target, params, classes):
+        asked.append((len(target), classes.tolist()))
+        return fit_classes(estimator, X, target, params, classes)
+
+    monkeypatch.setattr("hiclass._fit.fit_classes", spy)
+    make = partial(
+        LocalClassifierPerParentNode, LinearSVC(tol=1e-6, max_iter=10_000), random_state=0
+    )
+    serial = make().fit(X, y)
+    assert asked == []
+    with joblib.parallel_config("threading"):
+        threads = make(n_jobs=2).fit(X, y)
+    assert sorted(asked) == [(2000, [0, 1]), (2000, [2, 3]), (2000, [4]), (2000, [5])]
+    for path, child in serial.local_classifiers_.items():
+        np.testing.assert_allclose(threads.local_classifiers_[path].coef_, child.coef_, atol=1e-3)
+    np.testing.assert_array_equal(threads.predict(X), serial.predict(X))
+
+
+def test_an_error_in_a_part_names_the_problem():
+    X, target = many_classes(2000, 6)
+    y = np.column_stack([target, target * 10 + np.arange(2000) // 6 % 3]).astype(str)
+    model = LocalClassifierPerParentNode(LinearSVC(), n_jobs=2)
+    zero = np.zeros(2000)
+    with joblib.parallel_config("threading"), pytest.raises(ValueError) as caught:  # noqa: PT011
+        model.fit(X, y, sample_weight=zero)  # liblinear has nothing to fit
+    assert any("while fitting the classifier of" in note for note in caught.value.__notes__)
+
+
+def test_a_part_that_does_not_converge_is_told_of():
+    X, target = many_classes(2000, 6)
+    y = np.column_stack([target % 2, target]).astype(str)
+    model = LocalClassifierPerLevel(LinearSVC(max_iter=1, dual=True), n_jobs=2)
+    with joblib.parallel_config("threading"), pytest.warns(ConvergenceWarning, match="Liblinear"):
+        model.fit(X, y)

@@ -31,7 +31,7 @@ from threadpoolctl import ThreadpoolController
 
 from hiclass._checkpoint import checkpoint_key, load_checkpoint, save_checkpoint
 from hiclass._labels import IntArray
-from hiclass._liblinear import fit_linear_svc
+from hiclass._liblinear import can_be_divided, fit_classes, fit_linear_svc, put_together
 from hiclass._problems import LocalProblem
 from hiclass._progress import Progress
 from hiclass._validation import n_rows_of, take_rows
@@ -68,6 +68,15 @@ class FitSettings:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Some classes of a child that several threads fit, and what was found for them."""
+
+    classes: IntArray
+    n_parts: int
+    found: Any = None
+
+
+@dataclass(frozen=True)
 class Task:
     """One child to fit. ``X`` is None where the rows are sliced from the shared X."""
 
@@ -78,16 +87,18 @@ class Task:
     target: IntArray
     name: Name
     X: Any = None
+    part: Part | None = None
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """One fitted child, and what there is to say about its checkpoint."""
+    """One fitted child, and what there is to say about its checkpoint; or a part of a child."""
 
     owner: int
     gate: bool
     estimator: Any
     remarks: tuple[str, ...] = ()
+    part: Part | None = None
 
 
 @dataclass(frozen=True)
@@ -197,7 +208,10 @@ def _run_on_joblib(
     streams = getattr(backend, "supports_return_generator", False)
     one_memory = getattr(backend, "supports_sharedmem", False)
     shares = one_memory or _can_be_shared(X)
-    batches = _batches(tasks, n_problems, X, effective_n_jobs(n_jobs), bring_rows=not shares)
+    jobs = effective_n_jobs(n_jobs)
+    if one_memory and shared.checkpoint_dir is None:
+        tasks = _divided(tasks, X, shared, jobs)
+    batches = _batches(tasks, n_problems, X, jobs, bring_rows=not shares)
     if one_memory:
         # Warning filters belong to the process: nothing to hand on, and no thread may set them.
         kind = joblib.Parallel
@@ -213,8 +227,7 @@ def _run_on_joblib(
     try:
         with _threads() if one_memory else nullcontext():
             results = parallel(work(batch, X if shares else None, shared) for batch in batches)
-            for done in results:
-                yield from done
+            yield from _joined(chain.from_iterable(results))
     except GeneratorExit:
         with warnings.catch_warnings():
             # Tasks that were still running have been cancelled, as is meant here.
@@ -228,6 +241,43 @@ def _run_on_joblib(
             "fewer jobs; with checkpoint_dir, the next fit continues where this one stopped."
         )
         raise
+
+
+def _divided(tasks: Iterator[Task], X: Any, shared: Shared, n_jobs: int) -> Iterator[Task]:
+    """Divide the classes of large problems among threads, where that is possible.
+
+    The problem of the root often takes as long as all others together.
+    """
+    large = n_rows_of(X) // (2 * n_jobs)
+    for task in tasks:
+        n_parts = min(2 * n_jobs, int(task.target.max()) + 1)
+        if (
+            len(task.target) > large
+            and n_parts > 2
+            and can_be_divided(task.estimator, X, task.target, shared.fit_params)
+        ):
+            classes = np.arange(task.target.max() + 1, dtype=task.target.dtype)
+            for some in np.array_split(classes, n_parts):
+                yield replace(task, part=Part(some, n_parts))
+        else:
+            yield task
+
+
+def _joined(results: Iterable[Fitted]) -> Iterator[Fitted]:
+    """Put the parts of a child together as soon as all are there."""
+    waiting: dict[tuple[int, bool], list[Part]] = {}
+    for done in results:
+        if done.part is None:
+            yield done
+            continue
+        parts = waiting.setdefault((done.owner, done.gate), [])
+        parts.append(done.part)
+        if len(parts) == done.part.n_parts:
+            parts.sort(key=lambda part: part.classes[0])
+            classes = np.concatenate([part.classes for part in parts])
+            put_together(done.estimator, [part.found for part in parts], classes)
+            yield replace(done, part=None)
+            del waiting[done.owner, done.gate]
 
 
 @contextmanager
@@ -307,6 +357,10 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
     remarks: list[str] = []
     failure = None
     try:
+        if task.part is not None:
+            found = fit_classes(estimator, X_here, task.target, params, task.part.classes)
+            part = replace(task.part, found=found)
+            return Fitted(task.owner, task.gate, estimator, part=part)
         if shared.checkpoint_dir is None:
             _fit_child(estimator, X_here, task.target, params)
         else:

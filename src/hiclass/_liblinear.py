@@ -145,16 +145,32 @@ def _fit(svc: Any, X: Any, target: IntArray, sample_weight: Any) -> bool:
     """What ``LinearSVC.fit`` does after its checks; False if it has to be asked itself."""
     if svc.class_weight is not None and sample_weight is not None:
         return False  # whether they are combined depends on the version
-    dual = _classes._validate_dual_parameter(svc.dual, svc.loss, svc.penalty, "ovr", X)
-    try:
-        solver = _base._get_liblinear_solver_type("ovr", svc.penalty, svc.loss, dual)
-    except ValueError:
+    solver = _solver(svc, X)
+    if solver is None:
         return False
     classes = np.arange(target.max() + 1, dtype=target.dtype)
     if svc.class_weight is None:
         class_weight = np.ones(len(classes))
     else:
         class_weight = compute_class_weight(svc.class_weight, classes=classes, y=target)
+    raw, n_iter = _train(svc, X, target, solver, class_weight, sample_weight)
+    _set_fitted(svc, raw, n_iter, classes)
+    return True
+
+
+def _solver(svc: Any, X: Any) -> int | None:
+    """The number of liblinear's solver; None where there is none for these parameters."""
+    dual = _classes._validate_dual_parameter(svc.dual, svc.loss, svc.penalty, "ovr", X)
+    try:
+        return int(_base._get_liblinear_solver_type("ovr", svc.penalty, svc.loss, dual))
+    except ValueError:
+        return None
+
+
+def _train(
+    svc: Any, X: Any, target: AnyArray, solver: int, class_weight: AnyArray, sample_weight: Any
+) -> tuple[AnyArray, int]:
+    """Weights, with the intercepts in the last column if there are any, and iterations."""
     if sample_weight is None:
         sample_weight = np.ones(len(target))
     else:
@@ -174,14 +190,77 @@ def _fit(svc: Any, X: Any, target: IntArray, sample_weight: Any) -> bool:
         0.1,  # of regression only
         sample_weight,
     )
-    if max(n_iter) >= svc.max_iter:  # as there, with its error for weights that are all zero
+    return raw, max(n_iter).item()
+
+
+def _set_fitted(svc: Any, raw: AnyArray, n_iter: int, classes: IntArray) -> None:
+    if n_iter >= svc.max_iter:  # as there, with its error for weights that are all zero
         _warn_not_converged()
-    svc.n_features_in_ = X.shape[1]
+    svc.n_features_in_ = raw.shape[1] - bool(svc.fit_intercept)
     svc.classes_ = classes
     svc.coef_ = raw[:, :-1] if svc.fit_intercept else raw
     svc.intercept_ = svc.intercept_scaling * raw[:, -1] if svc.fit_intercept else 0.0
-    svc.n_iter_ = n_iter.max().item()
-    return True
+    svc.n_iter_ = n_iter
+
+
+# -- class by class ----------------------------------------------------------------------------
+
+
+def can_be_divided(estimator: Any, X: Any, target: IntArray, fit_params: dict[str, Any]) -> bool:
+    """Whether the classes of a problem can be fitted one by one, with :func:`fit_classes`.
+
+    liblinear tells every class from all others, one after the other. By themselves they give the
+    same weights up to the tolerance: another order of the rows is drawn for them.
+    """
+    return (
+        _is_usual(estimator)
+        and estimator.class_weight is None
+        and not isinstance(estimator.random_state, np.random.RandomState)
+        and fit_params.keys() <= {"sample_weight"}
+        and _are_usual_rows(X)
+        and _are_codes(target, len(target))
+        and target.max() > 1
+        and _is_as_fit()
+        and _solver(estimator, X) is not None
+    )
+
+
+def fit_classes(
+    estimator: Any, X: Any, target: IntArray, fit_params: dict[str, Any], classes: IntArray
+) -> tuple[AnyArray, int]:
+    """Tell each of some classes from all others.
+
+    Parameters
+    ----------
+    estimator : LinearSVC
+        Unfitted; it stays so.
+    X : rows
+        All rows of the problem.
+    target : ndarray of int
+        The class of each row.
+    fit_params : dict
+        The keyword arguments for ``fit``.
+    classes : ndarray of int
+        The classes.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_classes, n_features), or one column more for the intercepts
+    n_iter : int
+        The largest number of iterations.
+    """
+    solver = _solver(estimator, X)
+    assert solver is not None
+    weight = fit_params.get("sample_weight")
+    parts = [_train(estimator, X, target == c, solver, np.ones(2), weight) for c in classes]
+    return np.vstack([raw for raw, _ in parts]), max(n_iter for _, n_iter in parts)
+
+
+def put_together(estimator: Any, parts: list[tuple[AnyArray, int]], classes: IntArray) -> None:
+    """Make a fitted estimator of what :func:`fit_classes` returned, in the order of the classes."""
+    # Column by column, as liblinear returns it.
+    raw = np.asfortranarray(np.vstack([raw for raw, _ in parts]))
+    _set_fitted(estimator, raw, max(n_iter for _, n_iter in parts), classes)
 
 
 def _draw(random_state: Any) -> int:
