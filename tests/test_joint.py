@@ -161,12 +161,15 @@ def test_scores_five_times_as_large_give_five_times_the_temperature(kind):
     assert np.abs(five.predict_node_proba(X) - one.predict_node_proba(X)).max() < 1e-3
 
 
-def test_many_rows_are_thinned_out(monkeypatch):
+@pytest.mark.parametrize(
+    "limits", [{"_JOINT_NUMBERS": 1500, "_JOINT_ROWS": 10}, {"_MOST_NUMBERS": 1500}], ids=str
+)
+def test_many_rows_are_thinned_out(limits, monkeypatch):
     y = FOREST * 20
     X = blobs(2, y)
     everything = make("parent", "joint", child=LinearSVC()).fit(X, y)
-    monkeypatch.setattr("hiclass._calibration._JOINT_NUMBERS", 1500)
-    monkeypatch.setattr("hiclass._calibration._JOINT_ROWS", 10)
+    for name, limit in limits.items():
+        monkeypatch.setattr(f"hiclass._calibration.{name}", limit)
     some = make("parent", "joint", child=LinearSVC()).fit(X, y)
     assert some.temperature_ != everything.temperature_
     assert some.temperature_ == pytest.approx(everything.temperature_, rel=0.5)

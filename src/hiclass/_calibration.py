@@ -36,7 +36,8 @@ N_FOLDS = 3
 #: Where the logarithm of the temperature is looked for, beside that of the spread of the scores.
 _LOG_T = (-5.0, 8.0)
 _MOST_NUMBERS = 20_000_000
-#: So many numbers, but so many rows at least, are looked at for every temperature that is tried.
+#: So many numbers, or so many rows if that is more and not far too much, are looked at for every
+#: temperature that is tried.
 _JOINT_NUMBERS, _JOINT_ROWS = 1_000_000, 500
 _FLOOR = 0.05
 
@@ -205,8 +206,9 @@ def _joint_temperature(
     """The same for joint models: the log loss of the true endings among all of them."""
     parts = []
     for models, rows in held_out:
-        step = max(1, len(nodes) // max(_JOINT_NUMBERS // models.width, _JOINT_ROWS))
-        rows = rows[::step]
+        wanted = max(_JOINT_NUMBERS // models.width, _JOINT_ROWS)
+        wanted = max(1, min(wanted, _MOST_NUMBERS // models.width))
+        rows = rows[:: max(1, len(nodes) // wanted)]
         rows = rows[np.isin(nodes[rows], models.options.ends)]
         if len(rows):
             evidence = list(joint_evidence(models, take_rows(X, rows)))
