@@ -85,19 +85,12 @@ def fit_out_of_fold(
     if not held_out:
         return (1.0 if calibrate else None), 1.0
     weights = np.ones(len(nodes)) if weights is None else weights
-    if calibrate:  # scores are read as with a temperature while one is being looked for
-        held_out = [(replace(models, temperature=1.0), rows) for models, rows in held_out]
     temperature = None
-    if calibrate and held_out[0][0].joint:
-        temperature = _joint_temperature(held_out, X, nodes, weights)
-    elif calibrate:
-        blocks: dict[int, list[Block]] = defaultdict(list)
-        for models, rows in held_out:
-            step = max(1, -(-len(nodes) * models.width // _MOST_NUMBERS))
-            for block in _questions(models, X, rows[::step], nodes, weights):
-                blocks[block[0].shape[1]].append(block)
-        temperature = best_temperature(blocks)
     if calibrate:
+        # Scores are read as with a temperature while one is being looked for.
+        held_out = [(replace(models, temperature=1.0), rows) for models, rows in held_out]
+        learn = _joint_temperature if held_out[0][0].joint else _path_temperature
+        temperature = learn(held_out, X, nodes, weights)
         held_out = [(replace(m, temperature=temperature), rows) for m, rows in held_out]
     return temperature, reached_f(held_out, X, nodes, weights, leaf_only)
 
@@ -119,6 +112,18 @@ def fit_folds(
         (fit_fold(np.flatnonzero(fold != k)), np.flatnonzero(fold == k))
         for k in np.unique(fold[fold >= 0]).tolist()
     ]
+
+
+def _path_temperature(
+    held_out: list[tuple[LocalModels, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
+) -> float:
+    """The temperature of models that answer node by node, from the questions on true paths."""
+    blocks: dict[int, list[Block]] = defaultdict(list)
+    for models, rows in held_out:
+        step = max(1, -(-len(nodes) * models.width // _MOST_NUMBERS))
+        for block in _questions(models, X, rows[::step], nodes, weights):
+            blocks[block[0].shape[1]].append(block)
+    return best_temperature(blocks)
 
 
 def _questions(
@@ -203,7 +208,7 @@ def best_temperature(blocks: dict[int, list[Block]]) -> float:
 def _joint_temperature(
     held_out: list[tuple[LocalModels, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
 ) -> float:
-    """The same for joint models: the log loss of the true endings among all of them."""
+    """The temperature of joint models: the smallest log loss of true endings among all of them."""
     parts = []
     for models, rows in held_out:
         wanted = max(_JOINT_NUMBERS // models.width, _JOINT_ROWS)
