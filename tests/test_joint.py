@@ -181,6 +181,19 @@ def test_a_single_row_gives_a_model_that_is_certain(kind):
     np.testing.assert_array_equal(model.predict_node_proba([[3.0]]), [[1, 1, 1]])
 
 
+@pytest.mark.parametrize("calibration", ["joint", "temperature"])
+def test_what_all_rows_have_in_common_is_certain(kind, calibration):
+    """Exactly: sums of many probabilities are not."""
+    y = [["all", *path] for path in FOREST * 4]
+    X = blobs(6, y)
+    model = make(kind, calibration, child=LinearSVC(), temperature=0.5, min_confidence=1.0)
+    model.fit(X, y)
+    proba = model.predict_node_proba(X)
+    assert (proba[:, :2] == 1).all()
+    assert proba.max() == 1
+    assert set(model.predict(X)[:, 0]) == {"all"}
+
+
 @pytest.mark.parametrize("child", [LinearSVC(), GaussianNB()], ids=["scores", "probabilities"])
 def test_all_that_has_probabilities_agrees(kind, child):
     y = FOREST * 3

@@ -454,7 +454,10 @@ def endings_to_nodes(models: LocalModels, endings: FloatArray) -> FloatArray:
     row, column = np.nonzero(path >= 0)
     shape = (len(ends), models.hierarchy.n_nodes)
     closure = sp.csr_array((np.ones(len(row)), (row, path[row, column])), shape=shape)
-    return endings @ closure
+    proba = np.minimum(endings @ closure, 1.0)
+    # Whatever is above all endings, the root at least, is certain: rounding must not cut it off.
+    proba[:, np.bincount(path[row, column], minlength=shape[1]) == len(ends)] = 1.0
+    return proba
 
 
 def direct_endings(models: LocalModels, X: Any) -> FloatArray:
