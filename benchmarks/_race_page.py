@@ -1,6 +1,7 @@
 """The tables and the figure of the race, from its results."""
 
 import json
+import sys
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
@@ -11,13 +12,23 @@ from typing import Any
 from _common import table
 from _decisions_page import interval
 
-RESULTS = Path(__file__).parent / "results"
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "race"))
+
+from contestants import CALIBRATED, FAST, RECOMMENDED, SHARP, pairs, peers  # noqa: E402
+
+RESULTS = HERE / "results"
 SETS = ("cfpb", "naics", "clinc150", "greengenes", "synthetic")
-FAST, SHARP, RECOMMENDED = "hiclass, greedy SVC", "hiclass, best path SVC", "hiclass, recommended"
-CALIBRATED = "hiclass, calibrated SVC"
 QUICK = (FAST, SHARP, CALIBRATED)
 PUBLISHED = "hiclass 5.0.8"
+OURS = "hiclass, "  # how the names of our contestants begin
 PEERS = ("PECOS XLinear", "napkinXC PLT", "napkinXC HSM")
+FLAT, GREEDY_LOGISTIC = "flat LinearSVC", "hiclass, greedy logistic"
+ONE_PROCESS = "sklearn-hierarchical-classification"
+SHOWN = {  # packages whose versions the page names
+    "hiclass", "scikit-learn", "numpy", "libpecos", "napkinxc", "omikuji", "libmultilabel",
+    "fasttext-wheel", "sklearn-hierarchical-classification", "liblinear-multicore",
+}  # fmt: skip
 SHOWN_BELOW = 0.15
 LIMIT_PUBLISHED, LIMIT_PEERS = 1.05, 2.5
 
@@ -43,7 +54,7 @@ def load_results() -> list[dict[str, Any]]:
 
 def middle(entry: dict[str, Any], key: str) -> float | None:
     """The median of the runs of a contestant, None where it did not get that far."""
-    values = [run[key] for run in entry["runs"] if key in run] if "hF" in entry else []
+    values = [run[key] for run in entry.get("runs", ()) if key in run] if "hF" in entry else []
     return median(values) if values else None
 
 
@@ -57,7 +68,7 @@ def race_table(result: dict[str, Any]) -> str:
     done = {name: entry for name, entry in peers.items() if "hF" in entry}
     fast = middle(peers[FAST], "fit_s")
     best = max(entry["hF"] for entry in done.values())
-    rows, failures = [], []
+    rows = []
     for name, entry in sorted(done.items(), key=lambda item: -item[1]["hF"]):
         fit = middle(entry, "fit_s")
         cpu = sum(middle(entry, f"{step}_cpu_s") or 0 for step in ("fit", "predict"))
@@ -112,14 +123,7 @@ def summary_text(results: list[dict[str, Any]]) -> str:
         f"{len(first)} of {len(results)} sets ({listed(first)}). Significantly above it: "
         f"{listed(below)}."
     ]
-    parts = []
-    for peer in PEERS:
-        ratios = [
-            middle(r["peers"][FAST], "fit_s") / middle(r["peers"][peer], "fit_s")
-            for r in results
-            if "hF" in r["peers"].get(peer, {})
-        ]
-        parts.append(f"{min(ratios):.1f} to {max(ratios):.1f} times {peer}")
+    parts = [f"{span(ratios(results, FAST, peer, 'fit_s'))} times {peer}" for peer in PEERS]
     lines.append(f"- **Speed.** The fit of our fastest recipe takes {listed(parts)}.")
     both = list(pairs_of(results))
     cpu = {where: value_of(o, "cpu") / value_of(t, "cpu") for where, o, t in both}
@@ -134,7 +138,94 @@ def summary_text(results: list[dict[str, Any]]) -> str:
         f"{LIMIT_PUBLISHED}: {listed(slower)}. A lower hF: {listed(lower)}. More memory: "
         f"{listed(more)}."
     )
+    gains = {
+        r["set"]: 100 * (r["peers"][FLAT]["hF"] - r["peers"][FAST]["hF"])
+        for r in results
+        if "hF" in r["peers"].get(FLAT, {})
+    }
+    ahead = [f"{name} ({gain:+.1f} points)" for name, gain in gains.items() if gain > 0]
+    lines.append(
+        f"- **Where flat wins.** {FLAT} has a higher hF than our greedy SVC on {listed(ahead)}."
+    )
     return "\n".join(lines)
+
+
+def ratios(results: list[dict[str, Any]], ours: str, other: str, key: str) -> list[float]:
+    """Medians of one contestant divided by those of another, on the sets that both finished."""
+    found = [[middle(r["peers"].get(n, {}), key) for n in (ours, other)] for r in results]
+    return [a / b for a, b in found if a is not None and b]
+
+
+def span(values: list[float], form: str = ".1f") -> str:
+    """Smallest to largest, or a dash."""
+    ends = [format(value, form) for value in (min(values), max(values))] if values else ["-"]
+    return " to ".join(dict.fromkeys(ends))
+
+
+def losses_text(results: list[dict[str, Any]]) -> str:
+    """Where our recipes are behind, counted from the results."""
+    lower: list[str] = []
+    slower: list[str] = []
+    for peer in PEERS:
+        behind, late = [], []
+        for result in results:
+            entries = result["peers"]
+            theirs = entries.get(peer, {})
+            if "hF" not in theirs:
+                continue
+            equal = [n for n in (FAST, SHARP) if entries[n]["hF"] >= theirs["hF"]]
+            times = [middle(entries[n], "fit_s") / middle(theirs, "fit_s") for n in equal]
+            if not equal:
+                behind.append(result["set"])
+            elif min(times) > LIMIT_PEERS:
+                late.append(f"{result['set']} ({min(times):.1f}x)")
+        lower += [f"{peer} on {listed(behind)}"] if behind else []
+        slower += [f"{peer} on {listed(late)}"] if late else []
+    slow = ratios(results, RECOMMENDED, FAST, "fit_s")
+    sizes = [
+        f"{span(ratios(results, FAST, peer, 'peak_bytes'))} times the memory and "
+        f"{span(ratios(results, FAST, peer, 'size_bytes'))} times the disk of {peer}"
+        for peer in ("PECOS XLinear", "napkinXC PLT", "omikuji")
+    ]
+    one = [
+        f"{span(ratios(results, ONE_PROCESS, GREEDY_LOGISTIC, key))} times {what}"
+        for key, what in (
+            ("fit_cpu_s", "our processor time to fit"),
+            ("predict_cpu_s", "that to predict"),
+            ("peak_bytes", "our memory"),
+        )
+    ]
+    return "\n".join(
+        [
+            f"- Both quick recipes have a lower hF than {'; '.join(lower) or 'none of the three'}.",
+            f"- Where one has not, its fit takes more than {LIMIT_PEERS} times that of "
+            f"{'; '.join(slower) or 'none of the three'}.",
+            f"- The fit of the recommended recipe takes {span(slow)} times that of greedy SVC.",
+            f"- Greedy SVC takes {'; '.join(sizes)}.",
+            f"- Beside our greedy logistic, {ONE_PROCESS} takes {listed(one)}.",
+        ]
+    )
+
+
+def runs_table(results: list[dict[str, Any]]) -> str:
+    """How often, and on how busy a machine, everything ran; and what did not run."""
+    rows = []
+    for result, (family, wanted) in product(results, (("peers", peers()), ("pairs", pairs()))):
+        entries = result[family]
+        done = [entry["runs"] for entry in entries.values() if "hF" in entry]
+        # The first runs did not note the load.
+        loads = [r["load_at_start"] for runs in done for r in runs if "load_at_start" in r]
+        missing = dict.fromkeys(c.pair or c.name for c in wanted if c.name not in entries)
+        rows.append(
+            (
+                result["set"],
+                {"peers": "contestants", "pairs": "beside 5.0.8"}[family],
+                span([len(runs) for runs in done], "d"),
+                span(loads),
+                "; ".join(missing) if entries else "all",
+            )
+        )
+    return table(("set", "what", "runs of each", "load, where noted", "not run"), rows)
 
 
 def listed(names: list[str]) -> str:
@@ -188,8 +279,7 @@ def quality_table(results: list[dict[str, Any]]) -> str:
     rows = []
     for result in results:
         peers = result["peers"]
-        ours = {n for n in peers if n.startswith("hiclass, ")}
-        others = {n: e for n, e in peers.items() if "hF" in e and n not in ours}
+        others = {n: e for n, e in peers.items() if "hF" in e and not n.startswith(OURS)}
         best = max(others, key=lambda name: others[name]["hF"])
         row = [result["set"], f"{peers[RECOMMENDED]['hF']:.4f}", best]
         row += [f"{others[best]['hF']:.4f}", interval(others[best]["recommended_minus"])]
@@ -220,7 +310,8 @@ def pair_table(results: list[dict[str, Any]]) -> str:
                 row.append(" / ".join(shown(v, form, unit) for v in values))
             for measure in (total, partial(value_of, key="cpu")):
                 times = [measure(entry) for entry in (ours, theirs)]
-                row.append(f"{times[0] / times[1]:.2f}" if None not in times else outcome(theirs))
+                both = None not in times
+                row.append(f"{times[0] / times[1]:.2f}" if both else outcome(ours, theirs))
             rows.append(row)
     header = ["set", "model", "hF", "fit s", "predict s", "CPU s", "peak MB", "seconds, ratio"]
     header.append("CPU s, ratio")
@@ -242,19 +333,20 @@ def total(entry: dict[str, Any]) -> float | None:
     return median(times) if times and "hF" in entry else None
 
 
-def outcome(entry: dict[str, Any]) -> str:
-    """How a contestant without a result ended, in a word or two."""
-    reason = entry.get("failed", "not run")
-    return "over the time limit" if "time limit" in reason else "5.0.8 fails"
+def outcome(ours: dict[str, Any], theirs: dict[str, Any]) -> str:
+    """How a pair without a ratio ended, in a few words."""
+    name, entry = ("5.0.8", theirs) if "failed" in theirs else ("hiclass", ours)
+    late = "time limit" in entry.get("failed", "")
+    return f"{name} over the time limit" if late else f"{name} fails"
 
 
 def failures(results: list[dict[str, Any]]) -> str:
     """What the published package said where it failed for another reason than time."""
     lines: dict[str, list[str]] = {}
     for result in results:
-        for entry in result["pairs"].values():
+        for name, entry in result["pairs"].items():
             reason = entry.get("failed", "")
-            if reason and "time limit" not in reason:
+            if reason and "time limit" not in reason and name.startswith(PUBLISHED):
                 lines.setdefault(reason, []).append(f"{result['set']}: {entry['pair']}")
     found = [f"- `{reason}` ({'; '.join(where)})" for reason, where in lines.items()]
     return "\n".join(found) or "(No run failed, other than by the time limit.)"
@@ -262,15 +354,11 @@ def failures(results: list[dict[str, Any]]) -> str:
 
 def versions_text(results: list[dict[str, Any]]) -> str:
     """Machine and the versions that matter, by environment."""
-    wanted = {
-        "hiclass", "scikit-learn", "numpy", "libpecos", "napkinxc", "omikuji", "libmultilabel",
-        "fasttext-wheel", "sklearn-hierarchical-classification", "liblinear-multicore",
-    }  # fmt: skip
     environments: dict[str, dict[str, str]] = {}
     for result in results:
         environments |= result["environments"]
     parts = [
-        ", ".join(f"{k} {v}" for k, v in packages.items() if k.lower() in wanted)
+        ", ".join(f"{k} {v}" for k, v in packages.items() if k.lower() in SHOWN)
         for packages in environments.values()
     ]
     m = results[0]["machine"]
@@ -288,19 +376,14 @@ def draw(results: list[dict[str, Any]], file: str) -> None:
     fig, axes = plt.subplots(2, 3, figsize=(12, 8), layout="constrained")
     names = list(dict.fromkeys(n for r in results for n, e in r["peers"].items() if "hF" in e))
     names.remove("most frequent path")
-    names.sort(key=lambda name: not name.startswith("hiclass, "))
-    ours = [name for name in names if name.startswith("hiclass, ")]
-    palette = plt.get_cmap("tab20")
+    names.sort(key=lambda name: not name.startswith(OURS))
+    palette, blues = plt.get_cmap("tab20"), plt.get_cmap("Blues")
+    n_ours = sum(name.startswith(OURS) for name in names)
     looks = {}
     for i, name in enumerate(names):
-        own = name in ours
-        color = (
-            ("#0b6e99", "#3aa0c9", "#7cc4e0", "#0b3c5d", "#5b7fff", "#1f4e79")[ours.index(name)]
-            if own
-            else palette(i)
-        )
+        own = i < n_ours
         looks[name] = {
-            "color": color,
+            "color": blues(0.35 + 0.65 * i / n_ours) if own else palette(i),
             "marker": "*" if own else "osD^vP"[i % 6],
             "s": 170 if own else 50,
         }

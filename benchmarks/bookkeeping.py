@@ -341,6 +341,13 @@ def show_environment(result):
     return f"{versions}; {machine}; load at the start {m['load_at_start']}."
 
 
+def write_page(page):
+    """Put the tables of the stored results into a page."""
+    for name, show in (("bookkeeping", show_comparison), ("bookkeeping_scale", show_scale)):
+        result = json.loads((RESULTS / f"{name}.json").read_text())
+        write_section(page, name, f"\n{show(result)}\n\n{show_environment(result)}\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeat", type=int, default=5, help="interleaved runs; the best counts")
@@ -357,10 +364,7 @@ def main():
         work(json.loads(arguments.worker))
         return
     if arguments.markdown:
-        for name, show in (("bookkeeping", show_comparison), ("bookkeeping_scale", show_scale)):
-            result = json.loads((RESULTS / f"{name}.json").read_text())
-            text = f"\n{show(result)}\n\n{show_environment(result)}\n"
-            write_section(arguments.markdown, name, text)
+        write_page(arguments.markdown)
         return
     if arguments.scale:
         result, show = scale(), show_scale

@@ -284,8 +284,9 @@ def summary(runs, repeat, ours, theirs, limit, clock="wall"):
 # -- the page ----------------------------------------------------------------------------------
 
 
-def write_page(result, page):
-    """The tables of a stored result."""
+def write_page(page):
+    """Put the tables of the stored result into a page."""
+    result = json.loads(RESULTS.read_text())
     runs = {(r["set"], r["child"], r["backend"]): r for r in result["speed"]}
     rows = []
     order = [*BACKENDS, *CLUSTERS]
@@ -348,7 +349,7 @@ def main():
     if options.one:
         return one_fit(*options.one, options)
     if options.markdown:
-        return write_page(json.loads(RESULTS.read_text()), options.markdown)
+        return write_page(options.markdown)
     argv = (["--data", options.data] if options.data else []) + ["--quick"] * quick
     if options.memory or options.bare or options.checks:
         result = json.loads(Path(options.output).read_text())

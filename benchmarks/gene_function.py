@@ -4,6 +4,7 @@
     python gene_function.py --data DATA --set cellcycle_FUN --output results/FUN.json
     python gene_function.py --data DATA --set cellcycle_GO --models flat-mean --with-profile
     python gene_function.py --data DATA --imclef --output results/imclef.json
+    python gene_function.py --markdown ../docs/hierarchies.md       # tables from the results
 
 Protocol of the published figures: fitted on train and valid, tested on test, missing values filled
 with the mean, features scaled, and the area under the micro-averaged precision-recall curve over
@@ -45,6 +46,7 @@ from hiclass import (
     metrics,
 )
 
+RESULTS = Path(__file__).parent / "results"
 SETS = ("cellcycle_FUN", "cellcycle_GO")
 ONTOLOGY_ROOTS = ("GO0003674", "GO0005575", "GO0008150")
 PUBLISHED = {
@@ -355,16 +357,22 @@ def imclef_page(result: dict[str, Any]) -> str:
     )
 
 
+def write_page(file: str) -> None:
+    """Put the tables of the stored results into a page."""
+    for name in (*SETS, "ImCLEF07A"):
+        result = json.loads((RESULTS / f"gene_function_{name}.json").read_text())
+        write_section(file, name, imclef_page(result) if name == "ImCLEF07A" else page(result))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", required=True, help="folder with the data sets")
+    parser.add_argument("--data", help="folder with the data sets")
     parser.add_argument("--set", choices=SETS, default=SETS[0])
     parser.add_argument("--models", nargs="+", choices=MODELS, help="all by default")
     parser.add_argument("--output", help="JSON file; what it holds already is kept")
     parser.add_argument("--limit", type=float, default=1800, help="seconds for one step")
     parser.add_argument("--imclef", action="store_true", help="ImCLEF07A with its hierarchy")
-    parser.add_argument("--markdown", action="store_true", help="print the tables of --output")
-    parser.add_argument("--page", help="with --markdown, a page with a section for the table")
+    parser.add_argument("--markdown", metavar="PAGE", help="put stored results into a page")
     parser.add_argument("--tune", choices=CHILDREN, help=argparse.SUPPRESS)
     parser.add_argument("--with-profile", action="store_true", help="say where the time goes")
     parser.add_argument("--profile", choices=MODELS, help=argparse.SUPPRESS)
@@ -372,11 +380,9 @@ def main() -> None:
     parser.add_argument("--params", default="{}", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.markdown:
-        result = json.loads(Path(options.output).read_text())
-        text = imclef_page(result) if result["set"] == "ImCLEF07A" else page(result)
-        print(text)
-        if options.page:
-            write_section(options.page, result["set"], text)
+        write_page(options.markdown)
+    elif options.data is None:
+        parser.error("give the folder of the data sets: --data DATA")
     elif options.tune or options.one or options.profile:
         data = load(options.set, Path(options.data))
         assert data is not None

@@ -24,6 +24,7 @@ import shlex
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -366,21 +367,21 @@ def stream_table(results: list[dict[str, Any]]) -> str:
     return table(header, cells)
 
 
-def write_page(options: argparse.Namespace) -> None:
+def write_page(page: str, files: Sequence[str | Path]) -> None:
     """Put the tables of result files into the sections of a page."""
     streams = []
-    for file in options.results:
+    for file in files:
         result = json.loads(Path(file).read_text())
         if "texts" in result:
             gpu = any(part["device"] == "cuda" for part in result["texts"])
-            write_section(options.page, "texts on a GPU" if gpu else "texts", text_table(result))
+            write_section(page, "texts on a GPU" if gpu else "texts", text_table(result))
         elif "genes" in result:
             gpu = any(part["device"] == "cuda" for part in result["genes"])
-            write_section(options.page, "genes on a GPU" if gpu else "genes", gene_table(result))
+            write_section(page, "genes on a GPU" if gpu else "genes", gene_table(result))
         else:
             streams.append(result)
     if streams:
-        write_section(options.page, "stream", stream_table(streams))
+        write_section(page, "stream", stream_table(streams))
 
 
 def main() -> None:
@@ -411,7 +412,7 @@ def main() -> None:
     parser.add_argument("--one", choices=("network", "forest"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.page:
-        write_page(options)
+        write_page(options.page, options.results)
     elif options.gene_set:
         found = (
             tune_genes(options.gene_set, options)

@@ -229,6 +229,11 @@ def tables() -> str:
     )
 
 
+def write_page(page: str) -> None:
+    """Put the tables of the stored results into a page."""
+    write_section(page, "incremental", tables())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--memory", action="store_true", help="train on a generated stream")
@@ -256,7 +261,7 @@ def main() -> None:
     if args.plot is not None:
         plot(args.plot)
     if args.markdown is not None:
-        write_section(args.markdown, "incremental", tables())
+        write_page(args.markdown)
 
 
 if __name__ == "__main__":

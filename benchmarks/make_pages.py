@@ -3,33 +3,42 @@
     python benchmarks/make_pages.py            # write them
     python benchmarks/make_pages.py --check    # fail where a page differs from the results
 
-No figure of these pages is typed by hand: what stands between ``<!-- name -->`` and
+No figure of these tables is typed by hand: what stands between ``<!-- name -->`` and
 ``<!-- /name -->`` is made here, or by the script whose results they are.
 """
 
 import argparse
+import difflib
 import json
-import subprocess
+import shutil
 import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-import _race_page
-import scaling
-from _common import write_section
-
 HERE = Path(__file__).parent
-DOCS = HERE.parent / "docs"
-PAGE = DOCS / "how_good.md"
-# Pages whose scripts write their tables themselves.
-OTHERS = {
-    "decisions.md": [["decisions.py", "--markdown"]],
-    "parallel.md": [["engine.py", "--markdown"]],
-    "performance.md": [["bookkeeping.py", "--markdown"]],
-    "incremental.md": [["incremental.py", "--markdown"]],
-}
+sys.path.insert(0, str(HERE / "consumer_complaints"))
+
+import _decisions_page  # noqa: E402
+import _race_page  # noqa: E402
+import bookkeeping  # noqa: E402
+import engine  # noqa: E402
+import gene_function  # noqa: E402
+import global_models  # noqa: E402
+import incremental  # noqa: E402
+import overview  # noqa: E402
+import page as study_page  # noqa: E402
+import scaling  # noqa: E402
+import serving  # noqa: E402
+from _common import write_section  # noqa: E402
+
+ROOT = HERE.parent
+DOCS = ROOT / "docs"
+RESULTS = HERE / "results"
+STUDY = ["--results", str(RESULTS / "study.json")]
 
 
-def sections() -> dict[str, str]:
+def race_sections() -> dict[str, str]:
     """The generated parts of the page "How good is it?", by name."""
     results = _race_page.load_results()
     curves = json.loads(scaling.RESULT.read_text())
@@ -42,41 +51,73 @@ def sections() -> dict[str, str]:
         "pair_failures": _race_page.failures(results),
         "sets": "\n\n".join(map(_race_page.race_table, results)),
         "machine": _race_page.versions_text(results),
+        "losses": _race_page.losses_text(results),
+        "runs": _race_page.runs_table(results),
         "scaling": scaling.show(curves),
     }
 
 
-def read_section(text: str, name: str) -> str | None:
-    """What stands between the marks of a section, None without them."""
-    _, found, rest = text.partition(f"<!-- {name} -->\n")
-    inside, found_end, _ = rest.partition(f"\n<!-- /{name} -->")
-    return inside if found and found_end else None
+def write_race(page: str) -> None:
+    for name, text in race_sections().items():
+        write_section(page, name, text)
 
 
-def outdated() -> list[str]:
-    """The sections of the page that are not what the results give."""
-    text = PAGE.read_text(encoding="utf-8")
-    return [name for name, wanted in sections().items() if read_section(text, name) != wanted]
+def write_global(page: str) -> None:
+    # Backwards: the stream on the GPU first.
+    global_models.write_page(page, sorted(RESULTS.glob("global_models*.json"), reverse=True))
+
+
+def write_serving(page: str) -> None:
+    result = json.loads((RESULTS / "serving.json").read_text())
+    write_section(page, "latency", serving.page(result))
+
+
+# What writes the sections of a page, given its file.
+WRITERS: dict[str, Callable[[str], None]] = {
+    "README.md": lambda page: write_section(page, "why", overview.why()),
+    "docs/index.md": lambda page: write_section(page, "which", overview.which()),
+    "docs/decisions.md": _decisions_page.write_page,
+    "docs/global.md": write_global,
+    "docs/hierarchies.md": gene_function.write_page,
+    "docs/how_good.md": write_race,
+    "docs/incremental.md": incremental.write_page,
+    "docs/parallel.md": engine.write_page,
+    "docs/performance.md": bookkeeping.write_page,
+    "docs/persistence.md": write_serving,
+    "docs/study.md": lambda page: study_page.main([*STUDY, "--markdown", page]),
+}
+
+
+def draw_figures() -> None:
+    """The figures of the race, the scaling curves and the study."""
+    images = DOCS / "images"
+    _race_page.draw(_race_page.load_results(), str(images / "race.png"))
+    scaling.draw(json.loads(scaling.RESULT.read_text()), str(images / "scaling.png"))
+    study_page.main([*STUDY, "--images", str(images)])
+
+
+def outdated(page: str) -> list[str]:
+    """How a page differs from what the results give, line by line."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "page.md"
+        shutil.copy(ROOT / page, copy)
+        WRITERS[page](str(copy))
+        wanted = copy.read_text(encoding="utf-8").splitlines()
+    found = (ROOT / page).read_text(encoding="utf-8").splitlines()
+    return list(difflib.unified_diff(found, wanted, page, "results", lineterm="", n=0))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="only compare how_good.md")
+    parser.add_argument("--check", action="store_true", help="only compare the pages")
     options = parser.parse_args()
     if options.check:
-        if outdated():
-            sys.exit(f"{PAGE.name} is not what the results give: {', '.join(outdated())}")
-        return
-    for name, text in sections().items():
-        write_section(str(PAGE), name, text)
-    _race_page.draw(_race_page.load_results(), str(DOCS / "images" / "race.png"))
-    scaling.draw(json.loads(scaling.RESULT.read_text()), str(DOCS / "images" / "scaling.png"))
-    for page, commands in OTHERS.items():
-        for script, option in commands:
-            command = [sys.executable, str(HERE / script), option, str(DOCS / page)]
-            subprocess.run(command, check=True)
-    # README.md and docs/index.md.
-    subprocess.run([sys.executable, str(HERE / "overview.py")], check=True)
+        wrong = [line for page in WRITERS for line in outdated(page)]
+        print("\n".join(wrong) or "All tables are what the results give.")
+        sys.exit(1 if wrong else 0)
+    for page, write in WRITERS.items():
+        write(str(ROOT / page))
+    draw_figures()
 
 
 if __name__ == "__main__":

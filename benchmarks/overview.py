@@ -2,7 +2,7 @@
 
     python benchmarks/overview.py
 
-Every figure is read from `benchmarks/results`; nothing is measured here. `tests/test_overview.py`
+Every figure is read from `benchmarks/results`; nothing is measured here. `tests/test_how_good.py`
 fails where a page says something else than the results.
 """
 

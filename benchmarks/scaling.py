@@ -9,12 +9,14 @@ bookkeeping.py), per parent node and per node, one process at a time, every poin
 Three curves: rows from 1,000 to a million at 100 leaves, leaves from 10 to 100,000 at 100,000 rows
 in four levels, and depth from 1 to 8 at 256 leaves. The package hiclass 5.0.8, in the environment
 of the interpreter PYTHON, goes along each curve until a point takes it over two minutes. Seconds
-are processor time. A curve that is not asked for stays in the output file as it was. Needs psutil,
-and matplotlib for the figure.
+are processor time. A curve that is not asked for stays in the output file as it was, but with
+``--quick``, which starts anew. Needs psutil, and matplotlib for the figure. Compare memory between
+like environments only: scikit-learn loads pandas where it is installed, which takes 70 MB.
 """
 
 import argparse
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +28,7 @@ TIME_LIMIT = 120  # processor seconds of one point, after which its curve ends
 WALL_LIMIT = 1200
 MEASURES = {"fit": "fit, CPU s", "predict": "predict, CPU s", "peak_bytes": "peak memory, MB"}
 CURVES = ["rows", "leaves", "depth"]
+DRAWN = ["parent", "node"]  # the strategies
 SIDES = {"ours": "hiclass", "published": "hiclass 5.0.8"}
 
 BRANCHING = {10: (5, 2, 1, 1)} | SCALE_BRANCHING
@@ -46,10 +49,11 @@ def curves(quick):
     most = 10_000 if quick else 1_000_000
     rows = [n for n in (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000) if n <= most]
     few = 3_000 if quick else 100_000
+    depths = (1, 2, 4, 8) if quick else DEPTHS
     return {
         "rows": {n: (n, BRANCHING[100]) for n in rows},
         "leaves": {k: (few, b) for k, b in BRANCHING.items() if k <= few},
-        "depth": {d: (min(few, 10_000), b) for d, b in DEPTHS.items()},
+        "depth": {d: (min(few, 10_000), DEPTHS[d]) for d in depths},
     }
 
 
@@ -67,13 +71,20 @@ def measure(result, options, save):
                     spec = {"strategy": strategy, "rows": rows, "branching": branching}
                     run = run_worker(spec | {"published": python is not None}, python, WALL_LIMIT)
                     found[side].append({curve: value, "n_rows": rows, "branching": branching} | run)
-                    print(
-                        f"{curve} {value:,}, {STRATEGIES[strategy][0]}, {side}: {run}", flush=True
-                    )
+                    name = f"{curve} {value:,}, {STRATEGIES[strategy][0]}, {SIDES[side]}"
+                    print(f"{name}: {summary(run)}", flush=True)
                     save()
                     seconds = run.get("fit", 0) + run.get("predict", 0)
                     if "stopped" in run or "error" in run or seconds > TIME_LIMIT:
                         break
+
+
+def summary(run):
+    """What became of one point, in a line."""
+    steps = [f"{step} {run[step]:.2f} s" for step in ("fit", "predict") if step in run]
+    ended = [f"over the {run['stopped']}"] if "stopped" in run else []
+    ended += [run["error"]] if "error" in run else []
+    return ", ".join([*steps, *ended, f"{run['peak_bytes'] / 1e6:,.0f} MB"])
 
 
 def slope(runs, curve, step):
@@ -94,17 +105,24 @@ def show(result):
                 done = [run for run in runs if "stopped" not in run and "error" not in run]
                 head = (curve, STRATEGIES[strategy][0], SIDES[side])
                 stopped = [run for run in runs if run not in done]
-                end = f"{done[-1][curve]:,}"
+                end = f"{done[-1][curve]:,}" if done else "none"
                 if stopped:
                     reason = stopped[0].get("stopped") or "error"
                     end += f" (at {stopped[0][curve]:,}: {reason})"
+                if not done:
+                    lines.append((*head, end, *"-----"))
+                    continue
                 cells = [f"{done[-1]['fit']:.2f}", f"{done[-1]['predict']:.2f}"]
                 cells.append(f"{done[-1]['peak_bytes'] / 1e6:,.0f}")
                 slopes = [slope(runs, curve, step) for step in ("fit", "predict")]
                 cells += ["-" if s is None else f"{s:.2f}" for s in slopes]
                 lines.append((*head, end, *cells))
     header = ("along", "strategy", "library", "largest point", *MEASURES.values())
-    return table((*header, "slope of fit", "slope of predict"), lines)
+    text = table((*header, "slope of fit", "slope of predict"), lines)
+    known = {line[:3] for line in lines}
+    all_lines = product(CURVES, [STRATEGIES[name][0] for name in DRAWN], SIDES.values())
+    missing = [f"{a} ({c}, {b})" for a, b, c in all_lines if (a, b, c) not in known]
+    return text + (f"\n\nNot measured: {', '.join(missing)}." if missing else "")
 
 
 def draw(result, file):
@@ -162,9 +180,7 @@ def main():
     parser.add_argument("--published", metavar="PYTHON", help="interpreter that has hiclass 5.0.8")
     parser.add_argument("--quick", action="store_true", help="10,000 rows at most")
     parser.add_argument("--curves", nargs="+", choices=CURVES, default=CURVES)
-    parser.add_argument(
-        "--strategies", nargs="+", choices=["parent", "node"], default=["parent", "node"]
-    )
+    parser.add_argument("--strategies", nargs="+", choices=DRAWN, default=DRAWN)
     parser.add_argument("--sides", nargs="+", choices=SIDES, default=list(SIDES))
     parser.add_argument("--output", metavar="FILE", help="where the result goes, or grows, as JSON")
     parser.add_argument("--figure", metavar="FILE", help="draw the stored result")
@@ -172,7 +188,7 @@ def main():
     if options.figure:
         draw(json.loads(RESULT.read_text()), options.figure)
         return
-    if options.output and Path(options.output).exists():
+    if options.output and Path(options.output).exists() and not options.quick:
         result = json.loads(Path(options.output).read_text())
     else:
         command = "python benchmarks/scaling.py --published PYTHON --output FILE"

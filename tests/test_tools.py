@@ -58,10 +58,11 @@ def test_a_broken_link_is_named_with_its_page(site, html, trouble):
     assert problem.endswith(trouble)
 
 
-def test_a_style_that_loads_a_font_from_elsewhere_is_named(site):
-    (site / "_static" / "a.css").write_text("@font-face { src: url('https://example.org/f') }")
+@pytest.mark.parametrize("address", ["https://example.org/f", "//example.org/f"])
+def test_a_style_that_loads_a_font_from_elsewhere_is_named(site, address):
+    (site / "_static" / "a.css").write_text(f"@font-face {{ src: url('{address}') }}")
     (problem,) = load("check_links").check(site)
-    assert "https://example.org/f" in problem
+    assert f": {address}: loaded from another site" in problem
 
 
 def test_pages_that_were_not_built_are_an_error(tmp_path, monkeypatch, capsys):

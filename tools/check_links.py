@@ -58,7 +58,7 @@ def check(folder: Path) -> list[str]:
             if trouble:
                 problems.append(f"{where}:{line}: {target}: {trouble}")
     for style in folder.rglob("*.css"):
-        outside = re.findall(r"url\(['\"]?(https?:[^)'\"]+)", style.read_text("utf-8"))
+        outside = re.findall(r"url\(['\"]?((?:https?:)?//[^)'\"]+)", style.read_text("utf-8"))
         where = style.relative_to(folder)
         problems += [f"{where}: {target}: loaded from another site" for target in outside]
     return problems

@@ -105,9 +105,9 @@ def make_model(
         return hiclass.EnsembleClassifier(members, decoding="expected_f1")
     if strategy == "global":
         child = make_base(base, params[0], seed, threads)
-        # Only forests take a table of targets as it is.
+        # Only forests take a table of targets as it is. Classifiers know no weights of levels.
         child = child if base == "random_forest" else MultiOutputClassifier(child)
-        return hiclass.GlobalClassifier(child)
+        return hiclass.GlobalClassifier(child, level_weight=1)
     raise ValueError(f"strategy={strategy!r} is unknown. Use one of {', '.join(strategies())}.")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from _study import read_json
+from _study import LOCAL, read_json
 
 # After _study, which makes what all benchmarks share importable.
 # isort: split
@@ -154,6 +154,48 @@ def paper_table(result: dict[str, Any]) -> str:
     return table(("measure", "model", "paper, against flat", "here", "here, without tuning"), lines)
 
 
+def findings(result: dict[str, Any]) -> str:
+    """What the tables say in a few lines, counted from the results."""
+    rows = [(entry, row, flat) for entry, row, flat in rows_of(result) if row is not flat]
+    lines = []
+    local = [found for found in rows if found[1]["strategy"] in LOCAL]
+    gains = [100 * row["minus_flat"][0] for _, row, _ in local if row["minus_flat"][1] > 0]
+    others = [
+        f"{MODELS[row['strategy']]} with {BASES[entry['base']]} ({100 * row['minus_flat'][0]:+.1f})"
+        for entry, row, _ in local
+        if row["minus_flat"][1] <= 0
+    ]
+    gained = f", by {span(gains)} points" if gains else ""
+    lines.append(
+        f"- **Local against flat, with the same classifier.** {len(gains)} of {len(local)} local "
+        f"models have a significantly higher hF{gained}; not so: {', '.join(others) or 'none'}."
+    )
+    for level, name in enumerate(("product", "pair")):
+        moved = [difference(row, flat, level) for _, row, flat in local]
+        lines.append(
+            f"- **Accuracy of the {name}**, local minus flat: {span(moved, '+.1f')} points."
+        )
+    cells = {
+        (row["strategy"], entry["base"]): f"{100 * row['minus_flat'][0]:+.1f}, "
+        f"{ratio(row, flat, 'fit_cpu')}x, {ratio(row, flat, 'fit_peak_bytes')}x"
+        for entry, row, flat in rows
+    }
+    bases = dict.fromkeys(base for _, base in cells)
+    models = [name for name in MODELS if any(name == strategy for strategy, _ in cells)]
+    header = ("against flat: hF, CPU s, peak memory", *(BASES[base] for base in bases))
+    body = [(MODELS[name], *(cells.get((name, b), "-") for b in bases)) for name in models]
+    return "\n".join(lines) + f"\n\n{table(header, body)}"
+
+
+def difference(row: dict[str, Any], flat: dict[str, Any], level: int) -> float:
+    """Accuracy of a level less that of the flat model, in points."""
+    return 100 * (row["levels"]["accuracy"][level] - flat["levels"]["accuracy"][level])
+
+
+def span(values: list[float], form: str = ".1f") -> str:
+    return f"{min(values):{form}} to {max(values):{form}}"
+
+
 def change_of(value: float, flat: float) -> str:
     return f"{100 * (value / flat - 1):+.0f} %"
 
@@ -164,6 +206,7 @@ def added(row: dict[str, Any]) -> int:
 
 
 SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "findings": findings,
     "data": data_table,
     "quality": quality_table,
     "cost": cost_table,

@@ -3,15 +3,15 @@
 A function prepares one contestant on a set, before the clock starts: it imports the library and
 brings rows and tree into the form that the library takes. It returns three functions: ``fit()``,
 ``predict(model)`` and ``save(model, folder)``. A prediction is either a number of an ending per row
-or a path of labels per row. Every library has two threads, or two jobs, and otherwise its default
-settings unless its function says why not.
+or a path of labels per row. Every library that can has two threads, or two jobs, and otherwise its
+default settings unless its function, or the list at the end, says why not.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -44,13 +44,13 @@ class Contestant:
     environment: str
     prepare: Callable[[Race, Path], Prepared]
     tree: str
-    note: str = ""
     pair: str = ""
-    families: tuple[str, ...] = field(default=("peers",))
 
 
 def pickled(model: Any, folder: Path) -> None:
-    (folder / "model.pickle").write_bytes(pickle.dumps(model, protocol=5))
+    # Straight to the file: a copy in memory would count as memory of the contestant.
+    with (folder / "model.pickle").open("wb") as file:
+        pickle.dump(model, file, protocol=5)
 
 
 def as_sparse(X: Any, dtype: Any) -> Any:
@@ -75,7 +75,7 @@ def make_child(name: str) -> Any:
 
     return {
         "LinearSVC": LinearSVC(random_state=0),
-        "LinearSVC, tol=0.1": LinearSVC(tol=0.1, random_state=0),
+        "quick LinearSVC": LinearSVC(dual=True, tol=0.1, random_state=0),
         "LogisticRegression": LogisticRegression(),
         "MultinomialNB": MultinomialNB(),
         "RidgeClassifier": RidgeClassifier(alpha=0.1),
@@ -149,6 +149,26 @@ def recommended(race: Race, folder: Path) -> Prepared:
             return model.fit(race.X, paths)
 
     return Prepared(fit, lambda model: model.predict(race.X_test).astype(str), pickled)
+
+
+def global_forest(race: Race, folder: Path) -> Prepared:
+    """One forest for the whole hierarchy.
+
+    The default forest looks at all features at every split, which takes over two minutes on all
+    sets that were tried; this one draws as many as forests of classification trees do.
+    """
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    from hiclass import GlobalClassifier
+
+    forest = ExtraTreesRegressor(max_features="sqrt", n_jobs=THREADS)
+    model = GlobalClassifier(forest, random_state=0)
+    paths = race.paths.astype(object)
+    return Prepared(
+        lambda: model.fit(race.X, paths),
+        lambda model: model.predict(race.X_test).astype(str),
+        pickled,
+    )
 
 
 # -- peers -------------------------------------------------------------------------------------
@@ -351,6 +371,7 @@ def fasttext(race: Race, folder: Path, loss: str) -> Prepared:
 
 FAST, SHARP, RECOMMENDED = "hiclass, greedy SVC", "hiclass, best path SVC", "hiclass, recommended"
 CALIBRATED = "hiclass, calibrated SVC"
+SHARP_READING = {"calibration": "joint", "temperature": 0.25}  # see margins.py
 STRATEGIES = {
     "per parent": "LocalClassifierPerParentNode",
     "per node": "LocalClassifierPerNode",
@@ -372,17 +393,18 @@ def peers() -> list[Contestant]:
     """All that are compared with one another."""
     per_parent = STRATEGIES["per parent"]
     # liblinear releases the lock of the interpreter, so that threads do, and cost nothing to start.
-    # The tolerance is that of PECOS and napkinXC; scikit-learn's is 0.0001.
+    # The solver and the tolerance are those of PECOS; scikit-learn's tolerance is 0.0001, and it
+    # takes the primal solver, which is slower here, where rows outnumber features.
     fast = partial(
-        local, strategy=per_parent, child="LinearSVC, tol=0.1", n_jobs=THREADS, backend="threading"
+        local, strategy=per_parent, child="quick LinearSVC", n_jobs=THREADS, backend="threading"
     )
-    # Margins read as odds; see margins.py for the temperature.
-    sharp = partial(fast, decoding="best_path", calibration="joint", temperature=0.25)
+    sharp = partial(fast, decoding="best_path", **SHARP_READING)
     calibrated = partial(fast, decoding="expected_f1", calibration="joint")
     # Two jobs with two threads each would be four, which wait for one another in matrix products.
     greedy = partial(
         local, strategy=per_parent, child="LogisticRegression", n_jobs=THREADS, threads_per_job=1
     )
+    # One job: two take it longer on every set (see the pairs).
     published = partial(local, strategy=per_parent, child="LinearSVC", n_jobs=1)
     logistic = "LogisticRegression"
     return [
@@ -394,6 +416,7 @@ def peers() -> list[Contestant]:
         Contestant(CALIBRATED, "hiclass", calibrated, "given"),
         Contestant("hiclass, greedy logistic", "hiclass", greedy, "given"),
         Contestant(RECOMMENDED, "hiclass", recommended, "given"),
+        Contestant("hiclass, global forest", "hiclass", global_forest, "given"),
         Contestant("hiclass 5.0.8", "published", published, "given"),
         Contestant(
             "sklearn-hierarchical-classification",

@@ -36,7 +36,7 @@ def cross_validate(race):
     folds = HierarchicalKFold(3, shuffle=True, random_state=0)
     for train, test in folds.split(race.X, paths):
         model = LocalClassifierPerParentNode(
-            LinearSVC(tol=0.1, random_state=0),
+            LinearSVC(dual=True, tol=0.1, random_state=0),
             calibration="temperature",
             temperature=1.0,
             decoding="best_path",

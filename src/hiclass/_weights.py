@@ -33,6 +33,8 @@ _RULED_OUT = 1e-6
 #: Where models are always right, only this keeps the exponents from growing for ever.
 _LARGEST_EXPONENT = 1000.0
 _SMALLEST_SAY = 1e-6
+#: A smaller exponent is none.
+_NO_SAY = 1e-4
 _MOST_STEPS = 1000
 #: The mean log loss of a mixture may be this much larger than the smallest one.
 _MIXTURE_GAP = 1e-7
@@ -180,8 +182,10 @@ def _smallest_loss(answers: list[Answers], chosen: list[int]) -> tuple[float, Fl
         bounds[i] = (_SMALLEST_SAY if has_zeros else 0.0, _LARGEST_EXPONENT)
     options = {"ftol": 1e-13, "gtol": 1e-8}
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    # A minimum at the bound is only neared; whether it was reached must not depend on rounding.
+    weights = np.where(found.x < _NO_SAY, [low for low, _ in bounds], found.x)
     # Without any say of a model there is no ensemble.
-    return float(found.fun) if found.x.any() else np.inf, found.x
+    return loss(weights)[0] if weights.any() else np.inf, weights
 
 
 @dataclass(frozen=True)
