@@ -447,6 +447,15 @@ def nodes_to_endings(models: LocalModels, proba: FloatArray) -> FloatArray:
 
 def endings_to_nodes(models: LocalModels, endings: FloatArray) -> FloatArray:
     """Probability of every node: the sum over the endings at or below it."""
+    proba = np.minimum(sum_endings(models, endings), 1.0)
+    # Whatever is above all endings, the root at least, is certain: rounding must not cut it off.
+    first, last = models.options.ends[[0, -1]]
+    proba[:, : first + 1][:, models.hierarchy.subtree_end[: first + 1] > last] = 1.0
+    return proba
+
+
+def sum_endings(models: LocalModels, values: FloatArray) -> FloatArray:
+    """For every node the sum of the values of the endings at or below it."""
     ends = models.options.ends
     path = np.column_stack(
         [np.zeros(len(ends), dtype=np.intp), models.hierarchy.ancestor_table[ends]]
@@ -454,10 +463,7 @@ def endings_to_nodes(models: LocalModels, endings: FloatArray) -> FloatArray:
     row, column = np.nonzero(path >= 0)
     shape = (len(ends), models.hierarchy.n_nodes)
     closure = sp.csr_array((np.ones(len(row)), (row, path[row, column])), shape=shape)
-    proba = np.minimum(endings @ closure, 1.0)
-    # Whatever is above all endings, the root at least, is certain: rounding must not cut it off.
-    proba[:, np.bincount(path[row, column], minlength=shape[1]) == len(ends)] = 1.0
-    return proba
+    return values @ closure
 
 
 def direct_endings(models: LocalModels, X: Any) -> FloatArray:
