@@ -81,22 +81,24 @@ def set_table(result: dict[str, Any]) -> str:
 
 def recipe_tables(results: list[dict[str, Any]]) -> str:
     """Recipes by cross-validation, and what the chosen one and the fixed one gain."""
-    done = [r for r in results if "chosen" in r]
-    names = list(done[0]["recipes"])
+    done = [r for r in results if "joint" in r]
+    recipes = {r["set"]: r["recipes"] | r["joint"]["recipes"] for r in done}
+    names = list(recipes[done[0]["set"]])
     lines = []
     for name in names:
-        cv = [r["recipes"][name]["cv"] for r in done]
+        cv = [recipes[r["set"]][name]["cv"] for r in done]
         lines.append((name, *map(number, cv), number(float(np.mean(cv)))))
     text = "hF by cross-validation on training rows:\n\n"
     text += table(("recipe, calibrated", *(r["set"] for r in done), "mean"), lines)
-    fixed = max(names, key=lambda n: np.mean([r["recipes"][n]["cv"] for r in done]))
+    fixed = max(names, key=lambda n: np.mean([recipes[r["set"]][n]["cv"] for r in done]))
+    chosen = {name: max(found, key=lambda n: found[n]["cv"]) for name, found in recipes.items()}
     for title, pick in (
-        ("The recipe that cross-validation chose for each set", lambda r: r["chosen"]),
+        ("The recipe that cross-validation chose for each set", lambda r: chosen[r["set"]]),
         (f"One recipe for all sets, the best on average: {fixed}", lambda r: fixed),
     ):
         lines = []
         for r in done:
-            recipe = r["recipes"][pick(r)]
+            recipe = recipes[r["set"]][pick(r)]
             gains = (interval(recipe["minus flat"]), interval(recipe["minus greedy"]))
             lines.append((r["set"], pick(r), number(recipe["hF"]), *gains))
         text += f"\n\n{title}, on test rows:\n\n"
@@ -111,26 +113,33 @@ def recipe_tables(results: list[dict[str, Any]]) -> str:
 
 def joint_table(results: list[dict[str, Any]]) -> str:
     """A temperature beside the joint calibration, and equal beside learned weights."""
-    lines = []
-    for r in [r for r in results if "joint" in r]:
+    pairs = (
+        ("per parent", "per parent, joint"),
+        ("flat x per parent", "flat x per parent, learned weights"),
+    )
+    lines, scores = [], []
+    done = [r for r in results if "joint" in r]
+    for r in done:
         rows = {row["name"]: row for row in r["rows"]}
-        line = [r["set"]]
-        for old, new in (
-            ("per parent", "per parent, joint"),
-            ("flat x per parent", "flat x per parent, learned weights"),
-        ):
-            cv = [
-                (r["recipes"][f"{old}, {d}"]["cv"], r["joint"]["cv"][f"{new}, {d}"])
-                for d in DECODINGS[1:]
-            ]
-            line += [f"{number(a)} / {number(b)}" for a, b in cv]
+        line, found = [r["set"]], []
+        for old, new in pairs:
+            for decoding in DECODINGS[1:]:
+                cv = (
+                    r["recipes"][f"{old}, {decoding}"]["cv"],
+                    r["joint"]["recipes"][f"{new}, {decoding}"]["cv"],
+                )
+                found.append(cv)
+                line.append(" / ".join(map(number, cv)))
             losses = [rows[f"{n}, best_path"]["log_loss"] for n in (f"{old}, temperature", new)]
             line.append(" / ".join(number(loss, 3) for loss in losses))
         line.append(" : ".join(f"{w:.2f}" for w in r["joint"]["weights"]))
         lines.append(line)
+        scores.append(found)
+    means = [" / ".join(map(number, pair)) for pair in np.mean(scores, axis=0)]
+    lines.append(["mean", *means[:2], "", *means[2:], "", ""])
     header = ["set"]
-    header += [f"per parent: {what}" for what in ("best path", "expected F1", "log loss")]
-    header += [f"ensemble: {what}" for what in ("best path", "expected F1", "log loss")]
+    for model in ("per parent", "ensemble"):
+        header += [f"{model}: {what}" for what in ("best path", "expected F1", "log loss")]
     return table([*header, "weights flat : local"], lines)
 
 

@@ -173,7 +173,7 @@ def losses_text(results: list[dict[str, Any]]) -> str:
             theirs = entries.get(peer, {})
             if "hF" not in theirs:
                 continue
-            equal = [n for n in (FAST, SHARP) if entries[n]["hF"] >= theirs["hF"]]
+            equal = [n for n in QUICK if entries[n]["hF"] >= theirs["hF"]]
             times = [middle(entries[n], "fit_s") / middle(theirs, "fit_s") for n in equal]
             if not equal:
                 behind.append(result["set"])
@@ -197,7 +197,7 @@ def losses_text(results: list[dict[str, Any]]) -> str:
     ]
     return "\n".join(
         [
-            f"- Both quick recipes have a lower hF than {'; '.join(lower) or 'none of the three'}.",
+            f"- All quick recipes have a lower hF than {'; '.join(lower) or 'none of the three'}.",
             f"- Where one has not, its fit takes more than {LIMIT_PEERS} times that of "
             f"{'; '.join(slower) or 'none of the three'}.",
             f"- The fit of the recommended recipe takes {span(slow)} times that of greedy SVC.",
@@ -257,9 +257,6 @@ def peer_table(results: list[dict[str, Any]]) -> str:
         row = [result["set"], peer, f"{peers[peer]['hF']:.4f}", shown(fit), shown(cpu)]
         reached = []
         for ours in QUICK:
-            if "hF" not in peers.get(ours, {}):
-                row += ["-", "-", "-"]
-                continue
             ratio = middle(peers[ours], "fit_s") / fit
             row += [f"{peers[ours]['hF']:.4f}", f"{ratio:.1f}x"]
             row.append(f"{middle(peers[ours], 'fit_cpu_s') / cpu:.1f}x")

@@ -209,6 +209,15 @@ class Study:
         return model, time.process_time() - start
 
 
+def gains(counts: np.ndarray, flat: np.ndarray, greedy: np.ndarray, groups: Any) -> dict[str, Any]:
+    """The hF of a recipe, and what it gains over the flat and the greedy model."""
+    return {
+        "hF": measures(counts)["hF"],
+        "minus flat": bootstrap(counts, flat, groups),
+        "minus greedy": bootstrap(counts, greedy, groups),
+    }
+
+
 def study(task: Task, save: Callable[[dict[str, Any]], None], quick: bool) -> None:
     """Fit, decode and compare everything on one set."""
     strategies = {k: v for k, v in STRATEGIES.items() if not quick or k == "per parent"}
@@ -266,11 +275,7 @@ def study(task: Task, save: Callable[[dict[str, Any]], None], quick: bool) -> No
     for name in candidates(ensemble):
         model_name, decoding = name.rsplit(", ", 1)
         counts = found.counts[f"{model_name}, temperature, {decoding}"]
-        result["recipes"][name] = {
-            "hF": measures(counts)["hF"],
-            "minus flat": bootstrap(counts, flat_counts, groups),
-            "minus greedy": bootstrap(counts, greedy, groups),
-        }
+        result["recipes"][name] = gains(counts, flat_counts, greedy, groups)
     save(result)
     for name, value in cross_validate(task).items():
         result["recipes"][name]["cv"] = value
@@ -296,30 +301,40 @@ JOINT, LEARNED = "per parent, joint", "flat x per parent, learned weights"
 def study_joint(task: Task, old: dict[str, Any], save: Callable[[dict[str, Any]], None]) -> None:
     """Add the joint calibration and learned weights to the stored result of a set."""
     found = Study(task)
+    # For the differences; both are stored already.
+    for kind, name, decoding in (
+        (FlatClassifier, "flat", "best_path"),
+        (LocalClassifierPerParentNode, "per parent", "top_down"),
+    ):
+        model, seconds = found.fit(kind)
+        found.add(model, f"{name}, none", seconds, [decoding])
+    flat, greedy = found.counts.values()
+    found.rows.clear()
     local, ensemble = fit_joint(task, task.train)
     found.add(local, JOINT, local.seconds)
     found.add(ensemble, LEARNED, ensemble.seconds, DECODINGS[1:])
-    new = {row["name"] for row in found.rows}
-    rows = [row for row in old["rows"] if row["name"] not in new]
     total: dict[str, Any] = {}
     for train, test in folds_of(task):
+        rows = task.train[test]
         for name, model in zip((JOINT, LEARNED), fit_joint(task, task.train[train]), strict=True):
             for decoding in DECODINGS[1:]:
-                rows_here = task.train[test]
-                counts = predict_counts(model, decoding, task.X[rows_here], task.y[rows_here])
+                counts = predict_counts(model, decoding, task.X[rows], task.y[rows])
                 key = f"{name}, {decoding}"
                 total[key] = total.get(key, 0) + counts.sum(0)
-    save(
-        {
-            "rows": [*rows, *found.rows],
-            "joint": {
-                "environment": environment(),
-                "temperature": local.temperature_,
-                "weights": list(map(float, ensemble.weights_)),
-                "cv": {name: round(float(f1(counts)), 4) for name, counts in total.items()},
-            },
-        }
-    )
+    groups = None if task.groups is None else task.groups[task.test]
+    recipes = {
+        name: gains(found.counts[name], flat, greedy, groups) | {"cv": round(float(f1(counts)), 4)}
+        for name, counts in total.items()
+    }
+    new = {row["name"] for row in found.rows}
+    kept = [row for row in old["rows"] if row["name"] not in new]
+    more = {
+        "environment": environment(),
+        "temperature": local.temperature_,
+        "weights": list(map(float, ensemble.weights_)),
+        "recipes": recipes,
+    }
+    save({"rows": [*kept, *found.rows], "joint": more})
 
 
 def predict_cost(model: Any, X: Any) -> dict[str, Any]:
