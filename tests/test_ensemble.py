@@ -400,3 +400,25 @@ def test_temperatures_are_learned_once_and_serve_in_the_folds_of_the_ensemble():
     # One member, the same folds, the same temperature: what it reaches is the same as well.
     assert ensemble.models_[0].temperature_ == alone.temperature_
     assert ensemble.expected_f1_ == pytest.approx(alone.expected_f1_)
+    Counting.fits = 0
+    nested = EnsembleClassifier([("one", ensemble)], decoding="expected_f1").fit(X, FOREST)
+    assert Counting.fits == 1 + 3 + 3 + 3
+    assert nested.expected_f1_ == pytest.approx(alone.expected_f1_)
+
+
+def test_learned_weights_serve_in_the_folds_of_all_ensembles_above():
+    X, y = rows_for(FOREST * 3, 0), FOREST * 3
+    pair = [("node", LocalClassifierPerNode(Soft())), ("flat", FlatClassifier(Counting()))]
+    Counting.fits = 0
+    model = EnsembleClassifier(pair, weights="learned").fit(X, y)
+    weights = model.weights_
+    assert Counting.fits == 1 + 3
+    Counting.fits = 0
+    for _ in range(2):
+        model = EnsembleClassifier([("one", model)], decoding="expected_f1")
+    model.fit(X, y)
+    assert Counting.fits == 1 + 3 + 3 + 3
+    inner = model._models.members[0].members[0]
+    np.testing.assert_array_equal(inner.weights, weights)
+    fold = model._fit_fold(X, y, {"one": {}}, model._models, np.arange(0, len(X), 2))
+    np.testing.assert_array_equal(fold.members[0].members[0].weights, weights)

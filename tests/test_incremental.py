@@ -784,7 +784,7 @@ def test_with_leaf_only_a_flat_model_waits_for_what_is_below():
 def test_calibration_and_checkpoints_are_refused(estimator_class, animals, tmp_path):
     X, y = abs(animals[0]), animals[1]
     model = estimator_class(MultinomialNB(), calibration="temperature")
-    with pytest.raises(ValueError, match=r"calibration='temperature' is learned out of fold"):
+    with pytest.raises(ValueError, match=r"calibration='temperature' has one temperature"):
         model.partial_fit(X, y)
     model.fit(X, y).set_params(calibration=None)
     with pytest.raises(ValueError, match=r"was calibrated by fit"):

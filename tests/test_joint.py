@@ -1,10 +1,12 @@
 """``calibration="joint"``: odds of every option, multiplied along the paths, normalised once."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.special import expit, log_expit, logsumexp
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
@@ -159,12 +161,15 @@ def test_scores_five_times_as_large_give_five_times_the_temperature(kind):
     assert np.abs(five.predict_node_proba(X) - one.predict_node_proba(X)).max() < 1e-3
 
 
-def test_many_rows_are_thinned_out(monkeypatch):
+@pytest.mark.parametrize(
+    "limits", [{"_JOINT_NUMBERS": 1500, "_JOINT_ROWS": 10}, {"_MOST_NUMBERS": 1500}], ids=str
+)
+def test_many_rows_are_thinned_out(limits, monkeypatch):
     y = FOREST * 20
     X = blobs(2, y)
     everything = make("parent", "joint", child=LinearSVC()).fit(X, y)
-    monkeypatch.setattr("hiclass._calibration._JOINT_NUMBERS", 1500)
-    monkeypatch.setattr("hiclass._calibration._JOINT_ROWS", 10)
+    for name, limit in limits.items():
+        monkeypatch.setattr(f"hiclass._calibration.{name}", limit)
     some = make("parent", "joint", child=LinearSVC()).fit(X, y)
     assert some.temperature_ != everything.temperature_
     assert some.temperature_ == pytest.approx(everything.temperature_, rel=0.5)
@@ -174,6 +179,19 @@ def test_a_single_row_gives_a_model_that_is_certain(kind):
     model = make(kind, "joint", child=LinearSVC()).fit([[0.0]], [["a", "x"]])
     assert (model.temperature_, model.expected_f1_) == (1.0, 1.0)
     np.testing.assert_array_equal(model.predict_node_proba([[3.0]]), [[1, 1, 1]])
+
+
+@pytest.mark.parametrize("calibration", ["joint", "temperature"])
+def test_what_all_rows_have_in_common_is_certain(kind, calibration):
+    """Exactly: sums of many probabilities are not."""
+    y = [["all", *path] for path in FOREST * 4]
+    X = blobs(6, y)
+    model = make(kind, calibration, child=LinearSVC(), temperature=0.5, min_confidence=1.0)
+    model.fit(X, y)
+    proba = model.predict_node_proba(X)
+    assert (proba[:, :2] == 1).all()
+    assert proba.max() == 1
+    assert set(model.predict(X)[:, 0]) == {"all"}
 
 
 @pytest.mark.parametrize("child", [LinearSVC(), GaussianNB()], ids=["scores", "probabilities"])
@@ -225,16 +243,38 @@ def test_a_known_temperature_needs_no_folds(kind, calibration):
     assert known.temperature_ == learned.temperature_
     np.testing.assert_array_equal(known.predict_node_proba(X), learned.predict_node_proba(X))
     assert not hasattr(known, "expected_f1_")
-    known.set_params(decoding="expected_f1").fit(X, FOREST)
+    known.set_params(decoding="expected_f1")
+    with pytest.raises(ValueError, match=r"fit learns with decoding='expected_f1'. Fit again"):
+        known.predict(X)
+    known.fit(X, FOREST)
     assert known.expected_f1_ == learned.expected_f1_
 
 
 def test_a_known_temperature_without_a_calibration_is_refused(kind):
-    with pytest.raises(ValueError, match=r"temperature=2.0 is for calibrated models. Set"):
+    message = r"temperature=2.0 is for calibrated models. Set calibration='temperature', too"
+    with pytest.raises(ValueError, match=message):
         make(kind, temperature=2.0).fit(rows_for(FOREST, 0), FOREST)
     for bad in (0, -1.0, "warm"):
         with pytest.raises(ValueError, match="temperature"):
             make(kind, "joint", temperature=bad).fit(rows_for(FOREST, 0), FOREST)
+
+
+@pytest.mark.parametrize("temperature", [2, np.float32(2)], ids=repr)
+def test_a_temperature_may_be_any_kind_of_number(kind, temperature):
+    X = rows_for(FOREST, 0)
+    model = make(kind, "joint", child=Scored(), temperature=temperature).fit(X, FOREST)
+    assert type(model.temperature_) is float
+    usual = make(kind, "joint", child=Scored(), temperature=2.0).fit(X, FOREST)
+    np.testing.assert_array_equal(model.predict_node_proba(X), usual.predict_node_proba(X))
+
+
+def test_a_model_that_was_saved_before_there_was_a_temperature_can_be_shown_and_fitted(kind):
+    X = rows_for(FOREST, 0)
+    model = make(kind).fit(X, FOREST)
+    del model.temperature  # as in a file from then
+    again = pickle.loads(pickle.dumps(model))
+    assert repr(again) == repr(make(kind))
+    np.testing.assert_array_equal(clone(again).fit(X, FOREST).predict(X), model.predict(X))
 
 
 def test_an_ensemble_fits_its_folds_with_the_temperatures_of_its_members():

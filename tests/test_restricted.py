@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 from test_probabilities import (
     CALIBRATIONS,
@@ -16,6 +17,7 @@ from test_probabilities import (
     SEEDS,
     TREE,
     Proba,
+    Scores,
     Soft,
     make,
     models_of,
@@ -96,9 +98,10 @@ def test_by_hand():
     assert light.options.of(6).tolist() == []
 
 
-def test_classifiers_that_cannot_matter_are_not_asked():
+@pytest.mark.parametrize("how", [{}, {"temperature": 1.0, "joint": True}], ids=["usual", "joint"])
+def test_classifiers_that_cannot_matter_are_not_asked(how):
     tables = {v: Proba(p) for v, p in TABLES.items()}
-    models = models_of("parent", TREE, tables)
+    models = models_of("parent", TREE, tables, **how)
     allowed = np.zeros(7, dtype=bool)
     allowed[[2, 6]] = True  # A/x and C
     node_proba(restrict(models, allowed), np.zeros((1, 1)))
@@ -112,6 +115,16 @@ def test_where_the_classes_have_probability_zero_they_share_it_equally():
     np.testing.assert_array_equal(
         node_proba(restrict(models, allowed), np.zeros((1, 1))), [[1, 0.5, 0.5, 0, 0, 0, 0.5]]
     )
+
+
+def test_the_best_of_endings_that_a_joint_model_finds_impossible_is_still_the_best():
+    score = np.array([9.0, -8.0, 0.0, 0.0, 0.0, -8.01])
+    models = models_of("flat", TREE, {0: Scores(score)}, soft=False, temperature=0.01, joint=True)
+    assert node_proba(models, np.zeros((1, 1)))[0, [2, 6]].tolist() == [0, 0]
+    allowed = np.zeros(7, dtype=bool)
+    allowed[[2, 6]] = True
+    found = node_proba(restrict(models, allowed), np.zeros((1, 1)))[0, [2, 6]]
+    np.testing.assert_allclose(found, expit([1.0, -1.0]))
 
 
 @pytest.mark.parametrize("kind", KINDS)

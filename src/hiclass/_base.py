@@ -307,8 +307,7 @@ class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
             if not hasattr(self, "expected_f1_"):
                 raise ValueError(
                     "decoding='expected_f1' needs the F-score that is reached out of fold, which "
-                    "fit learns with decoding='expected_f1' or calibration='temperature'. Fit "
-                    "again with one of them."
+                    "fit learns with decoding='expected_f1'. Fit again with it."
                 )
             return lambda X: expected_f1(models, X, self.expected_f1_, self.leaf_only)
         decode_rows = {"top_down": top_down, "best_path": best_path}[decoding]

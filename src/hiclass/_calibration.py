@@ -36,7 +36,8 @@ N_FOLDS = 3
 #: Where the logarithm of the temperature is looked for, beside that of the spread of the scores.
 _LOG_T = (-5.0, 8.0)
 _MOST_NUMBERS = 20_000_000
-#: So many numbers, but so many rows at least, are looked at for every temperature that is tried.
+#: So many numbers, or so many rows if that is more and not far too much, are looked at for every
+#: temperature that is tried.
 _JOINT_NUMBERS, _JOINT_ROWS = 1_000_000, 500
 _FLOOR = 0.05
 
@@ -84,19 +85,12 @@ def fit_out_of_fold(
     if not held_out:
         return (1.0 if calibrate else None), 1.0
     weights = np.ones(len(nodes)) if weights is None else weights
-    if calibrate:  # scores are read as with a temperature while one is being looked for
-        held_out = [(replace(models, temperature=1.0), rows) for models, rows in held_out]
     temperature = None
-    if calibrate and held_out[0][0].joint:
-        temperature = _joint_temperature(held_out, X, nodes, weights)
-    elif calibrate:
-        blocks: dict[int, list[Block]] = defaultdict(list)
-        for models, rows in held_out:
-            step = max(1, -(-len(nodes) * models.width // _MOST_NUMBERS))
-            for block in _questions(models, X, rows[::step], nodes, weights):
-                blocks[block[0].shape[1]].append(block)
-        temperature = best_temperature(blocks)
     if calibrate:
+        # Scores are read as with a temperature while one is being looked for.
+        held_out = [(replace(models, temperature=1.0), rows) for models, rows in held_out]
+        learn = _joint_temperature if held_out[0][0].joint else _path_temperature
+        temperature = learn(held_out, X, nodes, weights)
         held_out = [(replace(m, temperature=temperature), rows) for m, rows in held_out]
     return temperature, reached_f(held_out, X, nodes, weights, leaf_only)
 
@@ -118,6 +112,18 @@ def fit_folds(
         (fit_fold(np.flatnonzero(fold != k)), np.flatnonzero(fold == k))
         for k in np.unique(fold[fold >= 0]).tolist()
     ]
+
+
+def _path_temperature(
+    held_out: list[tuple[LocalModels, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
+) -> float:
+    """The temperature of models that answer node by node, from the questions on true paths."""
+    blocks: dict[int, list[Block]] = defaultdict(list)
+    for models, rows in held_out:
+        step = max(1, -(-len(nodes) * models.width // _MOST_NUMBERS))
+        for block in _questions(models, X, rows[::step], nodes, weights):
+            blocks[block[0].shape[1]].append(block)
+    return best_temperature(blocks)
 
 
 def _questions(
@@ -202,11 +208,12 @@ def best_temperature(blocks: dict[int, list[Block]]) -> float:
 def _joint_temperature(
     held_out: list[tuple[LocalModels, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
 ) -> float:
-    """The same for joint models: the log loss of the true endings among all of them."""
+    """The temperature of joint models: the smallest log loss of true endings among all of them."""
     parts = []
     for models, rows in held_out:
-        step = max(1, len(nodes) // max(_JOINT_NUMBERS // models.width, _JOINT_ROWS))
-        rows = rows[::step]
+        wanted = max(_JOINT_NUMBERS // models.width, _JOINT_ROWS)
+        wanted = max(1, min(wanted, _MOST_NUMBERS // models.width))
+        rows = rows[:: max(1, len(nodes) // wanted)]
         rows = rows[np.isin(nodes[rows], models.options.ends)]
         if len(rows):
             evidence = list(joint_evidence(models, take_rows(X, rows)))

@@ -93,7 +93,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
     local_classifier: Any
     hierarchy: Any
     calibration: str | None
-    temperature: float | None
+    temperature: float | None = None  # also of models that were saved before there was one
     n_jobs: int | None
     checkpoint_dir: Any
     verbose: int
@@ -253,7 +253,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             classifiers,
             gates,
             soft,
-            temperature=self.temperature,
+            temperature=None if self.temperature is None else float(self.temperature),
             joint=self.calibration == "joint",
             n_own=index.n_own,
         )
@@ -275,8 +275,8 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         self._check_decision_parameters()
         if self.temperature is not None and self.calibration is None:
             raise ValueError(
-                f"temperature={self.temperature!r} is for calibrated models. Set calibration to "
-                f"'temperature' or 'joint', or leave it out."
+                f"temperature={self.temperature!r} is for calibrated models. Set "
+                f"calibration='temperature', too, or leave it out."
             )
         if not self._is_factory():
             child = check_child(self._child(), self._child_parameter, self._child_kinds)

@@ -16,7 +16,7 @@ from hiclass._base import BaseHierarchicalClassifier
 from hiclass._decode import Decision, cut, with_confidence
 from hiclass._fit import is_per_row
 from hiclass._labels import AnyArray, IntArray, read_labels
-from hiclass._predict import FloatArray, ending_proba, endings_to_nodes
+from hiclass._predict import FloatArray, ending_proba, endings_to_nodes, sum_endings
 from hiclass._targets import known_nodes
 from hiclass._validation import (
     Interval,
@@ -440,8 +440,8 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         if self._excludes_nothing():
             return [[] for _ in endings]
         chosen, models = self._chosen(endings), self._models
-        count = endings_to_nodes(models, chosen.astype(np.float64))
-        total = endings_to_nodes(models, np.ones((1, chosen.shape[1])))
+        count = sum_endings(models, chosen.astype(np.float64))
+        total = sum_endings(models, np.ones((1, chosen.shape[1])))
         covers = (count == total) & (total > 0)
         # An inner node that is itself an ending can only be named together with what is below.
         ends = models.options.ends

@@ -299,13 +299,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         models = []
         for (name, model), fitted in zip(self.models, joint.members, strict=True):
             model = _with_hierarchy(clone(model), joint.hierarchy)
-            if isinstance(model, BaseLocalClassifier):
-                # Nothing to learn out of fold: an ensemble asks for probabilities only.
-                usual = "best_path" if model._strategy == "flat" else "top_down"
-                known = fitted.temperature
-                model.set_params(decoding=usual, temperature=known, min_confidence=0.0)
-            elif isinstance(model, EnsembleClassifier):
-                model.set_params(weights=None, decoding="best_path", min_confidence=0.0)
+            _learn_nothing(model, fitted)
             sliced = {
                 k: take_rows(v, rows) if is_per_row(v, n_rows) else v
                 for k, v in params[name].items()
@@ -314,7 +308,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 # Said once, by the fit on all rows.
                 warnings.filterwarnings("ignore", message="No training row ends at an inner node")
                 model.fit(X_fold, y_fold, **sliced)
-            model._models = replace(model._models, weights=fitted.weights)
+            model._models = _with_weights(model._models, fitted)
             models.append(model)
         return self._join(models, joint.weights)
 
@@ -452,3 +446,21 @@ def _with_hierarchy(model: Any, hierarchy: Hierarchy) -> Any:
     """Give a model, and the models that it is made of, a hierarchy."""
     names = [k for k in model.get_params() if k == "hierarchy" or k.endswith("__hierarchy")]
     return model.set_params(**dict.fromkeys(names, hierarchy))
+
+
+def _learn_nothing(model: Any, fitted: LocalModels) -> None:
+    """Leave nothing for a model to learn out of fold: an ensemble asks for probabilities only."""
+    if isinstance(model, BaseLocalClassifier):
+        usual = "best_path" if model._strategy == "flat" else "top_down"
+        model.set_params(decoding=usual, temperature=fitted.temperature, min_confidence=0.0)
+    elif isinstance(model, EnsembleClassifier):
+        model.set_params(weights=None, decoding="best_path", min_confidence=0.0)
+        for (_, member), part in zip(model.models, fitted.members, strict=True):
+            _learn_nothing(member, part)
+
+
+def _with_weights(models: LocalModels, fitted: LocalModels) -> LocalModels:
+    """Take over the weights of an ensemble, and of ensembles in it."""
+    pairs = zip(models.members, fitted.members, strict=True)
+    members = tuple(_with_weights(member, part) for member, part in pairs)
+    return replace(models, members=members, weights=fitted.weights)

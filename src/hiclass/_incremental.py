@@ -214,7 +214,7 @@ class IncrementalClassifier(BaseLocalClassifier):
             self._refuse_threshold()
         if self.calibration is not None:
             raise ValueError(
-                f"calibration={self.calibration!r} is learned out of fold from all rows, which "
+                f"calibration={self.calibration!r} has one temperature for all rows, which "
                 f"partial_fit never has together. Set calibration=None, or call fit."
             )
         models = self.__dict__.get("_models")

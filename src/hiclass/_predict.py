@@ -447,6 +447,15 @@ def nodes_to_endings(models: LocalModels, proba: FloatArray) -> FloatArray:
 
 def endings_to_nodes(models: LocalModels, endings: FloatArray) -> FloatArray:
     """Probability of every node: the sum over the endings at or below it."""
+    proba = np.minimum(sum_endings(models, endings), 1.0)
+    # Whatever is above all endings, the root at least, is certain: rounding must not cut it off.
+    first, last = models.options.ends[[0, -1]]
+    proba[:, : first + 1][:, models.hierarchy.subtree_end[: first + 1] > last] = 1.0
+    return proba
+
+
+def sum_endings(models: LocalModels, values: FloatArray) -> FloatArray:
+    """For every node the sum of the values of the endings at or below it."""
     ends = models.options.ends
     path = np.column_stack(
         [np.zeros(len(ends), dtype=np.intp), models.hierarchy.ancestor_table[ends]]
@@ -454,16 +463,20 @@ def endings_to_nodes(models: LocalModels, endings: FloatArray) -> FloatArray:
     row, column = np.nonzero(path >= 0)
     shape = (len(ends), models.hierarchy.n_nodes)
     closure = sp.csr_array((np.ones(len(row)), (row, path[row, column])), shape=shape)
-    return endings @ closure
+    return values @ closure
 
 
 def direct_endings(models: LocalModels, X: Any) -> FloatArray:
     """Probabilities of all endings of a model that knows them at once."""
-    if models.joint and not models.members:
-        evidence = joint_evidence(models, X)
-        temperature = models.temperature or 1.0  # always set, except while it is looked for
-        return softmax(joint_scores(models, evidence, n_rows_of(X), temperature), axis=1)
+    if models.joint:
+        return softmax(_joint_logs(models, X), axis=1)
     return _ENDINGS[models.strategy](models, X)
+
+
+def _joint_logs(models: LocalModels, X: Any) -> FloatArray:
+    """Logarithms of the probabilities of all endings of a joint model, up to a constant."""
+    assert models.temperature is not None  # 1 while one is being looked for
+    return joint_scores(models, joint_evidence(models, X), n_rows_of(X), models.temperature)
 
 
 def joint_evidence(models: LocalModels, X: Any) -> Iterator[tuple[int, FloatArray]]:
@@ -485,7 +498,7 @@ def joint_scores(
         ((_, found),) = evidence
         return _log_share(found, False, temperature)
     score = np.zeros((n, hierarchy.n_nodes))
-    out = np.empty((n, len(ends)))
+    out = np.zeros((n, len(ends)))  # also for endings that a restricted model leaves out
     for node, found in evidence:
         share = _log_share(found, is_gated(models, node), temperature) + score[:, [node]]
         children = models.options.children_of(node)
@@ -537,6 +550,8 @@ def _ensemble_endings(models: LocalModels, X: Any) -> FloatArray:
 def _restricted_endings(models: LocalModels, X: Any) -> FloatArray:
     (base,) = models.members
     column = np.searchsorted(base.options.ends, models.options.ends)
+    if base.joint:  # as logarithms, so that the best of unlikely endings is still the best
+        return softmax(_joint_logs(base, X)[:, column], axis=1)
     return normalised(ending_proba(base, X)[:, column])
 
 
@@ -568,6 +583,7 @@ def restrict(models: LocalModels, allowed: AnyArray) -> LocalModels:
     return replace(
         models,
         strategy="restricted",
+        joint=False,
         options=options,
         members=(_prune(models, options, reached),),
     )
@@ -575,7 +591,7 @@ def restrict(models: LocalModels, allowed: AnyArray) -> LocalModels:
 
 def _prune(models: LocalModels, options: Options, reached: AnyArray) -> LocalModels:
     """Leave out the questions that a restricted model never asks."""
-    if models.is_direct or models.strategy == "level":
+    if models.strategy in _ENDINGS or models.strategy == "level":
         return models
     keep = np.repeat(reached, np.diff(models.options.indptr))
     counts = np.where(reached, np.diff(models.options.indptr), 0)
