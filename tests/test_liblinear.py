@@ -593,14 +593,17 @@ def test_a_large_problem_is_divided_among_threads(monkeypatch):
     np.testing.assert_array_equal(threads.predict(X), serial.predict(X))
 
 
-def test_an_error_in_a_part_names_the_problem():
+def test_an_error_in_a_part_names_the_problem(monkeypatch):
     X, target = many_classes(2000, 6)
-    y = np.column_stack([target, target * 10 + np.arange(2000) // 6 % 3]).astype(str)
-    model = LocalClassifierPerParentNode(LinearSVC(), n_jobs=2)
-    zero = np.zeros(2000)
-    with joblib.parallel_config("threading"), pytest.raises(ValueError) as caught:  # noqa: PT011
-        model.fit(X, y, sample_weight=zero)  # liblinear has nothing to fit
-    assert any("while fitting the classifier of" in note for note in caught.value.__notes__)
+
+    def fail(*args):
+        raise ArithmeticError("out of luck")
+
+    monkeypatch.setattr("hiclass._fit.fit_classes", fail)
+    model = FlatClassifier(LinearSVC(), n_jobs=2)
+    with joblib.parallel_config("threading"), pytest.raises(ArithmeticError) as caught:
+        model.fit(X, target.astype(str))
+    assert caught.value.__notes__ == ["while fitting the classifier of all leaves"]
 
 
 def test_a_part_that_does_not_converge_is_told_of():
