@@ -75,7 +75,7 @@ def gather(indptr: IntArray, indices: IntArray, rows: IntArray) -> IntArray:
 
 def unique_keys(key: IntArray, space: int) -> tuple[IntArray, IntArray]:
     """Distinct keys ascending and the rank of each key, by a table if the space is small."""
-    if space > max(4 * len(key), 1 << 20):
+    if space > 4 * len(key):
         distinct, rank = np.unique(key, return_inverse=True)
         return distinct, rank
     seen = np.zeros(space, dtype=bool)
