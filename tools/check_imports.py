@@ -28,7 +28,7 @@ LAYERS = [  # from top to bottom
     {"_base", "_calibration", "_thresholds", "_weights"},
     {"_decode"},
     {"_fit", "_predict", "_set_predict", "metrics", "model_selection"},
-    {"_checkpoint", "_liblinear", "_progress", "_ray"},
+    {"_checkpoint", "_liblinear", "_linear", "_progress", "_ray"},
     {"_set_problems", "_stream"},
     {"_problems"},
     {"_growth", "_set_targets"},

@@ -29,6 +29,7 @@ import scipy.sparse as sp
 from scipy.special import expit, log_expit, logit, softmax
 
 from hiclass._labels import AnyArray, IntArray
+from hiclass._linear import linear_choice, linear_scores
 from hiclass._problems import Options
 from hiclass._validation import n_rows_of, protect, take_rows
 from hiclass.hierarchy import Hierarchy
@@ -303,7 +304,7 @@ def _choice(
     restricted = models.layout is not None and hasattr(estimator, "decision_function")
     if scored or restricted:
         return _scores(estimator, X, k)
-    codes = np.asarray(estimator.predict(X)).reshape(-1).astype(np.intp)
+    codes = linear_choice(estimator, X).reshape(-1).astype(np.intp)
     return _one_hot(codes, np.empty((len(codes), k)))
 
 
@@ -313,7 +314,7 @@ def _positive(models: LocalModels, estimator: Any, X: Any) -> FloatArray:
         with _quiet(models):
             return normalised(_proba(estimator, X, 2))[:, 1]
     if hasattr(estimator, "decision_function"):
-        return _finite(np.asarray(estimator.decision_function(X), dtype=np.float64).reshape(-1))
+        return _finite(linear_scores(estimator, X).astype(np.float64, copy=False).reshape(-1))
     return _logit(normalised(_proba(estimator, X, 2))[:, 1])
 
 
@@ -358,7 +359,7 @@ def _proba(estimator: Any, X: Any, k: int) -> FloatArray:
 
 def _decision(estimator: Any, X: Any, k: int, first: float = 0.0) -> FloatArray:
     """The decision function; of two classes it scores the second, and the first is a multiple."""
-    score = np.asarray(estimator.decision_function(X), dtype=np.float64)
+    score = linear_scores(estimator, X).astype(np.float64, copy=False)
     if k == 2 and score.ndim == 1:
         score = np.column_stack([first * score, score])
     if score.shape != (n_rows_of(X), k):

@@ -1,0 +1,135 @@
+"""Scores of linear classifiers are those of their own methods, to the last bit."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import (
+    LogisticRegression,
+    Perceptron,
+    RidgeClassifier,
+    SGDClassifier,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from hiclass import LocalClassifierPerNode, LocalClassifierPerParentNode
+from hiclass._linear import linear_choice, linear_scores
+
+LINEAR = [
+    LinearSVC(random_state=0),
+    LogisticRegression(),
+    RidgeClassifier(),
+    SGDClassifier(random_state=0),
+    Perceptron(random_state=0),
+    LinearDiscriminantAnalysis(),
+    SVC(kernel="linear"),
+    make_pipeline(StandardScaler(with_mean=False), LinearSVC(random_state=0)),
+]
+FORMS = {
+    "dense": np.asarray,
+    "csr matrix": sp.csr_matrix,
+    "csr array": sp.csr_array,
+    "csc": sp.csc_matrix,
+    "single precision": lambda X: X.astype(np.float32),
+    "list": lambda X: X.tolist(),
+    "integers": lambda X: X.astype(int),
+}
+
+
+DENSE_ONLY = ("LinearDiscriminantAnalysis", "SVC")  # or none that are sparse after dense ones
+SPARSE = ("csr matrix", "csr array", "csc")
+
+
+def rows(k, n=60):
+    rng = np.random.default_rng(0)
+    target = np.arange(n) % k
+    return rng.normal(size=(n, 3)).round(1) * 5 + target[:, None], target
+
+
+def name(child):
+    return type(child).__name__
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize(
+    ("child", "form"),
+    [
+        pytest.param(child, form, id=f"{name(child)}, {form}")
+        for child, form in product(LINEAR, FORMS)
+        if form not in SPARSE or name(child) not in DENSE_ONLY
+    ],
+)
+def test_scores_and_choices_are_those_of_the_classifier(child, k, form):
+    X, target = rows(k)
+    child.fit(X, target)
+    X = FORMS[form](X)
+    np.testing.assert_array_equal(linear_scores(child, X), child.decision_function(X))
+    np.testing.assert_array_equal(linear_choice(child, X), child.predict(X))
+
+
+def test_labels_need_not_be_numbers_from_zero():
+    X, target = rows(3)
+    child = LinearSVC(random_state=0).fit(X, np.array(["x", "y", "z"])[target])
+    np.testing.assert_array_equal(linear_choice(child, X), child.predict(X))
+
+
+def test_coefficients_that_were_made_sparse():
+    X, target = rows(4)
+    child = SGDClassifier(random_state=0).fit(X, target).sparsify()
+    np.testing.assert_array_equal(linear_scores(child, X), child.decision_function(X))
+
+
+def test_a_method_that_was_overridden_is_called():
+    class Other(LinearSVC):
+        def decision_function(self, X):
+            return super().decision_function(X) + 1000
+
+    X, target = rows(4)
+    child = Other(random_state=0).fit(X, target)
+    assert linear_scores(child, X).min() > 100
+    assert (linear_choice(child, X) == child.predict(X)).all()
+
+
+def test_a_classifier_without_scores_chooses_by_itself():
+    X, target = rows(3)
+    child = GaussianNB().fit(X, target)
+    np.testing.assert_array_equal(linear_choice(child, X), child.predict(X))
+
+
+def test_rows_that_do_not_fit_are_refused_as_by_the_classifier():
+    X, target = rows(3)
+    child = LinearSVC(random_state=0).fit(X, target)
+    with pytest.raises(ValueError, match="features"):
+        linear_scores(child, X[:, :2])
+
+
+def test_frames_reach_the_classifiers_as_frames():
+    X, target = rows(4)
+    frame = pd.DataFrame(X, columns=list("abc"))
+    child = LinearSVC(random_state=0).fit(frame, target)
+    np.testing.assert_array_equal(linear_scores(child, frame), child.decision_function(frame))
+
+
+@pytest.mark.parametrize("cls", [LocalClassifierPerParentNode, LocalClassifierPerNode])
+def test_a_model_predicts_as_with_a_classifier_that_is_asked_itself(cls):
+    class Asked(LinearSVC):
+        def decision_function(self, X):
+            return super().decision_function(X)
+
+        def predict(self, X):
+            return super().predict(X)
+
+    X, target = rows(6, 200)
+    y = np.column_stack([target // 3, target]).astype(str)
+    for options in ({}, {"calibration": "temperature"}, {"calibration": "joint"}):
+        quick, slow = (cls(c(random_state=0), **options).fit(X, y) for c in (LinearSVC, Asked))
+        np.testing.assert_array_equal(quick.predict(X), slow.predict(X))
+        if options:
+            np.testing.assert_array_equal(quick.predict_node_proba(X), slow.predict_node_proba(X))
