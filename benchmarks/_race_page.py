@@ -262,12 +262,14 @@ def peer_table(results: list[dict[str, Any]]) -> str:
             row.append(f"{middle(peers[ours], 'fit_cpu_s') / cpu:.1f}x")
             if peers[ours]["hF"] >= peers[peer]["hF"] and ratio <= LIMIT_PEERS:
                 reached.append(ours.partition(", ")[2])
+        difference = peers[peer].get("best_path_minus")
+        row.append("-" if difference is None else interval(difference))
         row.append(" and ".join(reached) or "no")
         rows.append(row)
     header = ["set", "peer", "hF", "fit s", "fit CPU s"]
     for ours in QUICK:
         header += [f"{ours.partition(', ')[2]}: hF", "fit", "CPU"]
-    header.append("goal reached by")
+    header += ["best path SVC minus it", "goal reached by"]
     return table(header, rows)
 
 
