@@ -145,8 +145,8 @@ def draw(result, file):
                     values = [r[step] / (1e6 if step == "peak_bytes" else 1) for r in known]
                     label = f"{SIDES[side]}, {STRATEGIES[strategy][0]}"
                     growth = slope(runs, curve, step)
-                    if growth is not None and step != "peak_bytes" and curve != "depth":
-                        label += f": {growth:.2f}"
+                    if step != "peak_bytes" and curve != "depth":
+                        label = "-" if growth is None else f"{growth:.2f}"
                     axis.plot(
                         [r[curve] for r in known],
                         values,
@@ -168,7 +168,9 @@ def draw(result, file):
             if row == 2:
                 axis.set_xlabel(curve)
             if step != "peak_bytes" and curve != "depth":
-                axis.legend(fontsize=7, frameon=False, title="slope", title_fontsize=7)
+                axis.legend(
+                    fontsize=7, framealpha=0.8, edgecolor="none", title="slope", title_fontsize=7
+                )
     handles, labels = axes[2, 2].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
     fig.savefig(file, dpi=110)

@@ -194,6 +194,8 @@ def test_ensemble_takes_the_hyper_parameters_of_its_members(study, base):
     assert study._study.tuned_strategies("ensemble") == ("flat", "per_parent_node")
 
 
+# LightGBM names features that old versions of scikit-learn then miss in an array.
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("base", ["lightgbm", "logistic_regression", "random_forest"])
 def test_every_model_of_the_study_fits_and_predicts_known_pairs(study, work, base):
     X, y = study._study.load_features(work / "logistic_regression", "train")
