@@ -27,7 +27,8 @@ from test_probabilities import (
 )
 
 from hiclass import LocalClassifierPerParentNode
-from hiclass._predict import node_proba, restrict
+from hiclass._predict import node_proba
+from hiclass._restrict import restrict
 
 
 def below(hierarchy, node):

@@ -32,20 +32,18 @@ from hiclass._decode import (
 )
 from hiclass._fit import in_thread
 from hiclass._labels import AnyArray, object_array
+from hiclass._levels import level_columns, level_proba
 from hiclass._predict import (
     FloatArray,
     LocalModels,
     ending_proba,
-    level_columns,
-    level_proba,
     node_proba,
-    restrict,
 )
+from hiclass._restrict import restrict
 from hiclass._set_labels import SetFormat, write_sets
 from hiclass._set_predict import SetModels, decide_nodes, decide_sets, set_node_proba
 from hiclass._set_targets import (
     SetTarget,
-    check_n_labels,
     encode_in_dag,
     encode_sets,
     set_classes,
@@ -167,8 +165,6 @@ class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
             return encode(y, hierarchy)
         self._check_set_parameters()
         return encode_in_dag(y, hierarchy)
-
-    _check_target = staticmethod(check_n_labels)
 
     # -- setting and forgetting what fit learns ------------------------------------------------
 
@@ -456,7 +452,7 @@ class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
         models = self._models
         if self._format.ndim == 2:
             columns = level_columns(self.hierarchy_, self.classes_)
-            return lambda X: level_proba(node_proba(models, X), models, columns)
+            return lambda X: level_proba(node_proba(models, X), self.hierarchy_, columns)
         place = {(type(label), label): j for j, label in enumerate(self.classes_.tolist())}
         ends = self.hierarchy_.labels[models.options.ends]
         column = [place[type(label), label] for label in ends.tolist()]

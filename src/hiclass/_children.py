@@ -33,7 +33,7 @@ from hiclass._problems import (
 )
 from hiclass._set_fit import fit_set_models
 from hiclass._set_predict import SetModels
-from hiclass._set_targets import SetTarget
+from hiclass._set_targets import SetTarget, check_n_labels
 from hiclass._targets import Target
 from hiclass._thresholds import tune_thresholds
 from hiclass._validation import (
@@ -153,7 +153,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         self._check_parameters()
         X = check_X(self, X, self._input_tags(), reset=True)
         target = self._encode(y)
-        self._check_target(target, n_rows_of(X))
+        check_n_labels(target, n_rows_of(X))
         params = self._params_of_children(X, sample_weight, fit_params)
         if isinstance(target, SetTarget):
             self._fit_sets(X, target, params)

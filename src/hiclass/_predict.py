@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.special import expit, log_expit, logit, softmax
 
-from hiclass._labels import AnyArray, IntArray
+from hiclass._labels import IntArray
 from hiclass._linear import linear_choice, linear_scores
 from hiclass._problems import Options
 from hiclass._validation import n_rows_of, protect, take_rows
@@ -561,80 +561,3 @@ _ENDINGS: dict[str, Callable[[LocalModels, Any], FloatArray]] = {
     "ensemble": _ensemble_endings,
     "restricted": _restricted_endings,
 }
-
-
-def restrict(models: LocalModels, allowed: AnyArray) -> LocalModels:
-    """A model conditional on ending at one of the allowed nodes (a mask over nodes)."""
-    hierarchy, old = models.hierarchy, models.options
-    ends = old.ends[allowed[old.ends]]
-    reached = np.zeros(hierarchy.n_nodes, dtype=bool)
-    reached[hierarchy.ancestor_table[ends]] = True  # -1 marks the last node, put right below
-    reached[-1] = hierarchy.n_nodes - 1 in ends
-    reached[0] = True
-    can_stop = old.can_stop & allowed
-    source = np.repeat(np.arange(hierarchy.n_nodes), np.diff(old.indptr))
-    keep = np.where(source == old.indices, can_stop[old.indices], reached[old.indices])
-    counts = np.bincount(source[keep], minlength=hierarchy.n_nodes)
-    options = Options(
-        indptr=np.concatenate([[0], np.cumsum(counts)]),
-        indices=old.indices[keep],
-        can_stop=can_stop,
-        ends=ends,
-    )
-    return replace(
-        models,
-        strategy="restricted",
-        joint=False,
-        options=options,
-        members=(_prune(models, options, reached),),
-    )
-
-
-def _prune(models: LocalModels, options: Options, reached: AnyArray) -> LocalModels:
-    """Leave out the questions that a restricted model never asks."""
-    if models.strategy in _ENDINGS or models.strategy == "level":
-        return models
-    keep = np.repeat(reached, np.diff(models.options.indptr))
-    counts = np.where(reached, np.diff(models.options.indptr), 0)
-    pruned = replace(
-        models.options,
-        indptr=np.concatenate([[0], np.cumsum(counts)]),
-        indices=models.options.indices[keep],
-    )
-    return replace(models, options=pruned)
-
-
-def level_proba(
-    proba: FloatArray, models: LocalModels, columns: list[tuple[IntArray, int, bool]]
-) -> list[FloatArray]:
-    """Probabilities per level, one column per label, as :func:`level_columns` says."""
-    out = []
-    for level, (column, n_labels, may_be_over) in enumerate(columns, start=1):
-        nodes = models.hierarchy.nodes_by_level[level] if len(column) else column
-        here = np.zeros((len(proba), n_labels))
-        if len(nodes) == n_labels - may_be_over:
-            here[:, column] = proba[:, nodes]
-        else:  # homonyms are summed
-            np.add.at(here.T, column, proba[:, nodes].T)
-        if may_be_over:
-            here[:, -1] = np.maximum(1 - here[:, :-1].sum(axis=1), 0)
-        out.append(here)
-    return out
-
-
-def level_columns(
-    hierarchy: Hierarchy, classes: list[AnyArray]
-) -> list[tuple[IntArray, int, bool]]:
-    """Where the nodes of each level stand among the labels ``classes`` of the level.
-
-    Also the number of labels, and whether the last one says that the path is over.
-    """
-    out = []
-    for level, labels in enumerate(classes, start=1):
-        none = np.empty(0, dtype=np.intp)
-        nodes = hierarchy.nodes_by_level[level] if level <= hierarchy.depth else none
-        column = {(type(label), label): j for j, label in enumerate(labels.tolist())}
-        found = [column[type(label), label] for label in hierarchy.labels[nodes]]
-        place = np.array(found, dtype=np.intp)
-        out.append((place, len(labels), len(set(found)) < len(labels)))
-    return out

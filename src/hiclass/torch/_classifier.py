@@ -14,7 +14,7 @@ import numpy as np
 from hiclass._base import BaseHierarchicalClassifier
 from hiclass._calibration import fit_out_of_fold
 from hiclass._labels import AnyArray, IntArray
-from hiclass._set_targets import SetTarget
+from hiclass._set_targets import SetTarget, check_n_labels
 from hiclass._thresholds import tune_thresholds
 from hiclass._validation import Interval, StrOptions, check_weights
 from hiclass.torch._network import FittedNetwork
@@ -246,7 +246,7 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
         self._check_parameters()
         X = self._as_rows(X, reset=True)
         target = self._encode(y)
-        self._check_target(target, X.shape[0])
+        check_n_labels(target, X.shape[0])
         weights = _mean_one(check_weights(sample_weight, X))
 
         def fit_some(rows: IntArray | None = None, before: FittedNetwork | None = None) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from hiclass._labels import check_paths, read_labels
-from hiclass._set_targets import SetTarget, encode_sets
+from hiclass._set_targets import SetTarget, check_n_labels, encode_sets
 from hiclass._targets import LabelFormat, Target, as_hierarchy, encode, nodes_of
 from hiclass.hierarchy import Hierarchy
 from hiclass.torch._batches import Batch
@@ -62,7 +62,7 @@ class StreamingClassifier(NetworkClassifier):
         self._check_stream()
         X = self._as_rows(X, reset="_models" not in self.__dict__)
         known, target = self._read_batch(self.__dict__.get("_known"), y, classes)
-        self._check_target(target, X.shape[0])
+        check_n_labels(target, X.shape[0])
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         network = self._network()
         if "_trainer" in self.__dict__ and self._is_current(self._trainer):
@@ -157,7 +157,7 @@ class StreamingClassifier(NetworkClassifier):
                 X, y, sample_weight = _read_item(item)
                 X = self._as_rows(X, reset=False)
                 _, target = self._read_batch(known, y, None, lookup)
-                self._check_target(target, X.shape[0])
+                check_n_labels(target, X.shape[0])
                 if is_first:
                     seen[0] = seen[0].after(target)
                     n_steps[0] += 1

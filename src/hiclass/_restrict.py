@@ -1,0 +1,52 @@
+"""Models that are conditional on what is known already: only some classes are allowed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hiclass._labels import AnyArray
+from hiclass._predict import LocalModels
+from hiclass._problems import Options
+
+
+def restrict(models: LocalModels, allowed: AnyArray) -> LocalModels:
+    """A model conditional on ending at one of the allowed nodes (a mask over nodes)."""
+    hierarchy, old = models.hierarchy, models.options
+    ends = old.ends[allowed[old.ends]]
+    reached = np.zeros(hierarchy.n_nodes, dtype=bool)
+    reached[hierarchy.ancestor_table[ends]] = True  # -1 marks the last node, put right below
+    reached[-1] = hierarchy.n_nodes - 1 in ends
+    reached[0] = True
+    can_stop = old.can_stop & allowed
+    source = np.repeat(np.arange(hierarchy.n_nodes), np.diff(old.indptr))
+    keep = np.where(source == old.indices, can_stop[old.indices], reached[old.indices])
+    counts = np.bincount(source[keep], minlength=hierarchy.n_nodes)
+    options = Options(
+        indptr=np.concatenate([[0], np.cumsum(counts)]),
+        indices=old.indices[keep],
+        can_stop=can_stop,
+        ends=ends,
+    )
+    return replace(
+        models,
+        strategy="restricted",
+        joint=False,
+        options=options,
+        members=(_prune(models, options, reached),),
+    )
+
+
+def _prune(models: LocalModels, options: Options, reached: AnyArray) -> LocalModels:
+    """Leave out the questions that a restricted model never asks."""
+    if models.strategy not in ("node", "parent"):
+        return models
+    keep = np.repeat(reached, np.diff(models.options.indptr))
+    counts = np.where(reached, np.diff(models.options.indptr), 0)
+    pruned = replace(
+        models.options,
+        indptr=np.concatenate([[0], np.cumsum(counts)]),
+        indices=models.options.indices[keep],
+    )
+    return replace(models, options=pruned)
