@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
-from test_probabilities import FOREST, LOCAL, Linear, Scored, Soft, make, rows_for
+from test_probabilities import FOREST, LOCAL, Linear, Scored, Soft, counting, make, rows_for
 
 import hiclass._calibration
 from hiclass import Hierarchy, LocalClassifierPerNode, LocalClassifierPerParentNode, metrics
@@ -310,12 +310,7 @@ def test_every_row_is_held_out_once(n_rows):
 
 def test_folds_are_fitted_only_where_they_are_needed(kind):
     fits = []
-
-    class Count(Soft):
-        def fit(self, X, y, sample_weight=None):
-            fits.append(len(y))
-            return super().fit(X, y)
-
+    child = counting(Soft, fits)
     X = rows_for(FOREST, 0)
     for calibration, decoding, times in (
         (None, "best_path", 1),
@@ -324,10 +319,62 @@ def test_folds_are_fitted_only_where_they_are_needed(kind):
         ("temperature", "expected_f1", 4),
     ):
         fits.clear()
-        make(kind, calibration, child=Count(), decoding=decoding).fit(X, FOREST)
+        make(kind, calibration, child=child, decoding=decoding).fit(X, FOREST)
         problems = len(fits) / times
         assert problems == int(problems) >= 1
         assert fits.count(len(FOREST)) >= 1
+
+
+# -- an F-score that is known ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("leaf_only", [False, True])
+def test_a_known_f_score_needs_no_folds_and_decides_as_a_learned_one(kind, leaf_only):
+    fits = []
+    child = counting(Soft, fits)
+    X, options = rows_for(FOREST, 0), {"decoding": "expected_f1", "leaf_only": leaf_only}
+    learned = make(kind, child=child, **options).fit(X, FOREST)
+    n_fits = len(fits)
+    fits.clear()
+    known = make(kind, child=child, expected_f1=learned.expected_f1_, **options).fit(X, FOREST)
+    assert len(fits) == n_fits / 4
+    assert not hasattr(known, "expected_f1_")
+    np.testing.assert_array_equal(known.predict(X), learned.predict(X))
+
+
+def test_a_smaller_known_f_score_goes_on_where_a_larger_one_stops(kind):
+    X, noise = rows_for(FOREST, 0), np.random.default_rng(0).normal(size=(200, 1))
+    model = make(kind, decoding="expected_f1", expected_f1=0.3).fit(X, FOREST)
+    X = np.repeat(X, 200 // len(X) + 1, axis=0)[:200] * noise
+
+    def lengths(f):
+        return (model.set_params(expected_f1=f).predict(X) != "").sum(axis=1)
+
+    assert (lengths(0.3) >= lengths(1)).all()
+    assert lengths(0.3).sum() > lengths(1).sum()
+
+
+def test_a_given_f_score_goes_before_the_learned_one(kind):
+    X = rows_for(FOREST, 0)
+    model = make(kind, decoding="expected_f1").fit(X, FOREST)
+    learned = model.expected_f1_
+    given = make(kind, decoding="expected_f1", expected_f1=1e-6).fit(X, FOREST)
+    model.set_params(expected_f1=1e-6)
+    np.testing.assert_array_equal(model.predict(X), given.predict(X))
+    assert model.expected_f1_ == learned
+
+
+def test_a_known_f_score_is_checked(kind):
+    X = rows_for(FOREST, 0)
+    with pytest.raises(ValueError, match=r"expected_f1=0.8 is for decoding='expected_f1', but"):
+        make(kind, decoding="best_path", expected_f1=0.8).fit(X, FOREST)
+    for bad in (0, 1.5, "high"):
+        with pytest.raises(ValueError, match="The 'expected_f1' parameter"):
+            make(kind, decoding="expected_f1", expected_f1=bad).fit(X, FOREST)
+    model = make(kind, decoding="best_path").fit(X, FOREST).set_params(decoding="expected_f1")
+    with pytest.raises(ValueError, match=r"Fit again with it, or say .* expected_f1=0.8"):
+        model.predict(X)
+    assert model.set_params(expected_f1=0.8).predict(X).shape == (len(FOREST), 3)
 
 
 class Picky(BaseEstimator):

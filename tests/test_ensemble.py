@@ -146,7 +146,7 @@ def test_parameters_of_the_models_are_reached_by_name():
     assert params["flat"] is ensemble.models[0][1]
     assert params["local__local_classifier__scale"] == 1.0
     assert set(ensemble.get_params(deep=False)) == {
-        "models", "voting", "weights", "decoding", "min_confidence", "threshold"
+        "models", "voting", "weights", "decoding", "expected_f1", "min_confidence", "threshold"
     }  # fmt: skip
     ensemble.set_params(local__local_classifier__scale=3.0, voting="mean")
     assert ensemble.models[1][1].local_classifier.scale == 3.0
@@ -400,6 +400,16 @@ def test_temperatures_are_learned_once_and_serve_in_the_folds_of_the_ensemble():
     # One member, the same folds, the same temperature: what it reaches is the same as well.
     assert ensemble.models_[0].temperature_ == alone.temperature_
     assert ensemble.expected_f1_ == pytest.approx(alone.expected_f1_)
+    Counting.fits = 0
+    f = alone.expected_f1_
+    given = EnsembleClassifier([("flat", member)], decoding="expected_f1", expected_f1=f)
+    np.testing.assert_array_equal(given.fit(X, FOREST).predict(X), alone.predict(X))
+    assert Counting.fits == 1 + 3  # those of the member
+    # A member's own way to decide is not asked for, and not in the way.
+    Counting.fits = 0
+    member.set_params(expected_f1=f)
+    EnsembleClassifier([("flat", member)], decoding="expected_f1").fit(X, FOREST)
+    assert Counting.fits == 1 + 3 + 3
     Counting.fits = 0
     nested = EnsembleClassifier([("one", ensemble)], decoding="expected_f1").fit(X, FOREST)
     assert Counting.fits == 1 + 3 + 3 + 3

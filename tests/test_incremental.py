@@ -802,6 +802,8 @@ def test_expected_f1_needs_a_fit_first(estimator_class, animals):
     reached = model.fit(X, y).expected_f1_
     assert model.partial_fit(X, y).expected_f1_ == reached
     assert model.predict(X).shape == (36, 3)
+    given = estimator_class(MultinomialNB(), decoding="expected_f1", expected_f1=reached)
+    np.testing.assert_array_equal(given.partial_fit(X, y).predict(X), given.fit(X, y).predict(X))
 
 
 def test_what_shapes_the_problems_must_not_change(animals):

@@ -20,6 +20,7 @@ from test_probabilities import (
     Scored,
     Scores,
     assert_nodes,
+    counting,
     make,
     mix,
     models_of,
@@ -228,17 +229,12 @@ def test_all_that_has_probabilities_agrees(kind, child):
 @pytest.mark.parametrize("calibration", ["temperature", "joint"])
 def test_a_known_temperature_needs_no_folds(kind, calibration):
     fits = []
-
-    class Count(Scored):
-        def fit(self, X, y, sample_weight=None):
-            fits.append(len(y))
-            return super().fit(X, y)
-
+    child = counting(Scored, fits)
     X = rows_for(FOREST, 0)
-    learned = make(kind, calibration, child=Count()).fit(X, FOREST)
+    learned = make(kind, calibration, child=child).fit(X, FOREST)
     n_fits = len(fits)
     fits.clear()
-    known = make(kind, calibration, child=Count(), temperature=learned.temperature_).fit(X, FOREST)
+    known = make(kind, calibration, child=child, temperature=learned.temperature_).fit(X, FOREST)
     assert len(fits) == n_fits / 4
     assert known.temperature_ == learned.temperature_
     np.testing.assert_array_equal(known.predict_node_proba(X), learned.predict_node_proba(X))

@@ -122,6 +122,7 @@ OPTIONS = [
     {"decoding": "best_path"},
     {"decoding": "best_path", "min_confidence": 0.5},
     {"decoding": "expected_f1"},
+    {"decoding": "expected_f1", "expected_f1": np.float32(0.6)},
     {"leaf_only": True},
     {"leaf_only": True, "decoding": "expected_f1"},
     {"calibration": "temperature"},

@@ -61,6 +61,9 @@ EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": IN_BATCHES,
     "check_sample_weight_equivalence_on_sparse_data": IN_BATCHES,
 }
+# Fails for some random states only: columns are levels of a path, and the most probable path need
+# not have the most probable label of every level.
+MAY_FAIL = {"check_classifier_multioutput": "the most probable path is not that of every level"}
 
 
 def test_passes_the_checks_of_scikit_learn_but_for_the_listed_ones():
@@ -68,7 +71,7 @@ def test_passes_the_checks_of_scikit_learn_but_for_the_listed_ones():
         warnings.simplefilter("ignore", ConvergenceWarning)
         results = check_estimator(
             network(random_state=None),
-            expected_failed_checks=EXPECTED_FAILURES,
+            expected_failed_checks=EXPECTED_FAILURES | MAY_FAIL,
             on_fail=None,
             on_skip=None,
         )
@@ -77,7 +80,7 @@ def test_passes_the_checks_of_scikit_learn_but_for_the_listed_ones():
         by_status[result["status"]][result["check_name"]] = result["exception"]
     assert by_status["failed"] == {}
     assert set(by_status["skipped"]) <= {"check_array_api_input"}
-    assert set(by_status["xfail"]) == set(EXPECTED_FAILURES)
+    assert set(by_status["xfail"]) - set(MAY_FAIL) == set(EXPECTED_FAILURES)
     assert {"check_classifiers_train", "check_n_features_in_after_fitting"} <= set(
         by_status["passed"]
     )
@@ -347,6 +350,9 @@ def test_decodings_confidence_and_restriction_are_those_of_the_library(hard):
     X, y = hard
     model = network(decoding="expected_f1", max_epochs=5).fit(X, y)
     assert 0.5 < model.expected_f1_ < 1
+    known = network(decoding="expected_f1", max_epochs=5, expected_f1=model.expected_f1_)
+    np.testing.assert_array_equal(known.fit(X, y).predict(X), model.predict(X))
+    assert not hasattr(known, "expected_f1_")
     for decoding in ("expected_f1", "best_path", "top_down"):
         assert model.set_params(decoding=decoding).score(X, y) > 0.7
     sure = model.set_params(min_confidence=0.9).predict_confidence(X)
@@ -550,6 +556,8 @@ def test_partial_fit_of_sets_and_what_it_refuses():
     with pytest.raises(ValueError, match="threshold='tuned' needs thresholds"):
         network(multi_label=True, threshold="tuned").partial_fit(X, y)
     with pytest.raises(ValueError, match="decoding='expected_f1' needs the F-score"):
+        network(decoding="expected_f1").partial_fit(X, [row[0] for row in y])
+    with pytest.raises(ValueError, match=r"before partial_fit, say which .*\(expected_f1=0.8\)"):
         network(decoding="expected_f1").partial_fit(X, [row[0] for row in y])
 
 

@@ -97,6 +97,7 @@ class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
 
     _decision_parameters: ClassVar[tuple[str, ...]] = (
         "decoding",
+        "expected_f1",
         "min_confidence",
         "threshold",
         "leaf_only",
@@ -106,12 +107,14 @@ class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
         "use sklearn.calibration.CalibratedClassifierCV as local classifier"
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "expected_f1": [Interval(Real, 0, 1, closed="right"), None],
         "min_confidence": [Interval(Real, 0, 1, closed="both")],
         "threshold": [Interval(Real, 0, 1, closed="right")],
     }
 
     hierarchy: Any
     decoding: Any
+    expected_f1: float | None = None
     min_confidence: float
     threshold: float | str = 0.5
     multi_label: bool = False
@@ -218,6 +221,11 @@ class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
 
     def _check_decision_parameters(self) -> None:
         check_parameters(self, self._decision_parameters)
+        if self.expected_f1 is not None and self.decoding != "expected_f1":
+            raise ValueError(
+                f"expected_f1={self.expected_f1!r} is for decoding='expected_f1', but decoding="
+                f"{self.decoding!r}. Change one of the two."
+            )
         if self._is_about_sets():
             self._check_set_parameters()
         elif "_models" in self.__dict__ and self.threshold != 0.5:
@@ -300,14 +308,27 @@ class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
         if callable(decoding):
             return lambda X: custom(models, X, decoding, self.leaf_only)
         if decoding == "expected_f1":
-            if not hasattr(self, "expected_f1_"):
+            f = self._f_to_expect()
+            if f is None:
                 raise ValueError(
                     "decoding='expected_f1' needs the F-score that is reached out of fold, which "
-                    "fit learns with decoding='expected_f1'. Fit again with it."
+                    "fit learns with decoding='expected_f1'. Fit again with it, or say which to "
+                    "expect, for example expected_f1=0.8."
                 )
-            return lambda X: expected_f1(models, X, self.expected_f1_, self.leaf_only)
+            return lambda X: expected_f1(models, X, f, self.leaf_only)
         decode_rows = {"top_down": top_down, "best_path": best_path}[decoding]
         return lambda X: decode_rows(models, X)
+
+    def _f_to_expect(self) -> float | None:
+        """The F-score that ``decoding="expected_f1"`` goes by, given or learned, if either."""
+        if self.expected_f1 is not None:
+            return float(self.expected_f1)
+        return self.__dict__.get("expected_f1_")
+
+    @property
+    def _learns_f(self) -> bool:
+        """Whether fit has to find out which F-score is reached."""
+        return bool(self.decoding == "expected_f1" and self.expected_f1 is None)
 
     def _may_end(self) -> bool:
         """Whether a prediction may leave levels out: from parameters and training rows only."""

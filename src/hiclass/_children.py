@@ -161,7 +161,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         models = self._fit_models(X, target, params)
         f = None
         learns = self.calibration is not None and self.temperature is None
-        if learns or self.decoding == "expected_f1":
+        if learns or self._learns_f:
             temperature, f = fit_out_of_fold(
                 lambda rows: self._fit_fold(X, target, params, rows),
                 X,

@@ -66,6 +66,10 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         How a path is chosen: the most probable path; the best child at every step; or the node with
         the best expected hierarchical F-score, which may end a path early. A callable takes node
         probabilities and the hierarchy and returns one node per row.
+    expected_f1 : float, default=None
+        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
+        is worth naming if its probability is above half of it. By default it is learned from three
+        out-of-fold fits.
     min_confidence : float, default=0.0
         Cuts a path after its deepest node with at least this probability.
     threshold : float, default=0.5
@@ -88,8 +92,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     missing_label_ : object
         What stands for a missing label in predictions.
     expected_f1_ : float
-        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
-        decoding.
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
+        is learned, with that decoding.
     n_features_in_ : int
         Number of features, where X has columns.
     feature_names_in_ : ndarray of str
@@ -129,6 +133,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         voting: str = "product",
         weights: Any = None,
         decoding: Any = "best_path",
+        expected_f1: float | None = None,
         min_confidence: float = 0.0,
         threshold: float = 0.5,
     ) -> None:
@@ -136,6 +141,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         self.voting = voting
         self.weights = weights
         self.decoding = decoding
+        self.expected_f1 = expected_f1
         self.min_confidence = min_confidence
         self.threshold = threshold
 
@@ -243,7 +249,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             self._refuse_threshold()
         joint = self._join(models, weights)
         f = None
-        if self._learns_weights or self.decoding == "expected_f1":
+        if self._learns_weights or self._learns_f:
             joint, f = self._learn_out_of_fold(X, y, params, joint, sample_weight)
         self._name_models(models, joint.weights)
         self._remember(joint, models[0]._format, f)
@@ -276,7 +282,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             weights = learn_weights(joint, held_out, X, nodes, row_weights)
             joint = replace(joint, weights=weights)
             held_out = [(replace(models, weights=weights), rows) for models, rows in held_out]
-        if self.decoding != "expected_f1":
+        if not self._learns_f:
             return joint, None
         return joint, reached_f(held_out, X, nodes, row_weights, self.leaf_only)
 
@@ -450,11 +456,13 @@ def _with_hierarchy(model: Any, hierarchy: Hierarchy) -> Any:
 
 def _learn_nothing(model: Any, fitted: LocalModels) -> None:
     """Leave nothing for a model to learn out of fold: an ensemble asks for probabilities only."""
+    neutral = {"decoding": "best_path", "expected_f1": None, "min_confidence": 0.0}
     if isinstance(model, BaseLocalClassifier):
-        usual = "best_path" if model._strategy == "flat" else "top_down"
-        model.set_params(decoding=usual, temperature=fitted.temperature, min_confidence=0.0)
+        if model._strategy != "flat":
+            neutral["decoding"] = "top_down"
+        model.set_params(**neutral, temperature=fitted.temperature)
     elif isinstance(model, EnsembleClassifier):
-        model.set_params(weights=None, decoding="best_path", min_confidence=0.0)
+        model.set_params(**neutral, weights=None)
         for (_, member), part in zip(model.models, fitted.members, strict=True):
             _learn_nothing(member, part)
 

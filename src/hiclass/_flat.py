@@ -30,6 +30,10 @@ class FlatClassifier(IncrementalClassifier):
         How a path is chosen: the most probable ending, or the node with the best expected
         hierarchical F-score, which may end a path early. A callable takes node probabilities and
         the hierarchy and returns one node per row.
+    expected_f1 : float, default=None
+        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
+        is worth naming if its probability is above half of it. By default it is learned from three
+        out-of-fold fits.
     min_confidence : float, default=0.0
         Cuts a path after its deepest node with at least this probability.
     leaf_only : bool, default=False
@@ -75,8 +79,8 @@ class FlatClassifier(IncrementalClassifier):
     temperature_ : float
         The temperature; only with a calibration.
     expected_f1_ : float
-        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
-        decoding or a temperature that was learned.
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
+        is learned, with that decoding or along with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node; only with ``threshold="tuned"``.
     n_features_in_ : int
@@ -110,6 +114,7 @@ class FlatClassifier(IncrementalClassifier):
         *,
         hierarchy: Any = None,
         decoding: str = "best_path",
+        expected_f1: float | None = None,
         min_confidence: float = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
@@ -124,6 +129,7 @@ class FlatClassifier(IncrementalClassifier):
         self.local_classifier = local_classifier
         self.hierarchy = hierarchy
         self.decoding = decoding
+        self.expected_f1 = expected_f1
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
         self.calibration = calibration

@@ -144,8 +144,9 @@ class IncrementalClassifier(BaseLocalClassifier):
         ------
         ValueError
             If there is a class that the model does not know and cannot take up, if the batch is
-            empty or has other features than before, or for ``calibration``, ``checkpoint_dir`` and,
-            unless ``fit`` came first, ``decoding="expected_f1"``, which a stream cannot serve.
+            empty or has other features than before, or for what a stream cannot serve:
+            ``calibration``, ``checkpoint_dir`` and, unless ``fit`` came first or ``expected_f1`` is
+            given, ``decoding="expected_f1"``.
 
         Examples
         --------
@@ -234,11 +235,11 @@ class IncrementalClassifier(BaseLocalClassifier):
                 "is its own checkpoint. Set checkpoint_dir=None and pickle the model between "
                 "batches."
             )
-        if self.decoding == "expected_f1" and not hasattr(self, "expected_f1_"):
+        if self.decoding == "expected_f1" and self._f_to_expect() is None:
             raise ValueError(
                 "decoding='expected_f1' needs the F-score that is reached out of fold, which a "
-                "stream cannot tell. Call fit on a part of the rows before partial_fit, or use "
-                "another decoding."
+                "stream cannot tell. Call fit on a part of the rows before partial_fit, say which "
+                "to expect (expected_f1=0.8), or use another decoding."
             )
         if models is not None and models.strategy != self._strategy:
             raise ValueError(

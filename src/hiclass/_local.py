@@ -48,6 +48,10 @@ class LocalClassifierPerNode(IncrementalClassifier):
         How a path is chosen: the best child at every step; the most probable path; or the node
         with the best expected hierarchical F-score, which may end a path early. A callable takes
         node probabilities and the hierarchy and returns one node per row.
+    expected_f1 : float, default=None
+        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
+        is worth naming if its probability is above half of it. By default it is learned from three
+        out-of-fold fits.
     min_confidence : float, default=0.0
         Cuts a path after its deepest node with at least this probability.
     leaf_only : bool, default=False
@@ -98,8 +102,8 @@ class LocalClassifierPerNode(IncrementalClassifier):
     temperature_ : float
         The temperature; only with a calibration.
     expected_f1_ : float
-        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
-        decoding or a temperature that was learned.
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
+        is learned, with that decoding or along with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node; only with ``threshold="tuned"``.
     n_features_in_ : int
@@ -138,6 +142,7 @@ class LocalClassifierPerNode(IncrementalClassifier):
         hierarchy: Any = None,
         binary_policy: str = "siblings",
         decoding: str = "top_down",
+        expected_f1: float | None = None,
         min_confidence: float = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
@@ -153,6 +158,7 @@ class LocalClassifierPerNode(IncrementalClassifier):
         self.hierarchy = hierarchy
         self.binary_policy = binary_policy
         self.decoding = decoding
+        self.expected_f1 = expected_f1
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
         self.calibration = calibration
@@ -197,6 +203,10 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
         How a path is chosen: the best child at every step; the most probable path; or the node
         with the best expected hierarchical F-score, which may end a path early. A callable takes
         node probabilities and the hierarchy and returns one node per row.
+    expected_f1 : float, default=None
+        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
+        is worth naming if its probability is above half of it. By default it is learned from three
+        out-of-fold fits.
     min_confidence : float, default=0.0
         Cuts a path after its deepest node with at least this probability.
     leaf_only : bool, default=False
@@ -245,8 +255,8 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
     temperature_ : float
         The temperature; only with a calibration.
     expected_f1_ : float
-        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
-        decoding or a temperature that was learned.
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
+        is learned, with that decoding or along with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node; only with ``threshold="tuned"``.
     n_features_in_ : int
@@ -281,6 +291,7 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
         *,
         hierarchy: Any = None,
         decoding: str = "top_down",
+        expected_f1: float | None = None,
         min_confidence: float = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
@@ -295,6 +306,7 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
         self.local_classifier = local_classifier
         self.hierarchy = hierarchy
         self.decoding = decoding
+        self.expected_f1 = expected_f1
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
         self.calibration = calibration
@@ -330,6 +342,10 @@ class LocalClassifierPerLevel(IncrementalClassifier):
         How a path is chosen: the best child at every step; the most probable path; or the node
         with the best expected hierarchical F-score, which may end a path early. A callable takes
         node probabilities and the hierarchy and returns one node per row.
+    expected_f1 : float, default=None
+        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
+        is worth naming if its probability is above half of it. By default it is learned from three
+        out-of-fold fits.
     min_confidence : float, default=0.0
         Cuts a path after its deepest node with at least this probability.
     leaf_only : bool, default=False
@@ -378,8 +394,8 @@ class LocalClassifierPerLevel(IncrementalClassifier):
     temperature_ : float
         The temperature; only with a calibration.
     expected_f1_ : float
-        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
-        decoding or a temperature that was learned.
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
+        is learned, with that decoding or along with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node; only with ``threshold="tuned"``.
     n_features_in_ : int
@@ -414,6 +430,7 @@ class LocalClassifierPerLevel(IncrementalClassifier):
         *,
         hierarchy: Any = None,
         decoding: str = "top_down",
+        expected_f1: float | None = None,
         min_confidence: float = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
@@ -428,6 +445,7 @@ class LocalClassifierPerLevel(IncrementalClassifier):
         self.local_classifier = local_classifier
         self.hierarchy = hierarchy
         self.decoding = decoding
+        self.expected_f1 = expected_f1
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
         self.calibration = calibration

@@ -405,7 +405,7 @@ def _decision(graph: Graph, model: Any, tree: _Tree) -> str:
         ends = graph.constant(models.options.ends)
         return graph.take(ends, graph.argmax(tree.endings, 1), 0)
     # Expected F1: the largest sum over a path of P(node) - F / 2; the root counts for nothing.
-    share = np.full(models.hierarchy.n_nodes, -model.expected_f1_ / 2)
+    share = np.full(models.hierarchy.n_nodes, -model._f_to_expect() / 2)
     share[0] = -1
     value = graph.op("Add", tree.nodes, graph.constant(share))
     value = _along_paths(graph, "Add", value, models.hierarchy.parent)

@@ -75,6 +75,10 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
         How a path is chosen: the most probable path; the best child at every step; or the node with
         the best expected hierarchical F-score, which may end a path early. A callable takes node
         probabilities and the hierarchy and returns one node per row.
+    expected_f1 : float, default=None
+        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
+        is worth naming if its probability is above half of it. By default it is learned from three
+        out-of-fold fits.
     min_confidence : float, default=0.0
         Cuts a path after its deepest node with at least this probability.
     leaf_only : bool, default=False
@@ -108,8 +112,8 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
     n_epochs_ : int
         Number of epochs.
     expected_f1_ : float
-        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only with that
-        decoding.
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
+        is learned, with that decoding.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node; only with ``threshold="tuned"``.
     n_features_in_ : int
@@ -181,6 +185,7 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
         tol: float = 1e-4,
         device: str = "auto",
         decoding: Any = "best_path",
+        expected_f1: float | None = None,
         min_confidence: float = 0.0,
         leaf_only: bool = False,
         multi_label: bool = False,
@@ -204,6 +209,7 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
         self.tol = tol
         self.device = device
         self.decoding = decoding
+        self.expected_f1 = expected_f1
         self.min_confidence = min_confidence
         self.leaf_only = leaf_only
         self.multi_label = multi_label
@@ -261,7 +267,7 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
             self._remember_sets(models, target.format)
         else:
             f = None
-            if self.decoding == "expected_f1":
+            if self._learns_f:
                 _, f = fit_out_of_fold(
                     lambda rows: fit_some(rows)[0],
                     X,

@@ -203,20 +203,23 @@ class StreamingClassifier(NetworkClassifier):
     def _check_stream(self) -> None:
         """Refuse what batches cannot serve."""
         models = self.__dict__.get("_models")
-        for name, value, learned, what in (
-            ("decoding", "expected_f1", "expected_f1_", "the F-score that is reached"),
-            ("threshold", "tuned", "thresholds_", "thresholds that are learned"),
-        ):
-            if getattr(self, name) == value and learned not in self.__dict__:
-                raise ValueError(
-                    f"{name}={value!r} needs {what} out of fold, which a stream cannot tell. Call "
-                    f"fit on a part of the rows before partial_fit, or use another {name}."
-                )
+        if self.decoding == "expected_f1" and self._f_to_expect() is None:
+            self._refuse_to_learn(
+                "decoding", "the F-score that is reached", ", say which to expect (expected_f1=0.8)"
+            )
+        if self.threshold == "tuned" and "thresholds_" not in self.__dict__:
+            self._refuse_to_learn("threshold", "thresholds that are learned")
         if models is not None and models.strategy != "flat":
             raise ValueError(
                 "A model that is restricted to some classes does not learn: call partial_fit of "
                 "the model that it was made from."
             )
+
+    def _refuse_to_learn(self, name: str, what: str, instead: str = "") -> None:
+        raise ValueError(
+            f"{name}={getattr(self, name)!r} needs {what} out of fold, which a stream cannot tell. "
+            f"Call fit on a part of the rows before partial_fit{instead}, or use another {name}."
+        )
 
     def _read_batch(
         self, known: Known | None, y: Any, classes: Any, lookup: IntegerLabels | None = None
