@@ -366,11 +366,11 @@ def test_a_given_f_score_goes_before_the_learned_one(kind):
 
 def test_a_known_f_score_is_checked(kind):
     X = rows_for(FOREST, 0)
-    with pytest.raises(ValueError, match=r"expected_f1=0.8 is for decoding='expected_f1', but"):
-        make(kind, decoding="best_path", expected_f1=0.8).fit(X, FOREST)
     for bad in (0, 1.5, "high"):
         with pytest.raises(ValueError, match="The 'expected_f1' parameter"):
             make(kind, decoding="expected_f1", expected_f1=bad).fit(X, FOREST)
+    with pytest.raises(ValueError, match=r"expected_f1=0.8 is for one path .* leave it out"):
+        make(kind, multi_label=True, expected_f1=0.8).fit(X, [[tuple(path)] for path in FOREST])
     model = make(kind, decoding="best_path").fit(X, FOREST).set_params(decoding="expected_f1")
     with pytest.raises(ValueError, match=r"Fit again with it, or say .* expected_f1=0.8"):
         model.predict(X)

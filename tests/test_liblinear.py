@@ -558,15 +558,33 @@ def test_classes_by_themselves_give_the_model_of_fit(fit_intercept, weighted):
         ({"random_state": np.random.RandomState(0)}, {}, 5),
         ({"penalty": "l1"}, {}, 5),  # has no solver with this loss and the dual problem
         ({}, {"check_input": False}, 5),
+        ({}, {"sample_weight": np.arange(600)}, 5),  # liblinear leaves out rows of weight 0
         ({}, {}, 2),
     ],
-    ids=["class weights", "generator", "no solver", "parameters of fit", "two classes"],
+    ids=["class weights", "generator", "no solver", "parameters of fit", "no weight", "two"],
 )
 def test_what_is_not_divided(params, fit_params, n_classes):
     X, target = many_classes(k=n_classes)
     if "penalty" in params:
         params = {**params, "loss": "hinge"}
     assert not can_be_divided(LinearSVC(**params), X, target, fit_params)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(
+    "cls", [FlatClassifier, LocalClassifierPerNode, LocalClassifierPerParentNode]
+)
+def test_a_class_without_weight_is_refused(cls, n_jobs):
+    """LinearSVC leaves its rows out, and then takes the remaining classes for others."""
+    X, target = many_classes(1200)
+    y = np.column_stack([np.full(1200, "a"), target.astype(str)])
+    weights = (target != 2).astype(float)
+    model = cls(LinearSVC(random_state=0), n_jobs=n_jobs)
+    with joblib.parallel_config("threading"):
+        with pytest.raises(ValueError, match=r"weight of 0\. LinearSVC .* Leave these rows out"):
+            model.fit(X, y, sample_weight=weights)
+        weights[2] = 1e-3
+        assert model.fit(X, y, sample_weight=weights).score(X, y) > 0.6
 
 
 def test_a_large_problem_is_divided_among_threads(monkeypatch):

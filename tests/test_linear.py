@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from hiclass import LocalClassifierPerNode, LocalClassifierPerParentNode
+from hiclass import FlatClassifier, LocalClassifierPerNode, LocalClassifierPerParentNode
 from hiclass._linear import linear_choice, linear_scores
 
 LINEAR = [
@@ -133,3 +133,15 @@ def test_a_model_predicts_as_with_a_classifier_that_is_asked_itself(cls):
         np.testing.assert_array_equal(quick.predict(X), slow.predict(X))
         if options:
             np.testing.assert_array_equal(quick.predict_node_proba(X), slow.predict_node_proba(X))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("cls", [LocalClassifierPerParentNode, FlatClassifier])
+def test_rows_that_are_not_finite_are_refused_by_the_classifier(cls, bad):
+    """Rows are checked for a classifier, but not for a callable, which may take anything."""
+    X, target = rows(3, 60)
+    model = cls((lambda path: LinearSVC()) if cls is not FlatClassifier else LinearSVC())
+    model.fit(X, np.column_stack([target // 2, target]).astype(str))
+    X[7, 1] = bad
+    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+        model.predict(X)

@@ -280,6 +280,9 @@ def test_the_graph_of_a_thousand_leaves_is_small_and_says_what_it_is():
     assert meta["hiclass.version"] == hiclass.__version__
     assert meta["hiclass.estimator"] == "LocalClassifierPerParentNode"
     assert (meta["hiclass.decoding"], meta["hiclass.min_confidence"]) == ("top_down", "0.0")
+    assert "hiclass.expected_f1" not in meta
+    proto = to_onnx(model.set_params(decoding="expected_f1", expected_f1=0.75))
+    assert {p.key: p.value for p in proto.metadata_props}["hiclass.expected_f1"] == "0.75"
     paths = json.loads(meta["hiclass.paths"])
     assert paths == [list(model.hierarchy_.path(v)) for v in range(1111)]
 

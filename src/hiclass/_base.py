@@ -204,6 +204,7 @@ class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
         why = "the hierarchy is no tree" if not self.multi_label else "multi_label=True"
         for name, value, neutral, remedy in (
             ("decoding", self.decoding, usual, "leave it out: threshold decides"),
+            ("expected_f1", self.expected_f1, None, "leave it out: threshold decides"),
             ("min_confidence", self.min_confidence, 0, "use threshold"),
             ("leaf_only", self.leaf_only, False, "leave it out: a set may end anywhere"),
             (
@@ -221,11 +222,6 @@ class BaseHierarchicalClassifier(Stamped, ClassifierMixin, BaseEstimator):
 
     def _check_decision_parameters(self) -> None:
         check_parameters(self, self._decision_parameters)
-        if self.expected_f1 is not None and self.decoding != "expected_f1":
-            raise ValueError(
-                f"expected_f1={self.expected_f1!r} is for decoding='expected_f1', but decoding="
-                f"{self.decoding!r}. Change one of the two."
-            )
         if self._is_about_sets():
             self._check_set_parameters()
         elif "_models" in self.__dict__ and self.threshold != 0.5:

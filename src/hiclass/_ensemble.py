@@ -456,13 +456,11 @@ def _with_hierarchy(model: Any, hierarchy: Hierarchy) -> Any:
 
 def _learn_nothing(model: Any, fitted: LocalModels) -> None:
     """Leave nothing for a model to learn out of fold: an ensemble asks for probabilities only."""
-    neutral = {"decoding": "best_path", "expected_f1": None, "min_confidence": 0.0}
     if isinstance(model, BaseLocalClassifier):
-        if model._strategy != "flat":
-            neutral["decoding"] = "top_down"
-        model.set_params(**neutral, temperature=fitted.temperature)
+        usual = "best_path" if model._strategy == "flat" else "top_down"
+        model.set_params(decoding=usual, temperature=fitted.temperature, min_confidence=0.0)
     elif isinstance(model, EnsembleClassifier):
-        model.set_params(**neutral, weights=None)
+        model.set_params(weights=None, decoding="best_path", min_confidence=0.0)
         for (_, member), part in zip(model.models, fitted.members, strict=True):
             _learn_nothing(member, part)
 

@@ -31,7 +31,13 @@ from threadpoolctl import ThreadpoolController
 
 from hiclass._checkpoint import checkpoint_key, load_checkpoint, save_checkpoint
 from hiclass._labels import IntArray
-from hiclass._liblinear import can_be_divided, fit_classes, fit_linear_svc, put_together
+from hiclass._liblinear import (
+    can_be_divided,
+    check_weights,
+    fit_classes,
+    fit_linear_svc,
+    put_together,
+)
 from hiclass._problems import LocalProblem
 from hiclass._progress import Progress
 from hiclass._validation import n_rows_of, take_rows
@@ -223,24 +229,23 @@ def _run_on_joblib(
         batch_size=1,
         return_as="generator_unordered" if streams else "list",
     )
-    results: Any = ()
+    results: Any = None
     try:
         with _threads() if one_memory else nullcontext():
             results = parallel(work(batch, X if shares else None, shared) for batch in batches)
             yield from _joined(chain.from_iterable(results))
-    except GeneratorExit:
-        with warnings.catch_warnings():
-            # Tasks that were still running have been cancelled, as is meant here.
-            warnings.simplefilter("ignore", UserWarning)
-            if streams:
-                results.close()
-        raise
     except TerminatedWorkerError as error:
         error.add_note(
             "A worker process was killed while fitting, most often because memory ran out. Use "
             "fewer jobs; with checkpoint_dir, the next fit continues where this one stopped."
         )
         raise
+    finally:
+        if streams and results is not None:
+            with warnings.catch_warnings():
+                # Tasks that are still running are cancelled, as is meant here.
+                warnings.simplefilter("ignore", UserWarning)
+                results.close()
 
 
 def _divided(tasks: Iterator[Task], X: Any, shared: Shared, n_jobs: int) -> Iterator[Task]:
@@ -250,13 +255,14 @@ def _divided(tasks: Iterator[Task], X: Any, shared: Shared, n_jobs: int) -> Iter
     """
     large = n_rows_of(X) // (2 * n_jobs)
     for task in tasks:
-        n_parts = min(2 * n_jobs, int(task.target.max()) + 1)
+        n_classes = int(task.target.max()) + 1
+        n_parts = min(2 * n_jobs, n_classes)
         if (
             len(task.target) > large
             and n_parts > 2
             and can_be_divided(task.estimator, X, task.target, shared.fit_params)
         ):
-            classes = np.arange(task.target.max() + 1, dtype=task.target.dtype)
+            classes = np.arange(n_classes, dtype=task.target.dtype)
             for some in np.array_split(classes, n_parts):
                 yield replace(task, part=Part(some, n_parts))
         else:
@@ -353,7 +359,10 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
     params = {
         k: take_rows(v, rows) if k in shared.per_row else v for k, v in shared.fit_params.items()
     }
-    X_here = take_rows(X, rows) if task.X is None else task.X
+    if task.part is not None and rows is None:
+        X_here = X  # liblinear only reads it
+    else:
+        X_here = take_rows(X, rows) if task.X is None else task.X
     remarks: list[str] = []
     failure = None
     try:
@@ -374,6 +383,7 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
 
 
 def _fit_child(estimator: Any, X: Any, target: IntArray, params: dict[str, Any]) -> None:
+    check_weights(estimator, target, params)
     if not fit_linear_svc(estimator, X, target, params):
         estimator.fit(X, target, **params)
 

@@ -35,8 +35,8 @@ def level_columns(
     Also the number of labels, and whether the last one says that the path is over.
     """
     out = []
+    none = np.empty(0, dtype=np.intp)
     for level, labels in enumerate(classes, start=1):
-        none = np.empty(0, dtype=np.intp)
         nodes = hierarchy.nodes_by_level[level] if level <= hierarchy.depth else none
         column = {(type(label), label): j for j, label in enumerate(labels.tolist())}
         found = [column[type(label), label] for label in hierarchy.labels[nodes]]

@@ -75,6 +75,19 @@ def fit_linear_svc(estimator: Any, X: Any, target: IntArray, fit_params: dict[st
     return usual and _is_as_fit() and _fit(estimator, X, target, fit_params.get("sample_weight"))
 
 
+def check_weights(estimator: Any, target: IntArray, fit_params: dict[str, Any]) -> None:
+    """Refuse a class without weight: liblinear leaves its rows out and mixes the classes up."""
+    weight = fit_params.get("sample_weight")
+    if weight is None or not isinstance(estimator, LinearSVC):
+        return
+    if len(np.unique(target[np.asarray(weight) != 0])) <= target.max():
+        raise ValueError(
+            "All rows of one of the classes have a sample weight of 0. LinearSVC leaves such rows "
+            "out and would then confuse the classes. Leave these rows out yourself, or give them "
+            "a small weight."
+        )
+
+
 # -- what is usual -----------------------------------------------------------------------------
 
 
@@ -212,8 +225,10 @@ def can_be_divided(estimator: Any, X: Any, target: IntArray, fit_params: dict[st
     liblinear tells every class from all others, one after the other. By themselves they give the
     same weights up to the tolerance: another order of the rows is drawn for them.
     """
+    weight = fit_params.get("sample_weight")
     return (
         _is_usual(estimator)
+        and (weight is None or bool(np.min(weight) > 0))
         and estimator.class_weight is None
         and not isinstance(estimator.random_state, np.random.RandomState)
         and fit_params.keys() <= {"sample_weight"}

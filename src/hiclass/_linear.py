@@ -37,6 +37,8 @@ def linear_choice(estimator: Any, X: Any) -> AnyArray:
     if getattr(type(estimator), "predict", None) is not _PREDICT:
         return np.asarray(estimator.predict(X))
     scores = linear_scores(estimator, X)
+    if not np.isfinite(scores).all():  # rows that nobody has checked: predict says what is wrong
+        return np.asarray(estimator.predict(X))
     best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
     return np.asarray(estimator.classes_[best])
 

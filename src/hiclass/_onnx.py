@@ -503,10 +503,12 @@ def _metadata(model: Any) -> dict[str, str]:
     """What a server may want to know about the outputs."""
     hierarchy = model.hierarchy_
     paths = [[str(label) for label in hierarchy.path(v)] for v in range(hierarchy.n_nodes)]
+    goes_by = {"hiclass.expected_f1": repr(model._f_to_expect())}
     return {
         "hiclass.version": __version__,
         "hiclass.estimator": type(model).__name__,
         "hiclass.decoding": model.decoding,
+        **(goes_by if model.decoding == "expected_f1" else {}),
         "hiclass.min_confidence": repr(float(model.min_confidence)),
         "hiclass.paths": json.dumps(paths, ensure_ascii=False),
         "hiclass.features": json.dumps(getattr(model, "feature_names_in_", np.empty(0)).tolist()),

@@ -34,11 +34,11 @@ def restrict(models: LocalModels, allowed: AnyArray) -> LocalModels:
         strategy="restricted",
         joint=False,
         options=options,
-        members=(_prune(models, options, reached),),
+        members=(_prune(models, reached),),
     )
 
 
-def _prune(models: LocalModels, options: Options, reached: AnyArray) -> LocalModels:
+def _prune(models: LocalModels, reached: AnyArray) -> LocalModels:
     """Leave out the questions that a restricted model never asks."""
     if models.strategy not in ("node", "parent"):
         return models

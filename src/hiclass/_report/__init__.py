@@ -209,6 +209,8 @@ def _describe(opened: OpenModel) -> dict[str, Any]:
         **{name: getattr(model, name) for name in shown if hasattr(model, name)},
         **{name: getattr(model, name) for name in ("alpha", "kind") if hasattr(model, name)},
     }
+    if getattr(model, "expected_f1", None) is not None:
+        params["expected_f1"] = model.expected_f1
     return {
         "name": type(model).__name__,
         "steps": steps,
