@@ -525,16 +525,17 @@ def test_joblib_can_dump_what_was_fitted():
 # -- class by class ----------------------------------------------------------------------------
 
 
-def many_classes(n=600, k=5):
+def many_classes(n=600, k=5, kind=sp.csr_matrix):
     rng = np.random.RandomState(0)
     target = np.arange(n) % k
-    return sp.csr_matrix(rng.standard_normal((n, 4)) + np.eye(k, max(k, 4))[target][:, :4]), target
+    return kind(rng.standard_normal((n, 4)) + np.eye(k, max(k, 4))[target][:, :4]), target
 
 
+@pytest.mark.parametrize("kind", [sp.csr_matrix, np.asarray], ids=["sparse", "dense"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_classes_by_themselves_give_the_model_of_fit(fit_intercept, weighted):
-    X, target = many_classes()
+def test_classes_by_themselves_give_the_model_of_fit(fit_intercept, weighted, kind):
+    X, target = many_classes(kind=kind)
     weights = {"sample_weight": np.linspace(0.5, 2, len(target))} if weighted else {}
     params = {"fit_intercept": fit_intercept, "tol": 1e-8, "max_iter": 10_000}
     svc, whole = (LinearSVC(**params, intercept_scaling=2, random_state=0) for _ in range(2))

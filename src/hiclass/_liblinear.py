@@ -267,6 +267,14 @@ def fit_classes(
     solver = _solver(estimator, X)
     assert solver is not None
     weight = fit_params.get("sample_weight")
+    n = len(classes)
+    if n > 1 and not sp.issparse(X):
+        # All at once, and the rest as one class more, which is then dropped: dense rows are copied
+        # into liblinear's own form in every call, which takes longer than one class more.
+        code = np.full(target.max() + 1, n)
+        code[classes] = np.arange(n)
+        raw, n_iter = _train(estimator, X, code[target], solver, np.ones(n + 1), weight)
+        return raw[:n], n_iter
     parts = [_train(estimator, X, target == c, solver, np.ones(2), weight) for c in classes]
     return np.vstack([raw for raw, _ in parts]), max(n_iter for _, n_iter in parts)
 
