@@ -47,6 +47,7 @@ def race_sections() -> dict[str, str]:
         "quality": _race_page.quality_table(results),
         "peers": _race_page.peer_table(results),
         "margins": _race_page.margins_table(),
+        "recipes": _race_page.recommended_table(),
         "pairs": _race_page.pair_table(results),
         "pair_failures": _race_page.failures(results),
         "sets": "\n\n".join(map(_race_page.race_table, results)),

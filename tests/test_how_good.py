@@ -90,12 +90,20 @@ def test_all_sets_were_raced_with_the_same_versions(pages):
             assert seen.setdefault(name, shown) == shown
 
 
-def test_the_reading_of_the_margins_is_the_one_that_was_chosen(pages):
-    from contestants import SHARP_READING
+def test_the_recipes_are_those_that_were_chosen(pages):
+    from contestants import C_FACTOR, QUICK_READING, RECOMMENDED_RECIPE, TOLERANCE
+    from margins import COST, name_of
 
     result = json.loads((BENCHMARKS / "results" / "race-margins.json").read_text())
     assert result["chosen"] == max(result["mean"], key=result["mean"].get)
-    assert "{calibration}, {temperature:g}".format(**SHARP_READING) == result["chosen"]
+    reading = [QUICK_READING[name] for name in ("calibration", "decoding", "temperature")]
+    assert name_of(C_FACTOR, *reading) == result["chosen"]
+    mean = result["tolerance"]["mean"]
+    good = [float(tol) for tol, score in mean.items() if mean["0.1"] - score < COST]
+    assert max(good) == result["tolerance"]["chosen"] == TOLERANCE
+    recommended = result["recommended"]
+    assert recommended["chosen"] == max(recommended["mean"], key=recommended["mean"].get)
+    assert "{:g}, {}, {}".format(*RECOMMENDED_RECIPE) == recommended["chosen"]
 
 
 def test_pictures_exist_and_are_small():

@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from _common import clean_env, environment, run_child, write_json  # noqa: E402
-from contestants import RECOMMENDED, SHARP, all_contestants, pairs, peers  # noqa: E402
+from contestants import QUICK, RECOMMENDED, all_contestants, pairs, peers  # noqa: E402
 from decisions import bootstrap, count, measures  # noqa: E402
 from environments import REPOSITORY, InstallError, python_of, versions  # noqa: E402
 from sets import SETS, describe, prepare  # noqa: E402
@@ -137,7 +137,7 @@ def compare(file, result, options):
     }
     # Answers of another race, with other scores, do not count.
     counts = {n: c for n, c in counts.items() if measures(c)["hF"] == entries[n]["hF"]}
-    for name, key in ((RECOMMENDED, "recommended_minus"), (SHARP, "best_path_minus")):
+    for name, key in ((RECOMMENDED, "recommended_minus"), (QUICK, "quick_minus")):
         for other in entries.keys() - {name}:
             if name in counts and other in counts:
                 entries[other][key] = bootstrap(counts[name], counts[other])

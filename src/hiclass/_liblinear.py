@@ -167,7 +167,7 @@ def _fit(svc: Any, X: Any, target: IntArray, sample_weight: Any) -> bool:
     else:
         class_weight = compute_class_weight(svc.class_weight, classes=classes, y=target)
     raw, n_iter = _train(svc, X, target, solver, class_weight, sample_weight)
-    _set_fitted(svc, raw, n_iter, classes)
+    _set_fitted(svc, raw, max(n_iter).item(), classes)
     return True
 
 
@@ -182,8 +182,8 @@ def _solver(svc: Any, X: Any) -> int | None:
 
 def _train(
     svc: Any, X: Any, target: AnyArray, solver: int, class_weight: AnyArray, sample_weight: Any
-) -> tuple[AnyArray, int]:
-    """Weights, with the intercepts in the last column if there are any, and iterations."""
+) -> tuple[AnyArray, IntArray]:
+    """Weights, with the intercepts in the last column if there are any; iterations per class."""
     if sample_weight is None:
         sample_weight = np.ones(len(target))
     else:
@@ -203,7 +203,7 @@ def _train(
         0.1,  # of regression only
         sample_weight,
     )
-    return raw, max(n_iter).item()
+    return raw, n_iter
 
 
 def _set_fitted(svc: Any, raw: AnyArray, n_iter: int, classes: IntArray) -> None:
@@ -274,9 +274,9 @@ def fit_classes(
         code = np.full(target.max() + 1, n)
         code[classes] = np.arange(n)
         raw, n_iter = _train(estimator, X, code[target], solver, np.ones(n + 1), weight)
-        return raw[:n], n_iter
+        return raw[:n], max(n_iter[:n]).item()
     parts = [_train(estimator, X, target == c, solver, np.ones(2), weight) for c in classes]
-    return np.vstack([raw for raw, _ in parts]), max(n_iter for _, n_iter in parts)
+    return np.vstack([raw for raw, _ in parts]), max(max(n_iter).item() for _, n_iter in parts)
 
 
 def put_together(estimator: Any, parts: list[tuple[AnyArray, int]], classes: IntArray) -> None:
