@@ -406,7 +406,9 @@ def draw(results: list[dict[str, Any]], file: str) -> None:
     fig, axes = plt.subplots(2, 3, figsize=(12, 8), layout="constrained")
     names = list(dict.fromkeys(n for r in results for n, e in r["peers"].items() if "hF" in e))
     names.remove("most frequent path")
-    names.sort(key=lambda name: not name.startswith(OURS))
+    order = [contestant.name for contestant in peers()]
+    # Ours first, the recommended recipe as the last and darkest of them.
+    names.sort(key=lambda n: (not n.startswith(OURS), n == RECOMMENDED, order.index(n)))
     palette, blues = plt.get_cmap("tab20"), plt.get_cmap("Blues")
     n_ours = sum(name.startswith(OURS) for name in names)
     looks = {}
