@@ -13,10 +13,11 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import joblib
@@ -205,35 +206,25 @@ def _run(
 def _run_on_joblib(
     tasks: Iterator[Task], n_problems: int, X: Any, shared: Shared, n_jobs: int | None
 ) -> Iterator[Fitted]:
-    """Hand the tasks to joblib's active backend.
-
-    Threads only where the user asks for them: liblinear (``LinearSVC``) has one random generator
-    per process, so what it finds would depend on what else is being fitted.
-    """
+    """Hand the tasks to joblib's active backend."""
     backend, _ = get_active_backend()
-    streams = getattr(backend, "supports_return_generator", False)
-    one_memory = getattr(backend, "supports_sharedmem", False)
-    shares = one_memory or _can_be_shared(X)
     jobs = effective_n_jobs(n_jobs)
-    if one_memory and shared.checkpoint_dir is None:
-        tasks = _divided(tasks, X, shared, jobs)
+    if getattr(backend, "supports_sharedmem", False):
+        yield from _run_in_threads(tasks, n_problems, X, shared, jobs)
+        return
+    streams = getattr(backend, "supports_return_generator", False)
+    shares = _can_be_shared(X)
     batches = _batches(tasks, n_problems, X, jobs, bring_rows=not shares)
-    if one_memory:
-        # Warning filters belong to the process: nothing to hand on, and no thread may set them.
-        kind = joblib.Parallel
-        work = joblib.delayed(partial(in_thread, get_config(), _fit_in_thread))
-    else:
-        kind, work = Parallel, delayed(fit_batch)
-    parallel = kind(
+    parallel = Parallel(
         n_jobs=n_jobs,
         batch_size=1,
         return_as="generator_unordered" if streams else "list",
     )
+    work = delayed(fit_batch)
     results: Any = None
     try:
-        with _threads() if one_memory else nullcontext():
-            results = parallel(work(batch, X if shares else None, shared) for batch in batches)
-            yield from _joined(chain.from_iterable(results))
+        results = parallel(work(batch, X if shares else None, shared) for batch in batches)
+        yield from chain.from_iterable(results)
     except TerminatedWorkerError as error:
         error.add_note(
             "A worker process was killed while fitting, most often because memory ran out. Use "
@@ -246,6 +237,36 @@ def _run_on_joblib(
                 # Tasks that are still running are cancelled, as is meant here.
                 warnings.simplefilter("ignore", UserWarning)
                 results.close()
+
+
+def _run_in_threads(
+    tasks: Iterator[Task], n_problems: int, X: Any, shared: Shared, n_jobs: int
+) -> Iterator[Fitted]:
+    """Fit in threads of this process.
+
+    Only where the user asks for them: liblinear (``LinearSVC``) has one random generator per
+    process, so what it finds would depend on what else is being fitted. Not by joblib, which looks
+    for results every hundredth of a second: many a fit is over by then.
+    """
+    if shared.checkpoint_dir is None:
+        tasks = _divided(tasks, X, shared, n_jobs)
+    batches = _batches(tasks, n_problems, X, n_jobs, bring_rows=False)
+    # Warning filters belong to the process: nothing to hand on, and no thread may set them.
+    work = partial(in_thread, get_config(), _fit_in_thread)
+
+    def results(pool: ThreadPoolExecutor) -> Iterator[Fitted]:
+        waiting = {pool.submit(work, batch, X, shared) for batch in islice(batches, 2 * n_jobs)}
+        while waiting:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                waiting |= {pool.submit(work, batch, X, shared) for batch in islice(batches, 1)}
+                yield from future.result()
+
+    with _threads(), ThreadPoolExecutor(n_jobs) as pool:
+        try:
+            yield from _joined(results(pool))
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _divided(tasks: Iterator[Task], X: Any, shared: Shared, n_jobs: int) -> Iterator[Task]:
