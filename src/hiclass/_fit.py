@@ -1,7 +1,7 @@
 """Runs local problems: slices X, fits one child per problem, brings the fitted ones back.
 
 The worker, ``fit_batch``, is a plain function on arrays. Who calls it is the engine's business:
-this process, joblib's active backend (loky, threads, Dask), or Ray natively. X is shared, never
+this process, its threads, joblib's active backend (loky, Dask), or Ray natively. X is shared, never
 sent per task: a task brings row numbers and slices its own rows. What cannot be shared (frames,
 lists) travels as the rows of a task. Problems come largest first, and small ones travel in batches.
 """
