@@ -155,19 +155,27 @@ def summary_text(results: list[dict[str, Any]]) -> str:
         f"{len(first)} of {len(results)} sets ({listed(first)}). Significantly above it: "
         f"{listed(below)}."
     ]
-    parts = [f"{span(ratios(results, FAST, peer, 'fit_s'))} times {peer}" for peer in PEERS]
-    lines.append(f"- **Speed.** The fit of our fastest recipe takes {listed(parts)}.")
+    parts = [f"{span(ratios(results, QUICK, peer, 'fit_s'))} times {peer}" for peer in PEERS]
+    ahead = [
+        f"{peer} on {listed(names)}"
+        for peer in PEERS
+        if (names := [r["set"] for r in results if lower(r, QUICK, peer)])
+    ]
+    lines.append(
+        f"- **Speed.** The fit of our quick recipe takes {listed(parts)}. It has a lower hF than "
+        f"{'; '.join(ahead) or 'none of them on any set'}."
+    )
     both = list(pairs_of(results))
     cpu = {where: value_of(o, "cpu") / value_of(t, "cpu") for where, o, t in both}
     times = list(cpu.values())
     slower = [where for where, ratio in cpu.items() if ratio > LIMIT_PUBLISHED]
-    lower = [where for where, ours, theirs in both if ours["hF"] < theirs["hF"]]
+    worse = [where for where, ours, theirs in both if ours["hF"] < theirs["hF"]]
     more = [w for w, o, t in both if middle(o, "peak_bytes") > middle(t, "peak_bytes")]
     lines.append(
         f"- **Beside 5.0.8** with the same local classifier, in {len(both)} comparisons: "
         f"{min(times):.2f} to {max(times):.2f} times its processor time (median "
         f"{median(times):.2f}); over "
-        f"{LIMIT_PUBLISHED}: {listed(slower)}. A lower hF: {listed(lower)}. More memory: "
+        f"{LIMIT_PUBLISHED}: {listed(slower)}. A lower hF: {listed(worse)}. More memory: "
         f"{listed(more)}."
     )
     gains = {
@@ -175,11 +183,17 @@ def summary_text(results: list[dict[str, Any]]) -> str:
         for r in results
         if "hF" in r["peers"].get(FLAT, {})
     }
-    ahead = [f"{name} ({gain:+.1f} points)" for name, gain in gains.items() if gain > 0]
+    flat_wins = [f"{name} ({gain:+.1f} points)" for name, gain in gains.items() if gain > 0]
     lines.append(
-        f"- **Where flat wins.** {FLAT} has a higher hF than our greedy SVC on {listed(ahead)}."
+        f"- **Where flat wins.** {FLAT} has a higher hF than our greedy SVC on {listed(flat_wins)}."
     )
     return "\n".join(lines)
+
+
+def lower(result: dict[str, Any], ours: str, other: str) -> bool:
+    """Whether one contestant has a lower hF than another on a set."""
+    entries = [result["peers"].get(name, {}) for name in (ours, other)]
+    return all("hF" in e for e in entries) and entries[0]["hF"] < entries[1]["hF"]
 
 
 def ratios(results: list[dict[str, Any]], ours: str, other: str, key: str) -> list[float]:
@@ -196,7 +210,7 @@ def span(values: list[float], form: str = ".1f") -> str:
 
 def losses_text(results: list[dict[str, Any]]) -> str:
     """Where our recipes are behind, counted from the results."""
-    lower: list[str] = []
+    behind_all: list[str] = []
     slower: list[str] = []
     for peer in PEERS:
         behind, late = [], []
@@ -211,7 +225,7 @@ def losses_text(results: list[dict[str, Any]]) -> str:
                 behind.append(result["set"])
             elif min(times) > LIMIT_PEERS:
                 late.append(f"{result['set']} ({min(times):.1f}x)")
-        lower += [f"{peer} on {listed(behind)}"] if behind else []
+        behind_all += [f"{peer} on {listed(behind)}"] if behind else []
         slower += [f"{peer} on {listed(late)}"] if late else []
     slow = ratios(results, RECOMMENDED, FAST, "fit_s")
     sizes = [
@@ -227,11 +241,14 @@ def losses_text(results: list[dict[str, Any]]) -> str:
             ("peak_bytes", "our memory"),
         )
     ]
+    late_text = f"at most {LIMIT_PEERS} times as long as theirs"
+    if slower:
+        late_text = f"more than {LIMIT_PEERS} times as long as that of {'; '.join(slower)}"
     return "\n".join(
         [
-            f"- All quick recipes have a lower hF than {'; '.join(lower) or 'none of the three'}.",
-            f"- Where one has not, its fit takes more than {LIMIT_PEERS} times that of "
-            f"{'; '.join(slower) or 'none of the three'}.",
+            f"- All three recipes of the table above have a lower hF than "
+            f"{'; '.join(behind_all) or 'none of the three peers'}.",
+            f"- Where one has not, the quickest such fit takes {late_text}.",
             f"- The fit of the recommended recipe takes {span(slow)} times that of greedy SVC.",
             f"- Greedy SVC takes {'; '.join(sizes)}.",
             f"- Beside our greedy logistic, {ONE_PROCESS} takes {listed(one)}.",
