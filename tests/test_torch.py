@@ -555,9 +555,8 @@ def test_partial_fit_of_sets_and_what_it_refuses():
     assert paths.hierarchy_.n_nodes == 4
     with pytest.raises(ValueError, match="threshold='tuned' needs thresholds"):
         network(multi_label=True, threshold="tuned").partial_fit(X, y)
-    with pytest.raises(ValueError, match="decoding='expected_f1' needs the F-score"):
-        network(decoding="expected_f1").partial_fit(X, [row[0] for row in y])
-    with pytest.raises(ValueError, match=r"before partial_fit, say which .*\(expected_f1=0.8\)"):
+    message = r"decoding='expected_f1' needs the F-score .*, say which .*\(expected_f1=0.8\)"
+    with pytest.raises(ValueError, match=message):
         network(decoding="expected_f1").partial_fit(X, [row[0] for row in y])
 
 

@@ -26,6 +26,7 @@ LAYERS = [  # from top to bottom
     {"_children"},
     {"_set_fit"},
     {"_base", "_calibration", "_thresholds", "_weights"},
+    {"_decision"},
     {"_decode", "_levels", "_restrict"},
     {"_fit", "_predict", "_set_predict", "metrics", "model_selection"},
     {"_checkpoint", "_liblinear", "_linear", "_progress", "_ray"},

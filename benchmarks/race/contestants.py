@@ -160,17 +160,21 @@ def make_recommended(dense: bool, factor: float, flat: str, local: str) -> Any:
     return EnsembleClassifier(members, weights="learned", decoding="expected_f1")
 
 
-def recommended(race: Race, folder: Path) -> Prepared:
+def fit_in_threads(model: Any, X: Any, paths: np.ndarray) -> Any:
     import joblib
 
+    with joblib.parallel_config(backend="threading"):
+        return model.fit(X, paths)
+
+
+def recommended(race: Race, folder: Path) -> Prepared:
     model = make_recommended(not sp.issparse(race.X), *RECOMMENDED_RECIPE)
     paths = race.paths.astype(object)
-
-    def fit() -> Any:
-        with joblib.parallel_config(backend="threading"):
-            return model.fit(race.X, paths)
-
-    return Prepared(fit, lambda model: model.predict(race.X_test).astype(str), pickled)
+    return Prepared(
+        lambda: fit_in_threads(model, race.X, paths),
+        lambda model: model.predict(race.X_test).astype(str),
+        pickled,
+    )
 
 
 def global_forest(race: Race, folder: Path) -> Prepared:

@@ -20,10 +20,9 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-import joblib
 import numpy as np
 import scipy.sparse as sp
-from contestants import QUICK_READING, ByDepth, make_recommended
+from contestants import QUICK_READING, ByDepth, fit_in_threads, make_recommended
 from sets import SETS, load
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -62,11 +61,6 @@ def folds_of(race):
     return paths, list(folds.split(race.X, paths))
 
 
-def fit(model, X, paths):
-    with joblib.parallel_config(backend="threading"):
-        return model.fit(X, paths)
-
-
 def scores(total):
     return {key: round(float(f1(counts)), 4) for key, counts in total.items()}
 
@@ -83,7 +77,7 @@ def cross_validate(race):
             expected_f1=F,
             n_jobs=2,
         )
-        fitted = fit(model, race.X[train], paths[train])._models
+        fitted = fit_in_threads(model, race.X[train], paths[train])._models
         for calibration, decoding, temperature in product(CALIBRATIONS, DECODINGS, TEMPERATURES):
             # The same classifiers, read otherwise.
             joint = calibration == "joint"
@@ -109,7 +103,7 @@ def cross_validate_tolerance(race, recipe):
             expected_f1=F,
             n_jobs=2,
         )
-        fit(model, race.X[train], paths[train])
+        fit_in_threads(model, race.X[train], paths[train])
         counts = count(paths[test], model.predict(race.X[test])).sum(0)
         total[f"{tol:g}"] = total.get(f"{tol:g}", 0) + counts
     return scores(total)
@@ -121,7 +115,7 @@ def cross_validate_recommended(race):
     paths, folds = folds_of(race)
     for (train, test), recipe in product(folds, RECIPES):
         model = make_recommended(not sp.issparse(race.X), *recipe)
-        fit(model, race.X[train], paths[train])
+        fit_in_threads(model, race.X[train], paths[train])
         counts = count(paths[test], model.predict(race.X[test])).sum(0)
         key = "{:g}, {}, {}".format(*recipe)
         total[key] = total.get(key, 0) + counts

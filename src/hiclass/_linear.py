@@ -28,7 +28,8 @@ def linear_scores(estimator: Any, X: Any) -> AnyArray:
     coef, intercept = getattr(estimator, "coef_", None), getattr(estimator, "intercept_", None)
     if type(coef) is not np.ndarray or coef.ndim != 2 or coef.shape[1] != X.shape[1]:
         return np.asarray(estimator.decision_function(X))
-    scores = safe_sparse_dot(X, coef.T, dense_output=True) + intercept
+    with np.errstate(invalid="ignore", over="ignore"):  # callers look at what is not finite
+        scores = safe_sparse_dot(X, coef.T, dense_output=True) + intercept
     return np.asarray(scores.reshape(-1) if scores.shape[1] == 1 else scores)
 
 
