@@ -145,7 +145,13 @@ def main():
             print(name, found[name], flush=True)
         mean = means(found)
         chosen = max(mean, key=mean.get)
-        result["recommended"] = {"sets": found, "mean": mean, "chosen": chosen} | environment()
+        result["recommended"] = {
+            "command": "python benchmarks/race/margins.py --envs ENVS --recommended --output FILE",
+            **environment(),
+            "sets": found,
+            "mean": mean,
+            "chosen": chosen,
+        }
         write_json(result, options.output)
         return
     for name, race in races.items():
