@@ -164,7 +164,7 @@ def test_one_classifier_per_node_refuses_from_the_limit_on(monkeypatch):
 def test_chunks_stay_small_with_very_many_classes():
     """A chunk is 64 rows or more, unless a few rows alone are half a gigabyte."""
     X = np.zeros((1000, 2))
-    for width, n_jobs, most in ((10, 1, 1000), (10_000, 1, 419), (100_000, 1, 64), (10**6, 1, 16),
+    for width, n_jobs, most in ((10, 1, 1000), (10_000, 1, 838), (100_000, 1, 83), (10**6, 1, 16),
                                 (10**6, 4, 4), (10**9, 1, 1)):  # fmt: skip
         sizes = [part.stop - part.start for part in chunks_of_rows(X, width, n_jobs)]
         assert sum(sizes) == 1000

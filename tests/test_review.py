@@ -330,10 +330,13 @@ def test_per_level_a_temperature_sees_siblings_by_themselves():
 
 
 class OddError(Exception):
-    """Cannot be unpickled: it wants two arguments and remembers one."""
+    """Cannot be pickled, not even with the help of tblib, which Dask brings."""
 
     def __init__(self, a, b):
         super().__init__(f"{a} {b}")
+
+    def __reduce__(self):
+        raise TypeError("not this one")
 
 
 class Failing(GaussianNB):

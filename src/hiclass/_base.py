@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
@@ -163,10 +164,11 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         if n_jobs == 1 or len(parts) == 1:
             return [function(slice_rows(X, rows)) for rows in parts]
         # Not processes: models may be large, and most classifiers release the GIL here. Not
-        # scikit-learn's Parallel: in threads it would change the warning filters of the process.
-        work = delayed(partial(in_thread, get_config(), function))
-        parallel = Parallel(n_jobs=n_jobs, require="sharedmem")
-        return list(parallel(work(slice_rows(X, rows)) for rows in parts))
+        # joblib's Parallel, which looks for results every hundredth of a second, nor that of
+        # scikit-learn, which in threads would change the warning filters of the process.
+        work = partial(in_thread, get_config(), lambda rows: function(slice_rows(X, rows)))
+        with ThreadPoolExecutor(n_jobs) as pool:
+            return list(pool.map(work, parts))
 
     def _decide(self, X: Any) -> Decision:
         """Decide on a path for every row, in chunks."""

@@ -498,17 +498,15 @@ def joint_scores(
     if models.strategy == "flat":
         ((_, found),) = evidence
         return _log_share(found, False, temperature)
-    score = np.zeros((n, hierarchy.n_nodes))
-    out = np.zeros((n, len(ends)))  # also for endings that a restricted model leaves out
+    # A line per node, not a column: those of one node lie together in memory.
+    score = np.zeros((hierarchy.n_nodes, n))
     for node, found in evidence:
-        share = _log_share(found, is_gated(models, node), temperature) + score[:, [node]]
+        share = _log_share(found, is_gated(models, node), temperature).T + score[node]
         children = models.options.children_of(node)
-        score[:, children] = share[:, : len(children)]
-        if models.options.can_stop[node]:
-            out[:, np.searchsorted(ends, node)] = share[:, -1]
-    leaves = ~models.options.can_stop[ends]
-    out[:, leaves] = score[:, ends[leaves]]
-    return out
+        score[children] = share[: len(children)]
+        if models.options.can_stop[node]:  # from here on that of an ending
+            score[node] = share[-1]
+    return np.ascontiguousarray(score[ends].T)
 
 
 def _log_share(evidence: FloatArray, gated: bool, temperature: float) -> FloatArray:

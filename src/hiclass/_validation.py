@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Set
+from copy import copy
 from functools import lru_cache, update_wrapper
 from types import MethodType
 from typing import Any
@@ -42,7 +43,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: F40
 
 from hiclass._labels import AnyArray, IntArray
 
-_CHUNK_BYTES = 1 << 27
+_CHUNK_BYTES = 1 << 28
 #: A chunk has 64 rows even if that takes more, since every call of a classifier has a price; but
 #: so many times more, as with a million classes, would fill the memory.
 _MOST_CHUNK_BYTES = 1 << 29
@@ -137,7 +138,8 @@ def protect(X: Any) -> Any:
         X = X.view()
         X.flags.writeable = False
     elif sp.issparse(X):
-        X = type(X)((X.data.view(), X.indices, X.indptr), shape=X.shape, copy=False)
+        X = copy(X)  # the container: its constructor would check all indices again
+        X.data = X.data.view()
         X.data.flags.writeable = False
     elif hasattr(X, "iloc"):
         # From pandas 3 on, a shallow copy is copied when it is written to.
