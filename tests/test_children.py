@@ -507,6 +507,18 @@ def test_numbers_keep_their_type_on_the_way_to_the_child(estimator_class, dtype)
     assert Typed.seen == {np.dtype(dtype)}
 
 
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array])
+def test_sparse_rows_with_large_indices_are_taken_by_children_that_want_small_ones(kind, animals):
+    """SVC refuses 64-bit indices, which some ways to stack matrices leave behind."""
+    X, y = animals
+    rows = kind(X)
+    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    for estimator_class in (FlatClassifier, LocalClassifierPerParentNode):
+        model = estimator_class(SVC(kernel="linear")).fit(rows, y)
+        np.testing.assert_array_equal(model.predict(rows), model.predict(kind(X)))
+    assert rows.indices.dtype == rows.indptr.dtype == np.int64
+
+
 # -- children that write into X ----------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from joblib.parallel import get_active_backend
 from sklearn import get_config
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -297,12 +298,30 @@ def test_fit_and_predict_leave_the_process_as_it_was(estimator_class):
 def test_prediction_in_threads_leaves_the_process_as_it_was():
     X, y = rows(600), labels(600)
     model = FlatClassifier(GaussianNB(), n_jobs=2).fit(X, y)
-    model.predict_node_proba(X)  # joblib starts what it keeps
     before = global_state()
     model.predict_node_proba(X)
     after = global_state()
-    for name in sorted(set(before) - {"threads"}):
+    for name in before:
         assert after[name] == before[name], name
+
+
+class Backend(GaussianNB):
+    """Notes which workers joblib would give to it."""
+
+    def predict_proba(self, X):
+        seen.append(type(get_active_backend()[0]).__name__)
+        return super().predict_proba(X)
+
+
+seen: list[str] = []
+
+
+def test_prediction_in_threads_gives_no_workers_to_the_children():
+    X, y = rows(600), labels(600)
+    model = FlatClassifier(Backend(), n_jobs=2).fit(X, y)
+    seen.clear()
+    model.predict_node_proba(X)
+    assert seen == ["SequentialBackend"] * 2
 
 
 IMPORT = """

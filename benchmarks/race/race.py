@@ -10,9 +10,8 @@ where it is not there; hiclass itself is always that of this checkout. A call fo
 leaves the stored results of the others as they are. Features are computed once and stored; reading
 and converting them, imports and, where a library wants a file, writing it are not timed.
 Contestants take turns, in every other turn backwards, and each run is a fresh process whose tree is
-watched for memory. One that takes more than half a minute runs once; one that takes longer than the
-limit, fails, or cannot be installed is reported as that. Needs psutil and, for the sets in DATA,
-pandas and pyarrow.
+watched for memory. One that takes longer than the limit, fails, or cannot be installed is reported
+as that, and does not run again. Needs psutil and, for the sets in DATA, pandas and pyarrow.
 """
 
 import argparse
@@ -34,7 +33,6 @@ from sets import SETS, describe, prepare  # noqa: E402
 
 RESULTS = HERE.parent / "results"
 FAMILIES = {"peers": peers, "pairs": pairs}
-ONCE = 30  # one that takes more seconds than this runs once
 THREADS = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
 
 
@@ -84,7 +82,7 @@ def race(family, file, result, options):
             old = entries.get(contestant.name, {})
             if not turn and not options.more:
                 old = {}
-            if "failed" in old or old.get("seconds", 0) > ONCE or len(old.get("runs", [])) > turn:
+            if "failed" in old or len(old.get("runs", [])) > turn:
                 continue
             try:
                 python = python_of(contestant.environment, options.envs, make=not options.existing)
@@ -105,7 +103,6 @@ def race(family, file, result, options):
             else:
                 entry |= measures(count(y, found.astype(object)))
                 run["hF"] = entry["hF"]  # some are not deterministic
-                entry["seconds"] = round(run["fit_s"] + run["predict_s"], 2)
                 np.save(answers / f"{contestant.name}.npy", found)
             entries[contestant.name] = entry
             print(f"{file.stem}: {contestant.name}: {summary(entry)}", flush=True)

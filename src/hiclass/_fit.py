@@ -321,8 +321,12 @@ def _fit_in_thread(batch: list[Task], X: Any, shared: Shared) -> list[Fitted]:
 
 
 def in_thread(config: dict[str, Any], function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function with scikit-learn's settings of the caller, which belong to its thread."""
-    with config_context(**config):
+    """Call a function in a thread of ours.
+
+    Settings of scikit-learn belong to a thread, so those of the caller are handed on. So does the
+    backend of joblib: a child that calls it gets no workers of its own, as in ``fit_batch``.
+    """
+    with config_context(**config), joblib.parallel_config(backend="sequential"):
         return function(*args)
 
 

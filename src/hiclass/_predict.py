@@ -498,7 +498,7 @@ def joint_scores(
     if models.strategy == "flat":
         ((_, found),) = evidence
         return _log_share(found, False, temperature)
-    # A line per node, not a column: those of one node lie together in memory.
+    # A line per node, not a column: the rows of a node lie together in memory.
     score = np.zeros((hierarchy.n_nodes, n))
     for node, found in evidence:
         share = _log_share(found, is_gated(models, node), temperature).T + score[node]

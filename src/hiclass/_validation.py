@@ -47,6 +47,7 @@ _CHUNK_BYTES = 1 << 28
 #: A chunk has 64 rows even if that takes more, since every call of a classifier has a price; but
 #: so many times more, as with a million classes, would fill the memory.
 _MOST_CHUNK_BYTES = 1 << 29
+_MOST_INT32 = np.iinfo(np.int32).max
 #: Fewer rows than this are not worth a thread of their own.
 _FEWEST_ROWS = 256
 _PLAIN = (type(None), bool, int, float, str)
@@ -61,7 +62,8 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
     if sp.issparse(X):
         X = validate_data(estimator, X, reset=reset, accept_sparse="csr", ensure_all_finite=finite)
         # Sorted here, since a child may not sort in place what it is only lent.
-        return X if X.has_sorted_indices else X.sorted_indices()
+        X = X if X.has_sorted_indices else X.sorted_indices()
+        return _with_small_indices(X)
     if isinstance(X, str | bytes):
         raise TypeError("X is a single text; give a list of documents, one per row.")
     if isinstance(X, type):
@@ -89,6 +91,15 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
                 f"Found 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
             )
         validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return X
+
+
+def _with_small_indices(X: Any) -> Any:
+    """The same rows with 32-bit indices where they suffice: some classifiers take no others."""
+    if X.indices.dtype == X.indptr.dtype == np.int32 or max(X.nnz, X.shape[1]) > _MOST_INT32:
+        return X
+    X = copy(X)
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X
 
 
