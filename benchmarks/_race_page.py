@@ -262,8 +262,7 @@ def runs_table(results: list[dict[str, Any]]) -> str:
     for result, (family, wanted) in product(results, (("peers", peers()), ("pairs", pairs()))):
         entries = result[family]
         done = [entry["runs"] for entry in entries.values() if "hF" in entry]
-        # The first runs did not note the load.
-        loads = [r["load_at_start"] for runs in done for r in runs if "load_at_start" in r]
+        loads = [r["load_at_start"] for runs in done for r in runs]
         missing = dict.fromkeys(c.pair or c.name for c in wanted if c.name not in entries)
         rows.append(
             (
@@ -274,7 +273,18 @@ def runs_table(results: list[dict[str, Any]]) -> str:
                 "; ".join(missing) if entries else "all",
             )
         )
-    return table(("set", "what", "runs of each", "load, where noted", "not run"), rows)
+    moves = []
+    for result, (name, entry) in ((r, item) for r in results for item in r["peers"].items()):
+        scores = [run["hF"] for run in entry["runs"] if "hF" in run]
+        if scores:
+            moves.append((100 * (max(scores) - min(scores)), f"{name} on {result['set']}"))
+    ours = [move for move in moves if move[1].startswith(OURS)]
+    (most, where), (most_ours, where_ours) = max(moves), max(ours)
+    return (
+        f"{table(('set', 'what', 'runs of each', 'load', 'not run'), rows)}\n\nFrom run to run, hF "
+        f"moved by at most {most:.1f} points ({where}), among ours by {most_ours:.1f} "
+        f"({where_ours})."
+    )
 
 
 def listed(names: list[str]) -> str:

@@ -16,7 +16,8 @@ import sys
 import time
 from pathlib import Path
 
-from _common import environment, run_child, table, write_json
+from _common import environment, run_child, write_json
+from _limits_page import show
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -105,12 +106,7 @@ def main() -> None:
         result["cases"].append(case)
         print(case, flush=True)
     write_json(result, arguments.json)
-    rows = [
-        (c["name"], *(f"{c['steps'][s]:.1f}" for s in TIMED[:4]), f"{c['seconds']:.1f}",
-         f"{c['peak_mib']:,}")
-        for c in result["cases"] if "steps" in c
-    ]  # fmt: skip
-    print(table(("size", *TIMED[:4], "all steps", "peak MiB"), rows))
+    print(show(result))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "consumer_complaints"))
 
 import _decisions_page  # noqa: E402
+import _limits_page  # noqa: E402
 import _race_page  # noqa: E402
 import bookkeeping  # noqa: E402
 import engine  # noqa: E402
@@ -73,6 +74,11 @@ def write_serving(page: str) -> None:
     write_section(page, "latency", serving.page(result))
 
 
+def write_limits(page: str) -> None:
+    result = json.loads((RESULTS / "limits.json").read_text())
+    write_section(page, "limits", _limits_page.show(result))
+
+
 # What writes the sections of a page, given its file.
 WRITERS: dict[str, Callable[[str], None]] = {
     "README.md": lambda page: write_section(page, "why", overview.why()),
@@ -85,6 +91,7 @@ WRITERS: dict[str, Callable[[str], None]] = {
     "docs/parallel.md": engine.write_page,
     "docs/performance.md": bookkeeping.write_page,
     "docs/persistence.md": write_serving,
+    "docs/robustness.md": write_limits,
     "docs/study.md": lambda page: study_page.main([*STUDY, "--markdown", page]),
 }
 

@@ -3,7 +3,6 @@
 As a program it prints the rows of a table with what their input gets now.
 """
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -66,15 +65,6 @@ def test_every_bad_input_of_the_page_gets_what_the_page_says(
 
 def test_the_page_has_its_tables():
     assert len(rows()) > 50
-
-
-def test_the_figures_of_the_page_are_those_that_were_measured():
-    page = PAGE.read_text(encoding="utf-8")
-    result = json.loads((ROOT / "benchmarks" / "results" / "limits.json").read_text())
-    for case in result["cases"]:
-        line = next(line for line in page.splitlines() if line.startswith(f"| {case['name']} "))
-        assert f"{case['seconds']:.1f}" in line
-        assert f"{case['peak_mib']:,}" in line
 
 
 if __name__ == "__main__":

@@ -126,18 +126,23 @@ def local(
     **options: Any,
 ) -> Prepared:
     """A strategy of hiclass, greedy by default; the published package takes the same call."""
-    import joblib
-
     import hiclass
 
     model = getattr(hiclass, strategy)(make_child(child), n_jobs=n_jobs, **options)
     paths = race.paths.astype(object)
+    return predicts_paths(race, lambda: fit_on(backend, model, race.X, paths, threads_per_job))
 
-    def fit() -> Any:
-        with joblib.parallel_config(backend=backend, inner_max_num_threads=threads_per_job):
-            return model.fit(race.X, paths)
 
+def predicts_paths(race: Race, fit: Callable[[], Any]) -> Prepared:
     return Prepared(fit, lambda model: np.asarray(model.predict(race.X_test)).astype(str), pickled)
+
+
+def fit_on(backend: str, model: Any, X: Any, paths: np.ndarray, threads: int | None = None) -> Any:
+    """Fit with the workers that joblib's backend has."""
+    import joblib
+
+    with joblib.parallel_config(backend=backend, inner_max_num_threads=threads):
+        return model.fit(X, paths)
 
 
 def make_recommended(dense: bool, factor: float, flat: str, local: str) -> Any:
@@ -160,21 +165,10 @@ def make_recommended(dense: bool, factor: float, flat: str, local: str) -> Any:
     return EnsembleClassifier(members, weights="learned", decoding="expected_f1")
 
 
-def fit_in_threads(model: Any, X: Any, paths: np.ndarray) -> Any:
-    import joblib
-
-    with joblib.parallel_config(backend="threading"):
-        return model.fit(X, paths)
-
-
 def recommended(race: Race, folder: Path) -> Prepared:
     model = make_recommended(not sp.issparse(race.X), *RECOMMENDED_RECIPE)
     paths = race.paths.astype(object)
-    return Prepared(
-        lambda: fit_in_threads(model, race.X, paths),
-        lambda model: model.predict(race.X_test).astype(str),
-        pickled,
-    )
+    return predicts_paths(race, lambda: fit_on("threading", model, race.X, paths))
 
 
 def global_forest(race: Race, folder: Path) -> Prepared:
@@ -190,11 +184,7 @@ def global_forest(race: Race, folder: Path) -> Prepared:
     forest = ExtraTreesRegressor(max_features="sqrt", n_jobs=THREADS)
     model = GlobalClassifier(forest, random_state=0)
     paths = race.paths.astype(object)
-    return Prepared(
-        lambda: model.fit(race.X, paths),
-        lambda model: model.predict(race.X_test).astype(str),
-        pickled,
-    )
+    return predicts_paths(race, lambda: model.fit(race.X, paths))
 
 
 # -- peers -------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from contestants import QUICK_READING, ByDepth, fit_in_threads, make_recommended
+from contestants import QUICK_READING, ByDepth, fit_on, make_recommended
 from sets import SETS, load
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -41,7 +41,6 @@ TOLERANCES = (0.1, 0.2, 0.5, 1.0)
 COST = 0.002
 F = QUICK_READING["expected_f1"]
 
-
 #: Of the recommended recipe: the factor, and the calibrations of the flat and the local model.
 RECIPES = (
     (1, "temperature", "temperature"),
@@ -53,6 +52,10 @@ RECIPES = (
 
 def name_of(factor, calibration, decoding, temperature):
     return f"{factor:g}, {calibration}, {decoding}, {temperature:g}"
+
+
+def name_of_recipe(factor, flat, local):
+    return f"{factor:g}, {flat}, {local}"
 
 
 def folds_of(race):
@@ -77,7 +80,7 @@ def cross_validate(race):
             expected_f1=F,
             n_jobs=2,
         )
-        fitted = fit_in_threads(model, race.X[train], paths[train])._models
+        fitted = fit_on("threading", model, race.X[train], paths[train])._models
         for calibration, decoding, temperature in product(CALIBRATIONS, DECODINGS, TEMPERATURES):
             # The same classifiers, read otherwise.
             joint = calibration == "joint"
@@ -89,13 +92,22 @@ def cross_validate(race):
     return scores(total)
 
 
-def cross_validate_tolerance(race, recipe):
-    """hF by tolerance."""
+def cross_validate_models(race, models):
+    """hF of every model, by its name."""
     total = {}
     paths, folds = folds_of(race)
-    for (train, test), tol in product(folds, TOLERANCES):
-        factor, calibration, decoding, temperature = recipe.split(", ")
-        model = LocalClassifierPerParentNode(
+    for (train, test), (key, model) in product(folds, models.items()):
+        fit_on("threading", model, race.X[train], paths[train])
+        counts = count(paths[test], model.predict(race.X[test])).sum(0)
+        total[key] = total.get(key, 0) + counts
+    return scores(total)
+
+
+def by_tolerance(recipe):
+    """Models of the quick recipe, by their tolerance."""
+    factor, calibration, decoding, temperature = recipe.split(", ")
+    return {
+        f"{tol:g}": LocalClassifierPerParentNode(
             ByDepth(float(factor), tol),
             calibration=calibration,
             temperature=float(temperature),
@@ -103,28 +115,46 @@ def cross_validate_tolerance(race, recipe):
             expected_f1=F,
             n_jobs=2,
         )
-        fit_in_threads(model, race.X[train], paths[train])
-        counts = count(paths[test], model.predict(race.X[test])).sum(0)
-        total[f"{tol:g}"] = total.get(f"{tol:g}", 0) + counts
-    return scores(total)
+        for tol in TOLERANCES
+    }
 
 
-def cross_validate_recommended(race):
-    """hF by recipe."""
-    total = {}
-    paths, folds = folds_of(race)
-    for (train, test), recipe in product(folds, RECIPES):
-        model = make_recommended(not sp.issparse(race.X), *recipe)
-        fit_in_threads(model, race.X[train], paths[train])
-        counts = count(paths[test], model.predict(race.X[test])).sum(0)
-        key = "{:g}, {}, {}".format(*recipe)
-        total[key] = total.get(key, 0) + counts
-    return scores(total)
+def recommended_models(race):
+    """Models of the recommended recipe, by its variants."""
+    dense = not sp.issparse(race.X)
+    return {name_of_recipe(*recipe): make_recommended(dense, *recipe) for recipe in RECIPES}
 
 
 def means(sets):
     found = list(sets.values())
     return {key: round(float(np.mean([s[key] for s in found])), 4) for key in found[0]}
+
+
+def choose_quick(races):
+    """The quick recipe: how margins are read, then the tolerance."""
+    sets = {}
+    for name, race in races.items():
+        sets[name] = cross_validate(race)
+        print(name, sets[name], flush=True)
+    mean = means(sets)
+    chosen = max(mean, key=mean.get)
+    print(mean, chosen)
+    models = by_tolerance(chosen)
+    by_tol = {name: cross_validate_models(race, models) for name, race in races.items()}
+    mean_tol = means(by_tol)
+    good = [tol for tol in TOLERANCES if mean_tol["0.1"] - mean_tol[f"{tol:g}"] < COST]
+    tolerance = {"sets": by_tol, "mean": mean_tol, "chosen": max(good)}
+    print(tolerance)
+    return {"sets": sets, "mean": mean, "chosen": chosen, "tolerance": tolerance}
+
+
+def choose_recommended(races):
+    sets = {}
+    for name, race in races.items():
+        sets[name] = cross_validate_models(race, recommended_models(race))
+        print(name, sets[name], flush=True)
+    mean = means(sets)
+    return {"sets": sets, "mean": mean, "chosen": max(mean, key=mean.get)}
 
 
 def main():
@@ -133,39 +163,15 @@ def main():
     parser.add_argument("--output", required=True, help="where the result goes, as JSON")
     parser.add_argument("--recommended", action="store_true", help="the recommended recipe")
     options = parser.parse_args()
-    result = {"command": "python benchmarks/race/margins.py --envs ENVS --output FILE"}
-    result |= environment() | {"sets": {}}
     files = {name: options.envs / "sets" / f"{name}.npz" for name in SETS}
     races = {name: load(file) for name, file in files.items() if file.exists()}
+    command = "python benchmarks/race/margins.py --envs ENVS --output FILE"
     if options.recommended:
         result = json.loads(Path(options.output).read_text())
-        found = {}
-        for name, race in races.items():
-            found[name] = cross_validate_recommended(race)
-            print(name, found[name], flush=True)
-        mean = means(found)
-        chosen = max(mean, key=mean.get)
-        result["recommended"] = {
-            "command": "python benchmarks/race/margins.py --envs ENVS --recommended --output FILE",
-            **environment(),
-            "sets": found,
-            "mean": mean,
-            "chosen": chosen,
-        }
-        write_json(result, options.output)
-        return
-    for name, race in races.items():
-        result["sets"][name] = cross_validate(race)
-        print(name, result["sets"][name], flush=True)
-    result["mean"] = means(result["sets"])
-    result["chosen"] = max(result["mean"], key=result["mean"].get)
-    print(result["mean"], result["chosen"])
-    by_tol = {name: cross_validate_tolerance(r, result["chosen"]) for name, r in races.items()}
-    result["tolerance"] = {"sets": by_tol, "mean": means(by_tol)}
-    mean = result["tolerance"]["mean"]
-    good = [float(tol) for tol, score in mean.items() if mean["0.1"] - score < COST]
-    result["tolerance"]["chosen"] = max(good)
-    print(result["tolerance"])
+        about = {"command": command.replace("--output", "--recommended --output")}
+        result["recommended"] = about | environment() | choose_recommended(races)
+    else:
+        result = {"command": command} | environment() | choose_quick(races)
     write_json(result, options.output)
 
 
