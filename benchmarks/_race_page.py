@@ -241,6 +241,10 @@ def losses_text(results: list[dict[str, Any]]) -> str:
             ("peak_bytes", "our memory"),
         )
     ]
+    predicts = {
+        w: value_of(o, "predict_s") / value_of(t, "predict_s") for w, o, t in pairs_of(results)
+    }
+    longer = [f"{w} ({r:.1f}x)" for w, r in predicts.items() if r > LIMIT_PUBLISHED]
     late_text = f"at most {LIMIT_PEERS} times as long as theirs"
     if slower:
         late_text = f"more than {LIMIT_PEERS} times as long as that of {'; '.join(slower)}"
@@ -251,6 +255,8 @@ def losses_text(results: list[dict[str, Any]]) -> str:
             f"- Where one has not, the quickest such fit takes {late_text}.",
             f"- The fit of the recommended recipe takes {span(slow)} times that of greedy SVC.",
             f"- Greedy SVC takes {'; '.join(sizes)}.",
+            f"- With the same local classifier, `predict` alone takes longer than that of 5.0.8: "
+            f"{'; '.join(longer) or 'never'}.",
             f"- Beside our greedy logistic, {ONE_PROCESS} takes {listed(one)}.",
         ]
     )
