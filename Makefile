@@ -79,14 +79,14 @@ $(VENV)/.created .venv-oldest/.created .venv-newest/.created:
 	@touch $@
 
 $(VENV)/.demo $(VENV)/.test $(VENV)/.bench $(VENV)/.lint: $(VENV)/.%: pyproject.toml | $(VENV)/.created
-	@echo "Installing hiclass[$*] into $(VENV)"
+	@echo "Installing the checkout with the extra $* into $(VENV)"
 	@$(PIP) --editable '.[$*]'
 	@touch $@
 
 # torch first and pinned: this version has a CPU build where the tests run, while an
 # unpinned torch resolves to a newer one, which pulls gigabytes of CUDA packages.
 $(VENV)/.test-all $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/.created
-	@echo "Installing hiclass[$*] into $(VENV) (large: torch and others)"
+	@echo "Installing the checkout with the extra $* into $(VENV) (large: torch and others)"
 	@$(PIP) torch==2.13.0
 	@$(PIP) --editable '.[$*]'
 	@touch $@

@@ -359,4 +359,4 @@ def test_what_is_missing_says_how_to_get_it(missing, monkeypatch, animals):
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ImportError) as caught:
         to_onnx(FlatClassifier().fit(*animals))
-    assert caught.value.__notes__ == ["Install them with: pip install 'hiclass[onnx]'"]
+    assert caught.value.__notes__ == ["Install them with: pip install onnx skl2onnx"]

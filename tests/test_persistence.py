@@ -214,7 +214,7 @@ def test_without_skops_the_message_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     with pytest.raises(ImportError) as caught:
         trusted_types(FlatClassifier())
-    assert caught.value.__notes__ == ["Install it with: pip install 'hiclass[skops]'"]
+    assert caught.value.__notes__ == ["Install it with: pip install skops"]
 
 
 # -- versions ----------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ def test_a_model_of_a_newer_patch_loads_with_a_warning(save, load, monkeypatch, 
 def test_a_model_of_another_series_is_refused(here, theirs, age, save, load, monkeypatch, animals):
     content = saved_by(theirs, FlatClassifier().fit(*animals), monkeypatch, save)
     monkeypatch.setattr(_version, "__version__", here)
-    message = f"written by hiclass {theirs}, which is {age} than hiclass {here} here.*Install"
+    message = f"written by hiclass {theirs}, which is {age} than hiclass {here} here.*Load it with"
     with pytest.raises(ValueError, match=message):
         load(content)
 

@@ -20,7 +20,7 @@ def import_onnx() -> tuple[Any, Any]:
         import onnx
         import skl2onnx
     except ImportError as error:
-        error.add_note("Install them with: pip install 'hiclass[onnx]'")
+        error.add_note("Install them with: pip install onnx skl2onnx")
         raise
     return onnx, skl2onnx
 

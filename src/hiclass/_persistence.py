@@ -110,7 +110,7 @@ def trusted_types(model: Any) -> list[str]:
     try:
         import skops.io
     except ImportError as error:
-        error.add_note("Install it with: pip install 'hiclass[skops]'")
+        error.add_note("Install it with: pip install skops")
         raise
     content = skops.io.dumps(model)
     needed = set(skops.io.get_untrusted_types(data=content))

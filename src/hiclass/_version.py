@@ -59,7 +59,7 @@ def check_written_by(version: Any, name: str) -> None:
         warnings.warn(
             f"This {name} was written by hiclass {version}, which is newer than hiclass "
             f"{__version__} here. It can be read, but may use what this version does not know. "
-            f"Install hiclass {version} or newer to be sure.",
+            f"Load it with hiclass {version} or newer to be sure.",
             UserWarning,
             stacklevel=3,
         )
@@ -71,8 +71,8 @@ def _check_series(version: Any, name: str) -> None:
         age = "newer" if theirs > ours else "older"
         raise ValueError(
             f"This {name} was written by hiclass {version}, which is {age} than hiclass "
-            f"{__version__} here, and the two do not read each other's models. Install hiclass "
-            f"{version} to load it, or fit the model again with hiclass {__version__}."
+            f"{__version__} here, and the two do not read each other's models. Load it with "
+            f"hiclass {version}, or fit the model again with hiclass {__version__}."
         )
 
 

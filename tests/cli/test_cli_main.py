@@ -91,7 +91,7 @@ def test_missing_libraries_are_named_with_the_remedy(fails, monkeypatch, train):
         "importlib.util.find_spec", lambda name: None if name == "skops" else object()
     )
     message = fails("tree", train, "--target", "product")
-    assert message == "The command line needs skops. Install it with: pip install 'hiclass[cli]'"
+    assert message == "The command line needs skops. Install with: pip install skops"
 
 
 class Terminal(io.StringIO):

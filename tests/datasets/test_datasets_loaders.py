@@ -187,7 +187,7 @@ class TestICD10CM:
 
     def test_without_the_package_the_remedy_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "simple_icd_10_cm", None)
-        with pytest.raises(ImportError, match=r"pip install 'hiclass\[demo\]'"):
+        with pytest.raises(ImportError, match=r"pip install simple-icd-10-cm"):
             load_icd10cm()
 
 

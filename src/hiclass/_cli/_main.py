@@ -138,8 +138,8 @@ def _run(args: argparse.Namespace) -> None:
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise CommandError(
-            f"The command line needs {', '.join(missing)}. Install it with: "
-            f"pip install 'hiclass[cli]'"
+            f"The command line needs {', '.join(missing)}. Install with: "
+            f"pip install {' '.join(missing)}"
         )
     if args.command == "demo":
         from hiclass._cli._demo import demo

@@ -69,7 +69,7 @@ def load_icd10cm(levels: int = 3, *, as_frame: bool = False, return_X_y: bool = 
             import simple_icd_10_cm as icd
     except ImportError as error:
         raise ImportError(
-            "load_icd10cm needs the package simple-icd-10-cm: pip install 'hiclass[demo]'."
+            "load_icd10cm needs the package simple-icd-10-cm: pip install simple-icd-10-cm."
         ) from error
 
     texts: list[str] = []

@@ -4,8 +4,7 @@ try:
     import torch  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        "hiclass.torch needs PyTorch, which is not installed. Install it with: "
-        "pip install 'hiclass[torch]'"
+        "hiclass.torch needs PyTorch, which is not installed. Install it with: pip install torch"
     ) from error
 
 from hiclass.torch._classifier import HierarchicalSoftmaxClassifier
