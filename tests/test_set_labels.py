@@ -1,5 +1,7 @@
 """Several labels per row: every form of them, read, closed and written back."""
 
+import re
+
 import numpy as np
 import pandas
 import polars
@@ -7,6 +9,7 @@ import pyarrow
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
+from sklearn.preprocessing import MultiLabelBinarizer
 from strategies import SETTINGS, hierarchies_with_sets, paths
 
 from hiclass import Hierarchy
@@ -189,6 +192,10 @@ HOMONYMS = Hierarchy.from_paths([["Loans", "Other"], ["Cards", "Other"]])
         (["cat", "dog"], PETS, ValueError, r"Row 0 of y is 'cat'\. .* for example \['cat'\]"),
         ([["cat"], ("pet", "dog")], PETS, ValueError, r"Row 1 of y is the tuple .*one path"),
         ([["cat"], ["catt"]], PETS, ValueError, r"Row 1 of y: .* no class 'catt'\. .* 'cat'"),
+        ([["cat"], None], PETS, ValueError, r"Row 1 of y is None\. .*without labels .*, \[\]; a"),
+        ([["cat"], ""], PETS, ValueError, r"Row 1 of y is ''\. A row without labels .*, \[\]; a"),
+        ([["cat"], np.nan], PETS, ValueError, r"Row 1 of y is nan\. A row without labels"),
+        ([["cat"], pandas.NA], PETS, ValueError, r"Row 1 of y is <NA>\. A row without labels"),
         ([["cat", None]], PETS, ValueError, "Row 0 of y holds the missing label None"),
         ([["cat", ""]], PETS, ValueError, "Row 0 of y holds the missing label ''"),
         ([[("",)]], None, ValueError, r"Row 0 of y holds the missing label \(\)"),
@@ -211,6 +218,52 @@ HOMONYMS = Hierarchy.from_paths([["Loans", "Other"], ["Cards", "Other"]])
 def test_bad_labels_are_refused_with_place_and_remedy(y, hierarchy, error, message):
     with pytest.raises(error, match=message):
         encode_sets(y, hierarchy)
+
+
+BINARIZED = MultiLabelBinarizer().fit_transform([["cat", "dog"], ["pug"], ["cat", "pug"]])
+
+
+@pytest.mark.parametrize("hierarchy", [None, PETS, Hierarchy.from_paths([[0, 1, 1], [1]])])
+@pytest.mark.parametrize(
+    "y",
+    [BINARIZED, BINARIZED.astype(float), BINARIZED.astype(object), BINARIZED.astype("uint8")],
+    ids=lambda y: str(y.dtype),
+)
+def test_a_matrix_of_0_and_1_that_is_not_boolean_is_refused_with_both_remedies(y, hierarchy):
+    expected = (
+        "y is a matrix of 0 and 1 with 3 columns: an indicator, or a path of the labels 0 and 1 "
+        "per row? An indicator is given as a frame whose columns are labels, such as "
+        "pandas.DataFrame(y, columns=...), or as y.astype(bool) with a column per node of "
+        "hierarchy=..., the root first; the lists of labels that it was made of work as well. "
+        "Paths are written as [[tuple(row)] for row in y.tolist()]."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
+        encode_sets(y, hierarchy)
+
+
+@pytest.mark.parametrize("convert", [np.ndarray.tolist, list, lambda y: y.astype(bool).tolist()])
+def test_lists_of_0_and_1_that_repeat_a_label_are_refused(convert):
+    with pytest.raises(ValueError, match=r"^Every row of y holds 3 times .* and row 0, \[.*\], "):
+        encode_sets(convert(BINARIZED))
+
+
+def test_the_remedies_for_a_matrix_of_0_and_1_work():
+    frame = pandas.DataFrame(BINARIZED, columns=["cat", "dog", "pug"])
+    assert round_trip(frame).to_numpy().tolist() == BINARIZED.astype(bool).tolist()
+    closed = PETS.indicator([["cat", "dog"], ["pug"], ["cat", "pug"]]).toarray()
+    assert round_trip(closed.astype(int).astype(bool), PETS).tolist() == closed.tolist()
+    paths = [[tuple(row)] for row in BINARIZED.tolist()]
+    assert round_trip(paths).tolist() == [[(1, 1, 0)], [(0, 0, 1)], [(1, 0, 1)]]
+
+
+@pytest.mark.parametrize("y", [[[0, 1], [1, 0]], [[0], [1]], [[0, 1]], [[0, 1], []], [[], []]])
+def test_lists_of_the_labels_0_and_1_are_labels(y):
+    hierarchy = Hierarchy.from_paths([[0], [1]])
+    assert round_trip(y, hierarchy).tolist() == [sorted(row) for row in y]
+
+
+def test_a_column_of_0_and_1_is_a_label_per_row():
+    assert round_trip(np.array([[0], [1]])).tolist() == [[(0,)], [(1,)]]
 
 
 def test_lengths_of_true_and_predicted_labels_must_agree():

@@ -99,13 +99,51 @@ def read_sets(y: Any, name: str = "y") -> SetLabels:
     if isinstance(y, np.ndarray) and y.ndim == 2:
         if y.dtype == bool:
             return _from_matrix(sp.coo_array(y), "dense", name)
+        _refuse_unmarked_indicator(y, name)
         return _from_paths(y, name)
     if isinstance(y, str | bytes | dict | set) or not hasattr(y, "__len__"):
         raise TypeError(
             f"{name} must hold a list of labels, or of path tuples, for every row, or be an "
             f"indicator matrix or frame; got {type(y).__name__}."
         )
-    return _from_lists(list(y), name)
+    y = list(y)
+    _refuse_lists_of_indicators(y, name)
+    return _from_lists(y, name)
+
+
+def _refuse_unmarked_indicator(y: AnyArray, name: str) -> None:
+    """Refuse a matrix of 0 and 1 that is not boolean: an indicator, or a path per row."""
+    if y.size and y.shape[1] > 1 and _is_binary(y.ravel()).all():
+        raise ValueError(
+            f"{name} is a matrix of 0 and 1 with {y.shape[1]} columns: an indicator, or a path of "
+            f"the labels 0 and 1 per row? {_indicator_remedy(name)} Paths are written as "
+            f"[[tuple(row)] for row in {name}.tolist()]."
+        )
+
+
+def _refuse_lists_of_indicators(y: list[Any], name: str) -> None:
+    """Refuse rows of 0 and 1 of the same length, some of which repeat one: no lists of labels."""
+    rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in y]
+    if not rows or not all(isinstance(row, list) for row in rows):
+        return
+    if len(set(map(len, rows))) > 1 or not all(_is_flag(item) for row in rows for item in row):
+        return
+    repeats = [len(set(row)) < len(row) for row in rows]
+    if any(repeats):
+        i = repeats.index(True)
+        raise ValueError(
+            f"Every row of {name} holds {len(rows[i])} times 0 or 1, and row {i}, {rows[i]!r}, "
+            f"repeats a label: this looks like an indicator, not like lists of the labels 0 and "
+            f"1. {_indicator_remedy(f'np.array({name})')} Lists of labels name each label once."
+        )
+
+
+def _indicator_remedy(name: str) -> str:
+    return (
+        f"An indicator is given as a frame whose columns are labels, such as "
+        f"pandas.DataFrame({name}, columns=...), or as {name}.astype(bool) with a column per node "
+        f"of hierarchy=..., the root first; the lists of labels that it was made of work as well."
+    )
 
 
 def _check_rows(n_rows: int, name: str) -> None:
@@ -149,8 +187,7 @@ def _from_frame(y: Any, name: str) -> SetLabels:
 
 def _check_binary(values: AnyArray, place: Any) -> None:
     """Refuse an indicator that holds anything but no and yes, 0 and 1."""
-    values = np.asarray(values)
-    good = (values == 0) | (values == 1) if values.dtype.kind in "biuf" else _object_binary(values)
+    good = _is_binary(np.asarray(values))
     if not np.all(good):
         raise ValueError(
             f"{place(int(np.argmin(good)))}; an indicator holds 0 and 1, or False and True, only. "
@@ -158,8 +195,15 @@ def _check_binary(values: AnyArray, place: Any) -> None:
         )
 
 
-def _object_binary(values: AnyArray) -> AnyArray:
-    return np.array([isinstance(v, bool | int | float) and v in (0, 1) for v in values.tolist()])
+def _is_binary(values: AnyArray) -> AnyArray:
+    """Which of some values are 0 or 1."""
+    if values.dtype.kind in "biuf":
+        return np.asarray((values == 0) | (values == 1))
+    return np.array([_is_flag(value) for value in values.tolist()])
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool | int | float) and value in (0, 1)
 
 
 def _from_paths(y: Any, name: str) -> SetLabels:
@@ -229,6 +273,11 @@ def _items(row: Any, i: int, name: str) -> Any:
         raise ValueError(
             f"Row {i} of {name} is the tuple {row!r}, which is one path. With several labels per "
             f"row, write a list of paths, [{row!r}], or a list of labels, {list(row)!r}."
+        )
+    if is_missing(row):
+        raise ValueError(
+            f"Row {i} of {name} is {plain(row)!r}. A row without labels is an empty list, []; "
+            f"a row whose labels are not known must be removed."
         )
     raise ValueError(
         f"Row {i} of {name} is {plain(row)!r}. With several labels per row every row is a list of "
