@@ -93,6 +93,40 @@ class TestFit:
         assert "Left out 1 rows without labels" in err
         assert "Fitted parent on 60 rows" in err
 
+    @pytest.mark.parametrize(
+        ("column", "value", "message"),
+        [
+            ("product", [1], "line 8: [1] in 'product' cannot be a label"),
+            ("sub_product", 1.5, "line 8: 1.5 in 'sub_product' cannot be a label: labels are"),
+            (
+                "product",
+                10**60,
+                f"line 8: 1{'0' * 46}... in 'product' is of the type int, but 'Loan'",
+            ),
+            ("amount", 10**400, "line 8: '1000000000"),
+        ],
+    )
+    def test_cells_of_json_that_are_no_labels_or_numbers(
+        self, fails, tmp_path, column, value, message
+    ):
+        records = [dict(zip(HEADER, row, strict=True)) for row in make_rows()]
+        records[7][column] = value
+        path = tmp_path / "data.jsonl"
+        path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+        options = ["--target", *TARGET, "--numbers", "amount", "-o", tmp_path / "m.skops"]
+        found = fails("fit", path, *options)
+        assert message in found
+        if column == "amount":
+            assert "in the column 'amount' is too large a number. Correct it" in found
+
+    def test_huge_integers_and_half_characters_need_not_stop_a_fit(self, fit, tmp_path):
+        records = [dict(zip(HEADER, row, strict=True)) for row in make_rows()]
+        records[7].update(id=10**400, narrative="half \ud800 of a character")
+        lines = "\n".join(map(json.dumps, records))
+        (tmp_path / "data.jsonl").write_text(lines, encoding="utf-8")
+        model, _, _ = fit(None, name="data.jsonl")
+        assert model.columns["text"] == ["narrative"]
+
     def test_cross_validation_writes_scores_out_of_fold(self, fit):
         _, out, err = fit(make_rows(), "--text", "narrative", "--cv", "3")
         assert out.startswith("Scores out of fold, 3 folds\n")

@@ -1,5 +1,6 @@
 """Reading and writing tables."""
 
+import gzip
 import json
 import stat
 
@@ -12,6 +13,7 @@ from hiclass._cli._tables import (
     check_output,
     format_of,
     open_output,
+    output_format_of,
     read_table,
     safe_cell,
     write_table,
@@ -136,6 +138,51 @@ class TestRead:
         assert format_of("X.CSV", None) == "csv"
         assert format_of("x.ndjson", None) == "jsonl"
         assert format_of("x.txt", "tsv") == "tsv"
+        assert format_of("x.2024.TSV.GZ", None) == "tsv"
+        assert output_format_of("x.jsonl.gz", None) == "jsonl"
+        assert output_format_of("x.gz", None) == output_format_of("x", None) == "csv"
+        with pytest.raises(CommandError, match=r"x.xlsx: the format .* Use --output-format csv"):
+            output_format_of("x.xlsx", None)
+        with pytest.raises(CommandError, match=r"x.gz: the format .* Use --format csv"):
+            format_of("x.gz", None)
+
+    def test_what_is_compressed_is_unpacked_whatever_its_name(self, read, stdin):
+        packed = gzip.compress(b"a\tb\n1\t2\n")
+        assert read(packed, "data.tsv.gz").frame.to_numpy().tolist() == [["1", "2"]]
+        assert read(packed, "data.tsv").frame.to_numpy().tolist() == [["1", "2"]]
+        assert read("a,b\n1,2\n", "plain.csv.gz").frame.to_numpy().tolist() == [["1", "2"]]
+        stdin(packed)
+        assert read_table("-", format="tsv").frame.to_numpy().tolist() == [["1", "2"]]
+
+    @pytest.mark.parametrize(
+        "damage", [lambda raw: raw[:-9], lambda raw: raw[:14] + b"?" + raw[15:]]
+    )
+    def test_a_damaged_compressed_file_is_named(self, refuses, damage):
+        packed = gzip.compress(b"a,b\n" + b"1,2\n" * 100)
+        refuses(damage(packed), "x.csv.gz is compressed with gzip, and damaged", "x.csv.gz")
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            "[" * 100_000 + "]" * 100_000,
+            '{"a":' * 100_000 + "1" + "}" * 100_000,
+            "[" * 100 + "]" * 100,
+        ],
+        ids=["lists", "objects", "just too deep"],
+    )
+    def test_json_that_is_nested_too_deeply_is_refused(self, refuses, value):
+        message = "line 2: lists or objects are nested more than 100 deep. Leave this line out"
+        refuses(f'{{"a": 1}}\n{{"a": {value}}}\n', message, "x.jsonl")
+
+    def test_json_that_is_just_not_too_deep_is_read_and_written(self, read, tmp_path):
+        text = f'{{"a": {"[" * 99}{"]" * 99}}}\n'
+        write_table(read(text, "x.jsonl").frame, str(tmp_path / "y.jsonl"), format="jsonl")
+        assert (tmp_path / "y.jsonl").read_text(encoding="utf-8") == text
+
+    def test_json_with_too_many_digits_is_refused(self, refuses, read):
+        message = "line 1: a number has more than 4,300 digits. Write it as a text"
+        refuses(f'{{"a": {"9" * 4301}}}\n', message, "x.jsonl")
+        assert read(f'{{"a": {"9" * 400}}}\n', "x.jsonl").frame["a"][0] == 10**400 - 1
 
 
 class TestWrite:
@@ -171,6 +218,17 @@ class TestWrite:
         back = pd.read_parquet(tmp_path / "x.parquet")
         assert back["label"][0] == "=1+1"
         assert back["n"].tolist() == [1, 2, 3]
+
+    @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
+    def test_a_name_with_gz_is_compressed_and_read_again(self, tmp_path, kind):
+        frame = pd.DataFrame({"a": ["x", "ü"], "b": ["1", None]}, dtype=object)
+        for name in ("first", "second"):
+            write_table(frame, str(tmp_path / f"{name}.{kind}.gz"), format=kind)
+        raw = (tmp_path / f"first.{kind}.gz").read_bytes()
+        assert raw.startswith(b"\x1f\x8b")
+        assert raw == (tmp_path / f"second.{kind}.gz").read_bytes()
+        back = read_table(str(tmp_path / f"first.{kind}.gz")).frame
+        assert back.to_numpy().tolist() == [["x", "1"], ["ü", None]]
 
     @pytest.mark.parametrize(
         "cells",

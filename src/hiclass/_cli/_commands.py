@@ -25,15 +25,15 @@ from hiclass._cli._features import (
     prepare,
     texts,
 )
-from hiclass._cli._labels import like, read_labels
+from hiclass._cli._labels import check_types, like, read_labels
 from hiclass._cli._models import Model, load_model, save_model
 from hiclass._cli._recipe import make_model, set_jobs
 from hiclass._cli._scores import write_scores
 from hiclass._cli._tables import (
-    FORMATS,
     Table,
     check_output,
     open_output,
+    output_format_of,
     read_table,
     write_table,
 )
@@ -44,6 +44,7 @@ def fit(args: argparse.Namespace) -> None:
     check_output(args.output)
     table = _read(args)
     rows, y = _labels(args, table, args.target)
+    check_types(table, args.target, rows, y)
     named = {kind: list(getattr(args, kind) or []) for kind in KINDS}
     columns, left_out = choose_columns(table, args.target, named, args.ignore or [])
     X = prepare(table, columns).iloc[rows].reset_index(drop=True)
@@ -81,13 +82,7 @@ def fit(args: argparse.Namespace) -> None:
 def predict(args: argparse.Namespace) -> None:
     """Predict the rows of a file: a label and a confidence per level."""
     check_output(args.output)
-    suffix = Path(args.output).suffix.lower()
-    if args.output_format is None and suffix and suffix not in FORMATS:
-        raise CommandError(
-            f"{args.output}: the format cannot be told from the name. Use --output-format csv, "
-            f"tsv, parquet or jsonl."
-        )
-    format = args.output_format or FORMATS.get(suffix, "csv")
+    format = output_format_of(args.output, args.output_format)
     model = load_model(args.model_file)
     table = _read(args)
     X = prepare(table, model.columns)
@@ -172,7 +167,8 @@ def write_report(
 def tree(args: argparse.Namespace) -> None:
     """Show the hierarchy of a file, with the number of rows of every class."""
     table = _read(args)
-    _, y = _labels(args, table, args.target)
+    rows, y = _labels(args, table, args.target)
+    check_types(table, args.target, rows, y)
     hierarchy = Hierarchy.from_paths(y)
     own = np.zeros(hierarchy.n_nodes, dtype=int)
     for path in y.tolist():

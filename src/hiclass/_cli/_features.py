@@ -131,7 +131,11 @@ def _number(value: Any) -> float | None:
         # float reads "1_000", which no spreadsheet writes, and "inf".
         return number if np.isfinite(number) and "_" not in value else None
     if isinstance(value, int | float | bool | np.number | np.bool_):
-        return float(value) if np.isfinite(value) else None
+        try:
+            number = float(value)
+        except OverflowError:  # an integer of JSON may have hundreds of digits
+            return None
+        return number if np.isfinite(number) else None
     return None
 
 
@@ -150,7 +154,11 @@ def texts(table: Table, name: str) -> Any:
     """Return a column as texts; a missing cell is an empty one."""
     cells = table.column(name)
     found = np.empty(len(cells), dtype=object)
-    found[:] = ["" if cell is None else str(cell) for cell in cells]
+    # Half a character, which JSON can spell, becomes a question mark: no model file has it.
+    found[:] = [
+        "" if cell is None else str(cell).encode("utf-8", "replace").decode("utf-8")
+        for cell in cells
+    ]
     return found
 
 
@@ -160,8 +168,9 @@ def _numbers(table: Table, name: str) -> Any:
     for row, cell in enumerate(cells):
         number = _number(cell)
         if number is None:
+            problem = "is too large a number" if isinstance(cell, int) else "is no number"
             raise CommandError(
-                f"{table.place(row)}: {str(cell)[:50]!r} in the column {name!r} is no number. "
+                f"{table.place(row)}: {str(cell)[:50]!r} in the column {name!r} {problem}. "
                 f"Correct it, or leave the cell empty."
             )
         numbers[row] = number

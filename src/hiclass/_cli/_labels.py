@@ -38,6 +38,12 @@ def read_labels(
         raise CommandError(f"--target names the column {twice!r} twice. Name every level once.")
     y = np.column_stack([table.column(name) for name in target])
     y = np.vectorize(_whole, otypes=[object])(y)
+    for (row, level), label in np.ndenumerate(y):
+        if isinstance(label, float | list | dict | np.ndarray):
+            raise CommandError(
+                f"{table.place(row)}: {_shown(label)} in {target[level]!r} cannot be a label: "
+                f"labels are texts or whole numbers. Correct it, or name another --target."
+            )
     missing = np.frompyfunc(lambda label: label is None, 1, 1)(y).astype(bool)
     gap = missing[:, :-1] & ~missing[:, 1:]
     if truncate_gaps:
@@ -66,6 +72,29 @@ def read_labels(
     if texts:
         y[missing[rows]] = ""
     return rows, y
+
+
+def check_types(table: Table, target: list[str], rows: Any, y: Any) -> None:
+    """Refuse labels of different types in one column, of which no hierarchy can be made."""
+    for level, name in enumerate(target):
+        first: dict[type, int] = {}
+        for row, label in zip(rows.tolist(), y[:, level], strict=True):
+            if label is not None and label != "":
+                first.setdefault(type(label), row)
+        if len(first) > 1:
+            (one, row), (other, place) = list(first.items())[:2]
+            labels = table.column(name)
+            raise CommandError(
+                f"{table.place(place)}: {_shown(labels[place])} in {name!r} is of the type "
+                f"{other.__name__}, but {_shown(labels[row])} above it is of the type "
+                f"{one.__name__}. Write all labels of a column as texts, or all as whole numbers."
+            )
+
+
+def _shown(value: Any) -> str:
+    """A value as a message shows it: the beginning of a long one."""
+    text = repr(value)
+    return text if len(text) <= 50 else f"{text[:47]}..."
 
 
 def _whole(label: Any) -> Any:

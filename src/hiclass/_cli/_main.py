@@ -36,7 +36,7 @@ FIT_EXAMPLES = """\
 examples:
   hiclass fit data.csv --target product sub_product --text narrative -o model.skops
   hiclass fit animals.parquet --target class order family --cv 5 -o animals.skops
-  zcat data.jsonl.gz | hiclass fit - --format jsonl --target a b --model parent -o model.skops
+  hiclass fit data.jsonl.gz --target a b --text narrative --model parent -o model.skops
 
 A cell without a label ends the path of its row. Without --text, --numbers and --categories, every
 other column is a feature: numbers, texts and categories are told apart, and what was chosen is
@@ -45,7 +45,7 @@ written to standard error.
 PREDICT_EXAMPLES = """\
 examples:
   hiclass predict model.skops new.csv -o out.csv
-  hiclass predict model.skops new.csv --min-confidence 0.8 --keep id -o out.parquet
+  hiclass predict model.skops new.csv.gz --min-confidence 0.8 --keep id -o out.parquet
   cat new.tsv | hiclass predict model.skops - --format tsv > out.csv
 
 For every level there are two columns: predicted_NAME and confidence_NAME, both empty where a path
@@ -268,7 +268,11 @@ def _add_predict(commands: Any) -> None:
     _add_decision(command)
     output = command.add_argument_group("output")
     output.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help="by default standard output"
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
+        help="by default standard output; compressed if its name ends with .gz",
     )
     output.add_argument(
         "--output-format",
@@ -350,7 +354,8 @@ def _add_input(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "file",
         metavar="FILE",
-        help="CSV, TSV, Parquet or JSON lines; - is standard input; it comes before the options",
+        help="CSV, TSV, Parquet or JSON lines, also compressed (.gz); - is standard input; it comes "
+        "before the options",
     )
     group = command.add_argument_group("input")
     group.add_argument(

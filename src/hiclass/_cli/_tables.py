@@ -1,4 +1,4 @@
-"""Tables in and out: CSV, TSV, Parquet and JSON lines, from files or standard input.
+"""Tables in and out: CSV, TSV, Parquet and JSON lines, also compressed with gzip.
 
 Cells keep their text: in CSV nothing is guessed to be missing or a number, so that a label "NA"
 stays one. Every row knows its place in the file, for messages. Outputs appear whole or not at all.
@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import gzip
 import io
 import json
 import os
 import shutil
 import stat
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
 
@@ -32,6 +34,9 @@ FORMATS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
+_GZIP = b"\x1f\x8b"
+# Deeper values exhaust the stack of the interpreter somewhere between reading and writing.
+_DEEPEST = 100
 # A cell that starts like this may be run as a formula by a spreadsheet.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -68,15 +73,24 @@ class Table:
 
 
 def format_of(path: str, given: str | None) -> str:
-    """The format of a file: as given, or by its name; CSV for a stream."""
+    """The format of a file: as given, or by its name (``.gz`` aside); CSV for a stream."""
+    return _format(path, given, "--format", may_lack=False)
+
+
+def output_format_of(path: str, given: str | None) -> str:
+    """The format of an output: as given, or by its name; CSV where the name says nothing."""
+    return _format(path, given, "--output-format", may_lack=True)
+
+
+def _format(path: str, given: str | None, option: str, *, may_lack: bool) -> str:
     if given is not None:
         return given
-    if path == "-":
+    suffix = Path(path.lower().removesuffix(".gz")).suffix
+    if path == "-" or (may_lack and not suffix):
         return "csv"
-    suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise CommandError(
-            f"{path}: the format cannot be told from the name. Use --format csv, tsv, parquet or "
+            f"{path}: the format cannot be told from the name. Use {option} csv, tsv, parquet or "
             f"jsonl."
         )
     return FORMATS[suffix]
@@ -85,7 +99,7 @@ def format_of(path: str, given: str | None) -> str:
 def read_table(
     path: str, *, format: str | None = None, encoding: str = "utf-8", separator: str | None = None
 ) -> Table:
-    """Read a table.
+    """Read a table; what is compressed with gzip is unpacked, whatever its name is.
 
     Parameters
     ----------
@@ -109,7 +123,7 @@ def read_table(
     """
     kind = format_of(path, format)
     name = "standard input" if path == "-" else path
-    raw = _read_bytes(path, name)
+    raw = _unpack(_read_bytes(path, name), name)
     if not raw.strip():
         raise CommandError(f"{name} is empty. It needs a header and at least one row.")
     if kind == "parquet":
@@ -130,6 +144,18 @@ def _read_bytes(path: str, name: str) -> bytes:
         return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise CommandError(f"{name} cannot be read: {error.strerror}. Check its name.") from error
+
+
+def _unpack(raw: bytes, name: str) -> bytes:
+    if not raw.startswith(_GZIP):
+        return raw
+    try:
+        return gzip.decompress(raw)
+    except (OSError, EOFError, zlib.error) as error:
+        raise CommandError(
+            f"{name} is compressed with gzip, and damaged or incomplete. Fetch or compress it "
+            f"again."
+        ) from error
 
 
 def _decode(raw: bytes, encoding: str, name: str) -> str:
@@ -206,17 +232,7 @@ def _parse_jsonl(text: str, name: str) -> Table:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise CommandError(
-                f"{name}, line {number}: no JSON ({error}). Every line must be one object."
-            ) from None
-        if not isinstance(record, dict):
-            raise CommandError(
-                f'{name}, line {number}: an object such as {{"column": "value"}} is needed.'
-            )
-        records.append(record)
+        records.append(_parse_record(line, f"{name}, line {number}"))
         lines.append(number)
     names = list(dict.fromkeys(key for record in records for key in record))
     columns = {}
@@ -227,6 +243,42 @@ def _parse_jsonl(text: str, name: str) -> Table:
             column[row] = None if _is_missing(value) else value
         columns[key] = column
     return Table(pd.DataFrame(columns, index=range(len(records)), dtype=object), name, lines)
+
+
+def _parse_record(line: str, place: str) -> dict[str, Any]:
+    """One line of JSON, which must be an object."""
+    too_deep = CommandError(
+        f"{place}: lists or objects are nested more than {_DEEPEST} deep. Leave this line out, or "
+        f"write its columns without nesting."
+    )
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise CommandError(f"{place}: no JSON ({error}). Every line must be one object.") from None
+    except RecursionError:
+        raise too_deep from None
+    except ValueError:
+        # The interpreter reads no integer with more digits.
+        raise CommandError(
+            f"{place}: a number has more than {sys.get_int_max_str_digits():,} digits. Write it as "
+            f"a text, in quotes."
+        ) from None
+    if not isinstance(record, dict):
+        raise CommandError(f'{place}: an object such as {{"column": "value"}} is needed.')
+    if not _is_shallow(record):
+        raise too_deep
+    return record
+
+
+def _is_shallow(record: dict[str, Any]) -> bool:
+    """Whether no value is nested too deeply; level by level, so that depth costs no stack."""
+    level: list[Any] = [record]
+    for _ in range(_DEEPEST):
+        inside = (value.values() if isinstance(value, dict) else value for value in level)
+        level = [cell for cells in inside for cell in cells if isinstance(cell, dict | list)]
+        if not level:
+            return True
+    return False
 
 
 def _parse_parquet(raw: bytes, name: str) -> Any:
@@ -327,7 +379,7 @@ def write_table(frame: Any, path: str, *, format: str, as_they_are: bool = False
     frame : DataFrame
         Cells; ``None`` and NaN are missing.
     path : str
-        The file, ``"-"`` for standard output.
+        The file, ``"-"`` for standard output; compressed with gzip if its name ends with ``.gz``.
     format : {"csv", "tsv", "parquet", "jsonl"}
         The format.
     as_they_are : bool, default=False
@@ -335,12 +387,23 @@ def write_table(frame: Any, path: str, *, format: str, as_they_are: bool = False
         apostrophe in front, which makes them texts for a spreadsheet.
     """
     write = {"parquet": _write_parquet, "jsonl": _write_jsonl}.get(format)
-    with open_output(path) as file:
+    with open_output(path) as raw, _pack(raw, path) as file:
         if write is not None:
             write(frame, file)
         else:
             protect = str if as_they_are else safe_cell
             _write_csv(frame, file, "\t" if format == "tsv" else ",", protect)
+
+
+@contextlib.contextmanager
+def _pack(file: IO[bytes], path: str) -> Iterator[IO[bytes]]:
+    """Compress what is written if the name ends with ``.gz``."""
+    if not path.lower().endswith(".gz"):
+        yield file
+        return
+    # Neither name nor time: the same rows give the same bytes.
+    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+        yield cast(IO[bytes], packed)
 
 
 def safe_cell(value: Any) -> str:
