@@ -354,8 +354,8 @@ def _add_input(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "file",
         metavar="FILE",
-        help="CSV, TSV, Parquet or JSON lines, also compressed (.gz); - is standard input; it comes "
-        "before the options",
+        help="CSV, TSV, Parquet or JSON lines, also compressed (.gz); - is standard input; it "
+        "comes before the options",
     )
     group = command.add_argument_group("input")
     group.add_argument(
