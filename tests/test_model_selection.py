@@ -9,8 +9,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import (
@@ -21,7 +22,7 @@ from sklearn.model_selection import (
     cross_validate,
 )
 from sklearn.neighbors import KNeighborsClassifier
-from strategies import SETTINGS, pad, paths
+from strategies import SETTINGS, hierarchies_with_sets, pad, paths
 
 from hiclass import (
     FlatClassifier,
@@ -32,13 +33,14 @@ from hiclass import (
     LocalClassifierPerParentNode,
 )
 from hiclass._targets import encode
+from hiclass.datasets import make_hierarchical_classification
 
 NAN = float("nan")
 
 
-def folds(y, n_splits=2, X=None, **params):
+def folds(y, n_splits=2, X=None, groups=None, **params):
     """The test rows of every fold, after asserting that train and test are a partition."""
-    parts = list(HierarchicalKFold(n_splits, **params).split(X, y))
+    parts = list(HierarchicalKFold(n_splits, **params).split(X, y, groups))
     assert len(parts) == n_splits
     for train, test in parts:
         assert (np.diff(train) > 0).all()
@@ -151,6 +153,178 @@ def test_labels_that_look_alike_are_for_fit_to_warn_of():
         assert folds(["a", "A", "a", "A"]) == [[0, 1], [2, 3]]
 
 
+# -- groups ------------------------------------------------------------------------------------
+
+
+@SETTINGS
+@given(
+    paths(min_rows=2, max_rows=30, labels=("letters", "int"), depth=(1, 3)),
+    st.data(),
+    st.booleans(),
+)
+def test_the_rows_of_a_group_stay_together_and_no_fold_is_empty(y, data, shuffle):
+    groups = data.draw(st.lists(st.integers(0, 5), min_size=len(y), max_size=len(y)))
+    n_groups = len(set(groups))
+    assume(n_groups >= 2)
+    n_splits = data.draw(st.integers(2, n_groups))
+    seed = 0 if shuffle else None
+    parts = folds(y, n_splits, groups=groups, shuffle=shuffle, random_state=seed)
+    assert all(parts)
+    seen = [{groups[row] for row in test} for test in parts]
+    assert sum(map(len, seen)) == n_groups
+
+
+def test_groups_are_stratified_too():
+    #     Groups P and Q hold the class x, R and S the class y, T and U both.
+    y = [["A", "x"]] * 4 + [["B", "y"]] * 4 + [["A", "x"], ["B", "y"]] * 2
+    groups = ["P", "P", "Q", "Q", "R", "R", "S", "S", "T", "T", "U", "U"]
+    for test in folds(y, 2, groups=groups):
+        assert sorted(y[row] for row in test) == [["A", "x"]] * 3 + [["B", "y"]] * 3
+        assert len({groups[row] for row in test} & {"P", "Q"}) == 1
+
+
+def test_a_class_of_two_groups_is_in_every_training_set():
+    rare = [["A", "rare"]] * 3
+    y = [["A", "x"]] * 6 + rare + [["B", "y"]] * 6
+    groups = [0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 6, 7, 7]
+    for n_splits in (2, 3, 4):
+        for test in folds(y, n_splits, groups=groups):
+            assert {6, 7, 8} - set(test)
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        np.array([1, 1, 2, 2]),
+        np.array([0.5, 0.5, 1.5, 1.5]),
+        pd.Series(["p", "p", "q", "q"], dtype="category"),
+        pl.Series(["p", "p", "q", "q"]),
+        ["p", "p", "q", "q"],
+    ],
+    ids=["int", "float", "category", "polars", "list"],
+)
+def test_groups_come_in_every_container(groups):
+    assert folds(["a", "b", "a", "b"], 2, groups=groups) == [[0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (["p"] * 4, "n_splits=2 is more than the 1 groups."),
+        (["p", "q"], "groups has 2 entries but y has 4 rows (inconsistent numbers of samples)."),
+        (["p", "q", None, "r"], "Row 2 of groups is missing. Give every row a group; a row that"),
+        (np.array([1.0, 2.0, np.nan, 3.0]), "Row 2 of groups is missing."),
+        ([["p"], ["q"], ["r"], ["s"]], "groups must hold one group per row, a name or a number;"),
+    ],
+    ids=["one group", "length", "None", "NaN", "columns"],
+)
+def test_bad_groups_are_refused(groups, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        folds(["a", "b", "a", "b"], 2, groups=groups)
+
+
+def test_scikit_learn_passes_groups_on(data):
+    X, y = data
+    groups = np.arange(len(y)) // 2  # neighbours together: every class is in three groups or one
+    scores = cross_val_score(
+        LocalClassifierPerNode(NEAREST), X, y, cv=HierarchicalKFold(2), groups=groups
+    )
+    assert (scores < 1).sum() == 1  # the class of one group is in one training set only
+    with config_context(enable_metadata_routing=True):
+        routed = cross_val_score(
+            LocalClassifierPerNode(NEAREST),
+            X,
+            y,
+            cv=HierarchicalKFold(2),
+            params={"groups": groups},
+        )
+    assert routed.tolist() == scores.tolist()
+
+
+# -- several labels per row, and DAGs ----------------------------------------------------------
+
+
+def test_several_labels_are_no_path():
+    y = [["a", "q"], ["b"], ["c", "q"], ["d"]]
+    assert folds(y, 2, multi_label=True) == [[0, 1], [2, 3]]
+    assert folds(y, 2) == [[0, 2], [1, 3]]  # without it: the paths a > q, b, c > q and d
+
+
+def test_rows_may_have_no_label():
+    parts = folds([[], ["a"], [], ["a"]], 2, multi_label=True)
+    assert parts == [[0, 1], [2, 3]]
+
+
+@SETTINGS
+@given(hierarchies_with_sets(), st.integers(2, 4), st.booleans())
+def test_folds_of_sets_are_a_partition_in_every_form(drawn, n_splits, shuffle):
+    edges, y = drawn
+    assume(len(y) >= n_splits)
+    hierarchy = Hierarchy.from_edges(edges)
+    options = {"shuffle": shuffle, "random_state": 0 if shuffle else None}
+    options |= {"multi_label": True, "hierarchy": hierarchy}
+    parts = folds(y, n_splits, **options)
+    assert sorted(row for test in parts for row in test) == list(range(len(y)))
+    assert all(parts)
+    closed = hierarchy.indicator(y)
+    for other in (closed, closed.toarray(), [set(row) for row in y]):
+        assert folds(other, n_splits, **options) == parts
+
+
+@pytest.mark.parametrize("n_splits", [2, 5, 10])
+def test_every_class_of_sets_is_spread(n_splits):
+    data = make_hierarchical_classification(
+        1000, 1, branching=6, dag=0.2, multi_label=True, ragged=0.2, random_state=0
+    )
+    closed = data.hierarchy.indicator(data.target).toarray()
+    parts = folds(data.target, n_splits, multi_label=True, hierarchy=data.hierarchy)
+    counts = np.array([closed[test].sum(axis=0) for test in parts])
+    total = counts.sum(axis=0)
+    assert (counts[:, total >= 2] < total[total >= 2]).all()  # none is missing in training
+    ideal = total / n_splits
+    assert (np.abs(counts - ideal) <= 1 + 0.05 * ideal + 0.05 * 1000 / n_splits).all()
+    assert np.abs(counts - ideal).mean() < 0.6
+
+
+def test_single_labels_of_a_dag_are_spread_by_all_that_is_above_them():
+    pets = {"pet": ["cat", "dog"], "feline": ["cat", "lion"], "canine": ["dog", "wolf"]}
+    y = ["cat", "dog", "lion", "wolf", "cat", "dog", "lion", "wolf"]
+    for test in folds(y, 2, hierarchy=pets):
+        assert sorted(y[row] for row in test) == ["cat", "dog", "lion", "wolf"]
+
+
+def test_single_labels_of_a_tree_are_spread_like_their_parents():
+    y = ["rare0", "x0", "rare1", "x1", "rare2", "x2", "rare3", "x3"]
+    tree = {"A": [f"rare{i}" for i in range(4)], "B": [f"x{i}" for i in range(4)]}
+    for test in folds(y, 2, hierarchy=tree):
+        assert len([row for row in test if y[row].startswith("rare")]) == 2
+
+
+def test_paths_that_are_sets_are_no_paths_of_a_given_hierarchy():
+    with pytest.raises(ValueError, match="Row 0 of y, level 2: "):
+        folds([["a", "q"], ["b"]], 2, hierarchy={"a": ["x"], "b": ["y"], "q": ["z"]})
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([["a"], []], "Row 1 of y has no label at all.*use HierarchicalKFold.multi_label=True"),
+        ([[("a", "x"), ("b",)], [("c",)]], "Row 0 of y is a list of path tuples.*multi_label=True"),
+    ],
+)
+def test_what_can_only_be_several_labels_is_refused_without_multi_label(y, message):
+    with pytest.raises(ValueError, match=message):
+        folds(y)
+
+
+def test_a_search_over_rows_with_several_labels():
+    y = [["a", "q"], ["b"], ["c", "q"], ["b"], ["a"], ["c"]] * 4
+    X = [[float("a" in row), float("b" in row), float("c" in row), float("q" in row)] for row in y]
+    model = LocalClassifierPerNode(NEAREST, multi_label=True)
+    cv = HierarchicalKFold(2, multi_label=True)
+    assert cross_val_score(model, X, y, cv=cv, error_score="raise").tolist() == [1.0, 1.0]
+
+
 # -- errors ------------------------------------------------------------------------------------
 
 
@@ -197,8 +371,10 @@ def test_bad_labels_are_the_errors_of_fit(y, part):
 
 
 def test_repr_shows_the_parameters():
-    expected = "HierarchicalKFold(n_splits=5, random_state=None, shuffle=False)"
-    assert repr(HierarchicalKFold()) == expected
+    assert " ".join(repr(HierarchicalKFold()).split()) == (
+        "HierarchicalKFold(hierarchy=None, multi_label=False, n_splits=5, random_state=None, "
+        "shuffle=False)"
+    )
     assert HierarchicalKFold(3).get_n_splits() == 3
     assert HierarchicalKFold(3).get_n_splits("X", "y", "groups") == 3
 

@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from hiclass._labels import IntArray, check_paths, read_labels
+from hiclass._closure import close, from_entries
+from hiclass._labels import IntArray, LabelColumns, check_paths, plain, read_labels
+from hiclass._set_targets import encode_in_dag, encode_sets
+from hiclass._targets import as_hierarchy, nodes_of
 from hiclass._validation import n_rows_of
 from hiclass.hierarchy import Hierarchy
 
@@ -21,24 +25,73 @@ def deal_folds(nodes: IntArray, n_splits: int) -> IntArray:
     return fold
 
 
+def deal_units(counts: Any, n_splits: int) -> IntArray:
+    """Deal units of rows out to folds, so that every node is spread as evenly as a greedy can.
+
+    With ``n`` the rows of a node and ``f`` those of them in a fold, the sum of ``f**2 / n`` over
+    nodes and folds is smallest where every fold has an equal share of every node (it is the
+    chi-squared statistic, up to a constant). Every unit goes to the fold that adds least to it, the
+    units with the largest shares of nodes first: those of rare classes, and large ones.
+
+    Parameters
+    ----------
+    counts : sparse array of shape (n_units, n_nodes)
+        Rows of every node in every unit. The root has all rows, so that folds get equal sizes.
+    n_splits : int
+        Number of folds.
+
+    Returns
+    -------
+    ndarray of shape (n_units,)
+        The fold of every unit.
+    """
+    counts = sp.csr_array(counts, dtype=np.float64)
+    # A node that one unit has alone cannot be spread, and says nothing about the order.
+    spread = np.bincount(counts.indices, minlength=counts.shape[1]) > 1
+    weight = np.zeros(counts.shape[1])
+    weight[spread] = 1 / counts.sum(axis=0)[spread]
+    order = np.argsort(-(counts.multiply(counts) @ weight**2), kind="stable")
+    dealt = np.zeros((counts.shape[1], n_splits))
+    fold = np.empty(len(order), dtype=np.intp)
+    for unit in order.tolist():
+        entries = slice(counts.indptr[unit], counts.indptr[unit + 1])
+        nodes, rows = counts.indices[entries], counts.data[entries]
+        fold[unit] = np.argmin((weight[nodes] * rows) @ dealt[nodes])
+        dealt[nodes, fold[unit]] += rows
+    return fold
+
+
 class HierarchicalKFold(BaseCrossValidator):
     """K folds that are stratified at every node of the hierarchy at once.
 
-    Rows are sorted by their place in the hierarchy and dealt out to the folds in turn. As the rows
-    of every subtree stand together, every fold gets an equal share, up to one row, of every class
-    at every level: a class with two rows or more is in every training set, and the rows of classes
-    with fewer rows than folds are spread like those of their parent. It takes every form of labels
-    that ``fit`` takes, where an integer ``cv`` makes scikit-learn refuse missing labels and ragged
-    lists.
+    With one label or path per row of a tree, rows are sorted by their place in the hierarchy and
+    dealt out to the folds in turn. As the rows of every subtree stand together, every fold gets an
+    equal share, up to one row, of every class at every level: a class with two rows or more is in
+    every training set, and the rows of classes with fewer rows than folds are spread like those of
+    their parent.
+
+    With ``groups``, with several labels per row or in a DAG no such order exists. Then groups, or
+    rows, are dealt out one by one, those of rare classes and large ones first, each to the fold
+    that has the smallest share of its classes so far: every class, of every level, is spread as
+    evenly as this reaches. All rows of a group are in the same fold.
+
+    It takes every form of labels that ``fit`` takes, where an integer ``cv`` makes scikit-learn
+    refuse missing labels and ragged lists. As in ``fit``, a list is read as a path, unless
+    ``multi_label=True`` says that it holds several labels.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     shuffle : bool, default=False
-        Whether to shuffle the rows of each class first.
+        Whether to shuffle the rows of each class, or the groups, first.
     random_state : int, RandomState instance or None, default=None
         Makes the shuffling repeatable. Used only with ``shuffle=True``.
+    multi_label : bool, default=False
+        Whether a row has several labels, as the parameter of the same name of the estimators.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The hierarchy of the labels, as the parameter of the same name of the estimators. By default
+        it is read from paths, and single labels are stratified by label only.
 
     Examples
     --------
@@ -48,14 +101,33 @@ class HierarchicalKFold(BaseCrossValidator):
     ...     print(train, test)
     [0 3 5] [1 2 4]
     [1 2 4] [0 3 5]
+
+    Rows 0 and 1 come from the same patient, and so do rows 4 and 5:
+
+    >>> patients = ["P", "P", "Q", "R", "S", "S"]
+    >>> for train, test in HierarchicalKFold(n_splits=2).split(y, y, groups=patients):
+    ...     print(train, test)
+    [2 4 5] [0 1 3]
+    [0 1 3] [2 4 5]
     """
 
+    #: ``groups`` is passed on where metadata routing is on, as to scikit-learn's group splitters.
+    __metadata_request__split = {"groups": True}  # noqa: RUF012  (read by scikit-learn)
+
     def __init__(
-        self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None
+        self,
+        n_splits: int = 5,
+        *,
+        shuffle: bool = False,
+        random_state: Any = None,
+        multi_label: bool = False,
+        hierarchy: Any = None,
     ) -> None:
         self.n_splits = n_splits
         self.shuffle = shuffle
         self.random_state = random_state
+        self.multi_label = multi_label
+        self.hierarchy = hierarchy
 
     def split(
         self, X: Any, y: Any = None, groups: Any = None
@@ -68,8 +140,8 @@ class HierarchicalKFold(BaseCrossValidator):
             Only its length matters.
         y : array-like
             Labels in any form that ``fit`` takes.
-        groups : object
-            Not used, present for scikit-learn's sake.
+        groups : array-like of shape (n_samples,), default=None
+            The group of every row. The rows of a group are all for training or all for testing.
 
         Yields
         ------
@@ -79,7 +151,8 @@ class HierarchicalKFold(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If there are fewer rows than folds, or a parameter is wrong.
+            If there are fewer rows or groups than folds, a row has no group, labels do not fit the
+            parameters, or a parameter is wrong.
         """
         if not isinstance(self.n_splits, int | np.integer) or self.n_splits < 2:
             raise ValueError(f"n_splits must be an integer of at least 2; got {self.n_splits!r}.")
@@ -90,28 +163,34 @@ class HierarchicalKFold(BaseCrossValidator):
             )
         if y is None:
             raise ValueError("HierarchicalKFold stratifies by y; give the labels.")
-        fold = self._folds(X, y)
+        fold = self._folds(X, y, groups)
         for k in range(self.n_splits):
             yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
 
-    def _folds(self, X: Any, y: Any) -> IntArray:
+    def _folds(self, X: Any, y: Any, groups: Any) -> IntArray:
         """The fold in which every row is tested."""
-        columns = read_labels(y)
-        check_paths(columns)
-        _, nodes = Hierarchy._from_columns(columns)
-        n_rows = n_rows_of(X) if X is not None else len(nodes)
-        if n_rows != len(nodes):
+        classes = _classes_of(y, self.hierarchy, self.multi_label, as_sets=groups is not None)
+        n_labels = classes.shape[0]
+        n_rows = n_rows_of(X) if X is not None else n_labels
+        if n_rows != n_labels:
             raise ValueError(
-                f"X has {n_rows} rows but y has {len(nodes)} (inconsistent numbers of samples)."
+                f"X has {n_rows} rows but y has {n_labels} (inconsistent numbers of samples)."
             )
-        if self.n_splits > n_rows:
-            raise ValueError(f"n_splits={self.n_splits} is more than the {n_rows} rows.")
-        rows = np.arange(n_rows)
+        unit = np.arange(n_rows) if groups is None else _read_groups(groups, n_rows)
+        n_units, things = int(unit.max()) + 1, "rows" if groups is None else "groups"
+        if self.n_splits > n_units:
+            raise ValueError(f"n_splits={self.n_splits} is more than the {n_units} {things}.")
+        order = np.arange(n_units)
         if self.shuffle:
-            rows = check_random_state(self.random_state).permutation(n_rows)
-        fold = np.empty(n_rows, dtype=np.intp)
-        fold[rows] = deal_folds(nodes[rows], self.n_splits)
-        return fold
+            order = check_random_state(self.random_state).permutation(n_units)
+        fold = np.empty(n_units, dtype=np.intp)
+        if isinstance(classes, np.ndarray):
+            fold[order] = deal_folds(classes[order], self.n_splits)
+        else:
+            rows_of = from_entries(unit, np.arange(n_rows), (n_units, n_rows))
+            counts = rows_of.astype(np.int32) @ classes.astype(np.int32)
+            fold[order] = deal_units(counts[order], self.n_splits)
+        return fold[unit]
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of folds.
@@ -127,3 +206,66 @@ class HierarchicalKFold(BaseCrossValidator):
             The parameter ``n_splits``.
         """
         return self.n_splits
+
+
+# -- labels and groups -------------------------------------------------------------------------
+
+
+def _classes_of(y: Any, hierarchy: Any, multi_label: bool, *, as_sets: bool) -> Any:
+    """The node of every row of a tree, or, in all other cases, closed sets of nodes."""
+    if multi_label:
+        return encode_sets(y, hierarchy).closed
+    if hierarchy is None:
+        columns = read_labels(y)
+        _check_single(columns)
+        graph, nodes = Hierarchy._from_columns(columns)
+    else:
+        graph = as_hierarchy(hierarchy)
+        if not graph.is_tree:
+            return encode_in_dag(y, graph).closed
+        columns = read_labels(y)
+        check_paths(columns)
+        nodes = nodes_of(columns, graph)
+    if not as_sets:
+        return nodes
+    return close(from_entries(np.arange(len(nodes)), nodes, (len(nodes), graph.n_nodes)), graph)
+
+
+def _check_single(columns: LabelColumns) -> None:
+    """Refuse gaps, and what can only be several labels per row."""
+    length = check_paths(columns, allow_empty=True)
+    if not length.all():
+        raise ValueError(
+            f"Row {int(np.argmin(length))} of y has no label at all. Remove such rows, or give "
+            f"them at least a label of level 1. Where rows have any number of labels, use "
+            f"HierarchicalKFold(multi_label=True)."
+        )
+    for level, values in enumerate(columns.values):
+        if len(values) and isinstance(plain(values[0]), tuple):
+            row = int(np.argmax(columns.codes[level] >= 0))
+            raise ValueError(
+                f"Row {row} of y is a list of path tuples, several labels: use "
+                f"HierarchicalKFold(multi_label=True). A single path is a list or tuple of labels."
+            )
+
+
+def _read_groups(groups: Any, n_rows: int) -> IntArray:
+    """The group of every row as a number."""
+    if isinstance(groups, np.ndarray) and groups.dtype.kind == "f" and np.isfinite(groups).all():
+        groups = groups.astype(str)  # a group, unlike a class, may be called 0.5
+    columns = read_labels(groups, "groups")
+    if columns.ndim != 1:
+        raise ValueError(
+            "groups must hold one group per row, a name or a number; got several columns."
+        )
+    if columns.n_rows != n_rows:
+        raise ValueError(
+            f"groups has {columns.n_rows} entries but y has {n_rows} rows (inconsistent numbers of "
+            f"samples)."
+        )
+    if (columns.codes[0] < 0).any():
+        raise ValueError(
+            f"Row {int(np.argmin(columns.codes[0]))} of groups is missing. Give every row a group; "
+            f"a row that belongs to no other gets one of its own."
+        )
+    return columns.codes[0]
