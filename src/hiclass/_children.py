@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 
 from hiclass._base import BaseHierarchicalClassifier
 from hiclass._calibration import fit_out_of_fold
+from hiclass._class_weight import read_class_weights, set_class_weights
 from hiclass._fit import FitSettings, fit_problems
 from hiclass._labels import IntArray, plain
 from hiclass._predict import LocalModels
@@ -346,6 +347,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         seed = None
         if self.random_state is not None:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
+        shared = None if self._is_factory() else read_class_weights(self._child(), hierarchy)
 
         def make(problem: LocalProblem) -> Any:
             if self._is_factory():
@@ -356,6 +358,9 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             else:
                 child = self._child()
             child = copy_child(child)
+            weights = read_class_weights(child, hierarchy) if shared is None else shared
+            if weights:
+                set_class_weights(child, weights, problem, self._strategy, hierarchy)
             if seed is not None:
                 # By name, not by position: a new class leaves the other classifiers as they are.
                 name = f"{self._owner_key(problem.owner, hierarchy)!r} {problem.gate}"

@@ -23,6 +23,7 @@ class FlatClassifier(IncrementalClassifier):
     local_classifier : estimator or callable, default=None
         The classifier, ``LogisticRegression()`` by default; it is copied. Or a callable that takes
         the empty path ``()`` and returns it.
+        A ``class_weight`` given as a dict has labels, or path tuples, as keys.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
         default. Classes without training rows get probability 0.

@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import ExtraTreesRegressor
 
 from hiclass._children import BaseLocalClassifier, LocalClassifiers
+from hiclass._class_weight import keep_columns
 from hiclass._fit import FitSettings
 from hiclass._labels import AnyArray, IntArray
 from hiclass._predict import FloatArray
@@ -428,6 +429,7 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
         tags = child_tags(child)
         if target.shape[1] == 1 and (tags is None or tags.target_tags.single_output):
             target = target[:, 0]
+        keep_columns(child, np.flatnonzero(self.varies_).tolist(), single=target.ndim == 1)
         try:
             child.fit(X, target, **fit_params)
         except (TypeError, ValueError) as error:

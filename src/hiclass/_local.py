@@ -38,6 +38,7 @@ class LocalClassifierPerNode(IncrementalClassifier):
         The classifier that is copied and fitted for every node, ``LogisticRegression()`` by
         default. Or a callable that takes the path of a node, a tuple of labels (in a DAG, its
         label), and returns the classifier for it.
+        A ``class_weight`` given as a dict has labels, or path tuples, as keys.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
         default. Classes without training rows get probability 0.
@@ -196,6 +197,7 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
         The classifier that is copied and fitted for every parent node, ``LogisticRegression()`` by
         default. Or a callable that takes the path of a parent node, a tuple of labels that is empty
         for the root (in a DAG, its label), and returns the classifier for it.
+        A ``class_weight`` given as a dict has labels, or path tuples, as keys.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
         default. Classes without training rows get probability 0.
@@ -335,6 +337,7 @@ class LocalClassifierPerLevel(IncrementalClassifier):
         The classifier that is copied and fitted for every level, ``LogisticRegression()`` by
         default. Or a callable that takes the number of a level, from 1, and returns the classifier
         for it.
+        A ``class_weight`` given as a dict has labels, or path tuples, as keys.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
         default. Classes without training rows get probability 0.

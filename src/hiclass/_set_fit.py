@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from hiclass._class_weight import keep_columns
 from hiclass._fit import FitSettings, fit_problems
 from hiclass._labels import IntArray
 from hiclass._problems import LocalProblem
@@ -52,8 +53,9 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, **fit_params: Any) -> OneVsRest:
         """Fit a copy to every column of y, which holds 0 and 1."""
         self.estimators_ = []
-        for column in np.ascontiguousarray(y.T):
+        for j, column in enumerate(np.ascontiguousarray(y.T)):
             child = copy_child(self.estimator)
+            keep_columns(child, [j], single=True)
             # Its own copy of the rows: a child may write into them.
             child.fit(take_rows(X, None), column, **fit_params)
             self.estimators_.append(child)

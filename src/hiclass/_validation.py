@@ -226,14 +226,14 @@ def check_child(child: Any, name: str, kinds: str) -> Any:
 
 def copy_child(child: Any) -> Any:
     """Return an unfitted copy; a deep copy for objects that are no scikit-learn estimators."""
-    if not _is_plain(child):
+    if not is_plain(child):
         return clone(child, safe=False)
     again = object.__new__(type(child))
     vars(again).update(vars(child))
     return again
 
 
-def _is_plain(child: Any) -> bool:
+def is_plain(child: Any) -> bool:
     """Whether a child is all in its parameters, and copies can share the values of these.
 
     As a rule for the classifiers of scikit-learn. Then there is no need for ``clone`` and
@@ -271,7 +271,7 @@ def child_tags(child: Any) -> Any:
 
 def set_random_state(child: Any, seed: int) -> None:
     """Set every parameter of a child that is called ``random_state``."""
-    if _is_plain(child):
+    if is_plain(child):
         if hasattr(child, "random_state"):
             child.random_state = seed
         return
