@@ -352,8 +352,8 @@ def test_a_restriction_comes_before_the_calibration(trained):
         ({"kind": "tree"}, ValueError, "'kind' parameter"),
         ({"calibration_size": 1.0}, ValueError, "'calibration_size' parameter"),
         ({"calibration_size": 0.999}, ValueError, "leaves no row to fit the model on"),
-        ({"model": LogisticRegression()}, TypeError, "got LogisticRegression"),
-        ({"model": FrozenEstimator(LogisticRegression())}, TypeError, "got LogisticRegression"),
+        ({"model": LogisticRegression()}, TypeError, "got a LogisticRegression"),
+        ({"model": FrozenEstimator(LogisticRegression())}, TypeError, "got a LogisticRegression"),
         ({"model": FlatClassifier(LinearSVC())}, ValueError, "The model has no probabilities"),
         ({"model": FrozenEstimator(FlatClassifier())}, NotFittedError, "not fitted"),
     ],
@@ -481,10 +481,10 @@ def test_wrong_models_and_labels_are_refused(trained):
     X, y = draw(20, 1)
     with pytest.raises(NotFittedError):
         tune_confidence(FlatClassifier(), X, y)
-    with pytest.raises(TypeError, match="got LogisticRegression"):
+    with pytest.raises(TypeError, match="got a LogisticRegression"):
         tune_confidence(LogisticRegression(), X, y)
     conformal = ConformalClassifier(FrozenEstimator(trained), 0.3).fit(X, y)
-    with pytest.raises(TypeError, match="with min_confidence; got ConformalClassifier"):
+    with pytest.raises(TypeError, match=r"with min_confidence.*got a ConformalClassifier"):
         tune_confidence(conformal, X, y)
     with pytest.raises(ValueError, match="X has 20 rows but y has 19"):
         tune_confidence(trained, X, y[:-1])

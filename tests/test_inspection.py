@@ -197,11 +197,11 @@ def test_members_of_ensembles_have_names():
     flat, local = FlatClassifier(), LocalClassifierPerParentNode()
     inner = EnsembleClassifier([("one", flat), ("two", local)])
     outer = EnsembleClassifier([("in", inner), ("level", LocalClassifierPerLevel())]).fit(X, Y)
-    assert [name for name, _ in local_models(outer)] == ["in / one", "in / two", "level"]
+    assert [member.name for member in local_models(outer)] == ["in / one", "in / two", "level"]
     safe = ConformalClassifier(local, alpha=0.5, random_state=0).fit(
         np.vstack([X, X, X]), Y + Y + Y
     )
-    assert [(name, type(m)) for name, m in local_models(safe)] == [
+    assert [(m.name, type(m.model)) for m in local_models(safe)] == [
         ("", LocalClassifierPerParentNode)
     ]
 
@@ -252,7 +252,7 @@ def test_wrapped_children_are_unwrapped():
     assert opened.names(["a", "b"]) == ["a", "b"]
     assert opened.names(None) == ["x0", "x1"]
     search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2).fit(X, TWO)
-    assert open_child(search, 2).estimator is search.best_estimator_
+    assert open_child(search, 2).model is search.best_estimator_
     assert open_child(make_pipeline(LogisticRegression()).fit(X, TWO), 2).before == []
 
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "hiclass"
 
 LAYERS = [  # from top to bottom
-    {"_onnx", "_persistence"},
+    {"_onnx", "_persistence", "_queries"},
     {"_local", "_flat", "_global", "_ensemble", "_conformal", "torch"},
     {"_incremental"},
     {"_children"},
@@ -38,7 +38,7 @@ LAYERS = [  # from top to bottom
     {"_builders", "_exchange", "_nodes"},
     {"_graph", "_onnx_graph", "_set_labels", "_validation", "_views"},
     {"_closure", "_lookup"},
-    {"_labels", "_version"},
+    {"_labels", "_version", "_wrapping"},
 ]
 DEPTH = {module: depth for depth, layer in enumerate(LAYERS) for module in layer}
 SAME_LAYER_ALLOWED: dict[str, set[str]] = {}
@@ -49,6 +49,7 @@ PUBLIC_ONLY = {
 SHARED = {
     "_explain": {"_explain_text", "_inspection", "_reasons"},
     "_explain_text": {"_inspection"},
+    "_inspection": {"_wrapping"},
     "_reasons": {"_inspection"},
     "_report": {"_inspection"},
 }

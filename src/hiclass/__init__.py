@@ -14,6 +14,7 @@ from hiclass._local import (
 )
 from hiclass._onnx import to_onnx
 from hiclass._persistence import TRUSTED_TYPES, trusted_types
+from hiclass._queries import predict_confidence, predict_node_proba, predict_paths
 from hiclass._report import make_report
 from hiclass._version import __version__ as __version__
 from hiclass.hierarchy import Hierarchy
@@ -34,6 +35,9 @@ __all__ = [
     "explain",
     "make_report",
     "metrics",
+    "predict_confidence",
+    "predict_node_proba",
+    "predict_paths",
     "to_onnx",
     "truncate_at_gap",
     "trusted_types",

@@ -27,9 +27,11 @@ from hiclass._validation import (
     check_X,
     chunks_of_rows,
     n_rows_of,
+    routing_enabled,
     slice_rows,
     take_rows,
 )
+from hiclass._wrapping import detached, name_for_fit, named, unwrap
 
 _NO_PROBA = (
     "The model has no probabilities. Give it calibration='temperature' or a local classifier with "
@@ -42,8 +44,9 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
 
     Parameters
     ----------
-    model : fitted hierarchical classifier
-        Its own ``min_confidence`` plays no role.
+    model : estimator
+        A fitted hierarchical classifier, or a pipeline or search that ends in one. Its own
+        ``min_confidence`` plays no role.
     X : rows
         Validation rows, not those that the model was fitted on.
     y : array-like
@@ -56,7 +59,9 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
     -------
     float
         The smallest ``min_confidence`` that reaches the precision on these rows, for
-        ``model.set_params(min_confidence=...)``.
+        ``model.set_params(min_confidence=...)``. In a pipeline that is a parameter of the last
+        step: ``pipeline[-1].set_params(min_confidence=...)``, after a search
+        ``search.best_estimator_[-1]``.
 
     Raises
     ------
@@ -75,11 +80,13 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
     """
     if not 0 < precision <= 1:
         raise ValueError(f"precision must be a number above 0 and at most 1; got {precision!r}.")
+    opened, name = unwrap(model), named(model)
+    model = opened.model
     known = isinstance(model, BaseHierarchicalClassifier)
     if not known or "min_confidence" not in model.get_params(deep=False):
         raise TypeError(
-            f"model must be a hierarchical classifier with min_confidence; got "
-            f"{type(model).__name__}."
+            f"model must be a hierarchical classifier with min_confidence, or a pipeline or search "
+            f"that ends in one; got a {name}."
         )
     check_is_fitted(model)
     model._require_paths("tune_confidence")
@@ -90,7 +97,7 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
             "leaf_only=True wants every path to end at a leaf, which min_confidence would end "
             "earlier. Fit with leaf_only=False to use a threshold."
         )
-    decision = _uncut(model, X)
+    decision = _uncut(model, opened.transform(X))
     table = model.hierarchy_.ancestor_table
     right = table[decision.nodes] == table[_true_nodes(model, y, len(decision.nodes))]
     given = ~np.isnan(decision.confidence)
@@ -141,8 +148,9 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     Parameters
     ----------
     model : hierarchical classifier, or FrozenEstimator of a fitted one
-        The model. A frozen one is used as it is, and all rows of ``fit`` calibrate; any other is
-        cloned and fitted on a part of them.
+        The model, or a pipeline or search that ends in one. A frozen one is used as it is, and all
+        rows of ``fit`` calibrate; any other is cloned and fitted on a part of them. A frozen
+        pipeline is copied, so that it may be fitted again without harm.
     alpha : float, default=0.1
         The probability of a miss that is allowed.
     kind : {"path", "set"}, default="path"
@@ -155,7 +163,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     Attributes
     ----------
     model_ : estimator
-        The fitted model.
+        The fitted model; of a pipeline or search, the whole.
     kind_ : {"path", "set"}
         What is predicted: the kind that the threshold was chosen for.
     threshold_ : float
@@ -213,20 +221,35 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         self.random_state = random_state
 
     def _input_tags(self) -> Any:
-        model = self._base_model()
+        model = self._given()
+        # A pipeline or search takes whatever its own steps take.
         return model._input_tags() if isinstance(model, BaseHierarchicalClassifier) else None
 
     @property
     def n_jobs(self) -> int | None:  # type: ignore[override]
         """The number of jobs of the model."""
-        return getattr(self._base_model(), "n_jobs", None)
+        return getattr(unwrap(self.model).model, "n_jobs", None)
 
     def _promises_proba(self) -> bool:
-        model = self._base_model()
-        return not isinstance(model, BaseHierarchicalClassifier) or hasattr(model, "predict_proba")
+        inside = unwrap(self.model)
+        known = isinstance(inside.model, BaseHierarchicalClassifier) and not inside.searched
+        return not known or hasattr(inside.model, "predict_proba")
 
-    def _base_model(self) -> Any:
+    def _given(self) -> Any:
+        """The model, or its wrapping, as it was given."""
         return self.model.estimator if isinstance(self.model, FrozenEstimator) else self.model
+
+    def _check_rows(self, X: Any) -> Any:
+        """Rows as the model inside the wrapping sees them."""
+        X = super()._check_rows(X)
+        inside = unwrap(self.model_)
+        return inside.model._check_rows(inside.transform(X)) if inside.before else X
+
+    def _decide_inside(self, X: Any) -> Decision:
+        """What the model decides by itself."""
+        inside = unwrap(self.model_)
+        decision: Decision = inside.model._decide(inside.transform(X))
+        return decision
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
         """Fit the model on a part of the rows and calibrate on the rest.
@@ -266,30 +289,32 @@ class ConformalClassifier(BaseHierarchicalClassifier):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
         check_parameters(self, tuple(self._parameter_constraints))
-        model = self._base_model()
-        if not isinstance(model, BaseHierarchicalClassifier):
+        model, inside = self._given(), unwrap(self.model).model
+        if not isinstance(inside, BaseHierarchicalClassifier):
             raise TypeError(
-                f"model must be a hierarchical classifier of this library; got "
-                f"{type(model).__name__}."
+                f"model must be a hierarchical classifier of this library, or a pipeline or search "
+                f"that ends in one; got a {named(model)}."
             )
-        model._require_paths(type(self).__name__)
-        if not hasattr(model, "predict_proba"):
+        inside._require_paths(type(self).__name__)
+        if not self._promises_proba():
             raise ValueError(_NO_PROBA)
         X = check_X(self, X, self._input_tags(), reset=True)
         if sample_weight is not None:
-            fit_params = {**fit_params, "sample_weight": as_weights(sample_weight, X)}
+            # With metadata routing a pipeline knows by itself which step asks for weights.
+            name = "sample_weight" if routing_enabled() else name_for_fit(model, "sample_weight")
+            fit_params = {**fit_params, name: as_weights(sample_weight, X)}
         n_labels = read_labels(y).n_rows
         if n_labels != n_rows_of(X):
             raise ValueError(
                 f"X has {n_rows_of(X)} rows but y has {n_labels} (inconsistent numbers of samples)."
             )
         if isinstance(self.model, FrozenEstimator):
-            check_is_fitted(model)
+            check_is_fitted(inside)
             if fit_params:
                 raise ValueError(
                     f"A frozen model is not fitted, so it has no use for {sorted(fit_params)}."
                 )
-            model = copy.copy(model)  # as it is now: its owner may let it learn, or grow
+            model = detached(model)  # as it is now: its owner may let it learn, or grow
             X_cal, y_cal = X, y
         else:
             n_rows = n_rows_of(X)
@@ -300,12 +325,13 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             }
             model = clone(model).fit(take_rows(X, train), take_rows(y, train), **fit_params)
             X_cal, y_cal = take_rows(X, held_out), take_rows(y, held_out)
-        model._require_paths(type(self).__name__)
-        if not model._models.has_proba:
+        inside = unwrap(model).model
+        inside._require_paths(type(self).__name__)
+        if not inside._models.has_proba:
             raise ValueError(_NO_PROBA)
         self.model_ = model
         self.kind_ = self.kind
-        self._remember(model._models, model._format, None)
+        self._remember(inside._models, inside._format, None)
         self.threshold_ = self._quantile(self._scores(X_cal, y_cal))
 
     def _split(self, n_rows: int) -> tuple[IntArray, IntArray]:
@@ -329,7 +355,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
                     for rows in chunks_of_rows(X, self.hierarchy_.n_nodes)
                 ]
             )
-        decision = self.model_._decide(X)
+        decision = self._decide_inside(X)
         nodes = _true_nodes(self, y, len(decision.nodes))
         table = self.hierarchy_.ancestor_table
         path = table[decision.nodes]
@@ -376,7 +402,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         if self.kind_ == "path":
             # Strictly above the threshold.
             above = np.nextafter(self.threshold_, np.inf)
-            return cut(self.model_._decide(X), self.hierarchy_, float(above))
+            return cut(self._decide_inside(X), self.hierarchy_, float(above))
         return Decision.join(self._map_endings(X, self._cover))
 
     def _map_endings(self, X: Any, function: Any) -> list[Any]:

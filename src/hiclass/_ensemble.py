@@ -328,7 +328,9 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             if not isinstance(model, BaseHierarchicalClassifier):
                 raise TypeError(
                     f"The model {name!r} is a {type(model).__name__}; an ensemble is made of "
-                    f"hierarchical classifiers of this library, for example FlatClassifier."
+                    f"hierarchical classifiers of this library, for example FlatClassifier. What "
+                    f"transforms X belongs before the ensemble: make_pipeline(transformer, "
+                    f"EnsembleClassifier(...)); a search belongs around it."
                 )
             if not hasattr(model, "min_confidence"):
                 raise TypeError(

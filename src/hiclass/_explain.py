@@ -210,8 +210,10 @@ class _Explainer:
         if hasattr(model, "predict_node_proba"):
             self.proba = model.predict_node_proba(X)[0]
         self.advocates = [
-            Advocate(name, member, X, self.proba, names, top)
-            for name, member in local_models(model)
+            Advocate(
+                member.name, member.model, member.transform(X), self.proba, member.names(names), top
+            )
+            for member in local_models(model)
         ]
 
     def run(self) -> Explanation:

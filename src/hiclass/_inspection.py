@@ -8,49 +8,36 @@ weights of a linear one, the importances of a forest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.naive_bayes import ComplementNB, MultinomialNB
-from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
-from sklearn.utils.validation import check_is_fitted
+
+from hiclass._wrapping import Unwrapped, unwrap, unwrap_fitted
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class OpenModel:
+class OpenModel(Unwrapped):
     """A hierarchical classifier, taken out of what it is wrapped into.
 
     Attributes
     ----------
-    model : hierarchical classifier
-        The fitted classifier itself.
-    before : list of transformers
-        What X goes through before it gets there.
     names : list of str or None
         Names of the features that the classifier sees; None where nobody knows them.
     """
 
-    model: Any
-    before: list[Any]
-    names: list[str] | None
-
-    def transform(self, X: Any) -> Any:
-        """Rows as the classifier sees them."""
-        for step in self.before:
-            X = step.transform(X)
-        return X
+    names: list[str] | None = None
 
 
 def open_model(model: Any, feature_names: Any = None) -> OpenModel:
-    """Unwrap a fitted model.
+    """Unwrap a fitted model, and name the features that it sees.
 
     Parameters
     ----------
@@ -63,42 +50,26 @@ def open_model(model: Any, feature_names: Any = None) -> OpenModel:
     -------
     OpenModel
     """
-    whole, before = model, []
-    names: list[str] | None = None
-    while True:
-        if isinstance(model, Pipeline):
-            steps = model[:-1]
-            if len(steps):
-                names = _names_out(steps, names)
-                before.append(steps)
-            model = model.steps[-1][1]
-        elif hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
-        else:
-            break
-    _check_hierarchical(model, whole)
-    if names is None and hasattr(model, "feature_names_in_"):
-        names = [str(name) for name in model.feature_names_in_]
+    opened = unwrap_fitted(model)
+    inner = opened.model
+    if not inner.hierarchy_.is_tree or getattr(inner, "multi_label", False):
+        raise ValueError(
+            f"This {type(inner).__name__} was fitted on a hierarchy that is no tree, or on "
+            f"several labels per row; only models of trees with one path per row can be shown."
+        )
+    names = _names_behind(opened.before, None)
+    if names is None and hasattr(inner, "feature_names_in_"):
+        names = [str(name) for name in inner.feature_names_in_]
     if feature_names is not None:
-        names = _check_names(feature_names, getattr(model, "n_features_in_", None))
-    return OpenModel(model, before, names)
+        names = _check_names(feature_names, getattr(inner, "n_features_in_", None))
+    return OpenModel(inner, opened.before, names=names)
 
 
-def _check_hierarchical(model: Any, whole: Any) -> None:
-    if hasattr(model, "hierarchy_"):
-        if not model.hierarchy_.is_tree or getattr(model, "multi_label", False):
-            raise ValueError(
-                f"This {type(model).__name__} was fitted on a hierarchy that is no tree, or on "
-                f"several labels per row; only models of trees with one path per row can be shown."
-            )
-        return
-    if isinstance(model, BaseEstimator) and hasattr(type(model), "predict_paths"):
-        check_is_fitted(model)
-    inside = "" if model is whole else f", which ends in a {type(model).__name__}"
-    raise TypeError(
-        f"model must be a fitted hierarchical classifier, or a pipeline that ends in one; got a "
-        f"{type(whole).__name__}{inside}."
-    )
+def _names_behind(before: list[Any], names: list[str] | None) -> list[str] | None:
+    """Names of the features behind some transformers, from the names before them."""
+    for step in before:
+        names = _names_out(step, names)
+    return names
 
 
 def _names_out(steps: Any, names: list[str] | None) -> list[str] | None:
@@ -123,31 +94,43 @@ def _check_names(feature_names: Any, n_features: int | None) -> list[str]:
     return names
 
 
-def local_models(model: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the models with local classifiers that a model is made of, with their names.
+@dataclass(frozen=True)
+class Member(Unwrapped):
+    """A model with local classifiers, taken out of the models that are made of it.
 
-    The name of a model that stands alone is empty; a member of an ensemble within an ensemble is
-    called "outer / inner".
+    Attributes
+    ----------
+    name : str
+        Empty for a model that stands alone; a member of an ensemble within an ensemble is called
+        "outer / inner".
     """
+
+    name: str = ""
+
+    def names(self, names: list[str] | None) -> list[str] | None:
+        """Names of the features that it sees, from those that the whole sees."""
+        return _names_behind(self.before, names)
+
+
+def local_models(model: Any, name: str = "") -> Iterator[Member]:
+    """Yield the models with local classifiers that a fitted model is made of."""
     if hasattr(model, "named_models_"):
         for key, member in model.named_models_.items():
             yield from local_models(member, f"{name} / {key}" if name else key)
     elif hasattr(model, "model_") and hasattr(model, "threshold_"):
-        yield from local_models(model.model_, name)
+        opened = unwrap(model.model_)
+        for member in local_models(opened.model, name):
+            yield replace(member, before=opened.before + member.before)
     elif hasattr(model, "local_classes_"):
-        yield name, model
+        yield Member(model, [], name=name)
 
 
 @dataclass(frozen=True)
-class OpenChild:
+class OpenChild(Unwrapped):
     """A fitted local classifier, taken out of what it is wrapped into.
 
     Attributes
     ----------
-    estimator : classifier
-        The classifier itself.
-    before : list of transformers
-        What its X goes through before it gets there.
     weights : ndarray of shape (n_classes, n_features) or None
         The score of class ``j`` is linear in the features, with these weights; None for other
         classifiers. Of two classes each gets half of the weights of the decision function, with
@@ -158,8 +141,6 @@ class OpenChild:
         How much a forest, or another ensemble of trees, uses a feature at all.
     """
 
-    estimator: Any
-    before: list[Any]
     weights: FloatArray | None = None
     intercepts: FloatArray | None = None
     importances: FloatArray | None = None
@@ -171,16 +152,9 @@ class OpenChild:
             return "linear"
         return "other" if self.importances is None else "forest"
 
-    def transform(self, X: Any) -> Any:
-        """Rows as the classifier sees them."""
-        for step in self.before:
-            X = step.transform(X)
-        return X
-
     def names(self, names: list[str] | None) -> list[str]:
         """Names of the features that the classifier sees, from those that its wrapping sees."""
-        for step in self.before:
-            names = _names_out(step, names)
+        names = _names_behind(self.before, names)
         shown = self.weights if self.weights is not None else self.importances
         n_features = 0 if shown is None else shown.shape[-1]
         if names is None or len(names) != n_features:
@@ -190,19 +164,11 @@ class OpenChild:
 
 def open_child(child: Any, n_classes: int) -> OpenChild:
     """Unwrap a fitted local classifier, and find its weights or importances."""
-    before = []
-    while True:
-        if isinstance(child, Pipeline):
-            if len(child.steps) > 1:
-                before.append(child[:-1])
-            child = child.steps[-1][1]
-        elif hasattr(child, "best_estimator_"):
-            child = child.best_estimator_
-        else:
-            break
+    opened = unwrap(child)
+    child, before = opened.model, opened.before
     linear = _linear(child, n_classes)
     if linear is not None:
-        return OpenChild(child, before, *linear)
+        return OpenChild(child, before, weights=linear[0], intercepts=linear[1])
     importances = getattr(child, "feature_importances_", None)
     if importances is not None:
         return OpenChild(child, before, importances=np.asarray(importances, dtype=np.float64))

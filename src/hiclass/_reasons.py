@@ -210,7 +210,7 @@ class Advocate:
             rival = self.best_other(above, chosen)
         sides, note = self._sides(voices, above, chosen, rival)
         child = sides[0][1].child
-        classifier = type(child.estimator).__name__
+        classifier = type(child.model).__name__
         if child.kind == "forest":
             note = "importances of the features in the whole decision, the same for every row"
             return self._say(classifier, "forest", note, None, self._important(child))
@@ -260,7 +260,7 @@ class Advocate:
 
     def _comparable(self, a: Voice, b: Voice) -> bool:
         """Whether two classes are scored on the same features."""
-        if a.child.estimator is b.child.estimator:
+        if a.child.model is b.child.model:
             return True
         return b.child.kind == "linear" and not a.child.before and not b.child.before
 

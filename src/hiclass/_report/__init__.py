@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import hiclass
-from hiclass._inspection import OpenModel, local_models, open_model
+from hiclass._inspection import Member, OpenModel, local_models, open_model
 from hiclass._report import _data
 from hiclass._report._features import collect_features
 from hiclass._report._render import inline, to_html
@@ -200,10 +200,10 @@ def _describe(opened: OpenModel) -> dict[str, Any]:
     members = list(local_models(model))
     children = {
         type(child).__name__: None
-        for _, member in members
-        for child in list(member.local_classifiers_.values())
+        for member in members
+        for child in list(member.model.local_classifiers_.values())
     }
-    steps = [type(step).__name__ for part in opened.before for _, step in part.steps]
+    steps = [type(step).__name__ for step in _steps(opened, members)]
     shown = ("decoding", "min_confidence", "leaf_only", "calibration", "binary_policy", "voting")
     params = {
         **{name: getattr(model, name) for name in shown if hasattr(model, name)},
@@ -214,10 +214,15 @@ def _describe(opened: OpenModel) -> dict[str, Any]:
     return {
         "name": type(model).__name__,
         "steps": steps,
-        "members": [f"{name}: {type(m).__name__}" for name, m in members if name],
+        "members": [f"{m.name}: {type(m.model).__name__}" for m in members if m.name],
         "children": list(children)[:4],
         "parameters": [[name, _text(value)] for name, value in params.items()],
     }
+
+
+def _steps(opened: OpenModel, members: list[Member]) -> list[Any]:
+    """The transformers before the model, and those that a model inside it brings along."""
+    return [*opened.before, *(members[0].before if len(members) == 1 else [])]
 
 
 def _text(value: Any) -> str:

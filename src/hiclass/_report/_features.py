@@ -36,7 +36,7 @@ class FeatureTable:
             chosen = [*most_for.tolist(), *most_against[::-1].tolist()]
         else:
             chosen = strongest(values, _MOST_IMPORTANT).tolist()
-        kind = member, child.kind, type(child.estimator).__name__
+        kind = member, child.kind, type(child.model).__name__
         self.sets.append(
             {
                 "by": self._kinds.setdefault(kind, len(self._kinds)),
@@ -83,12 +83,13 @@ def collect_features(opened: OpenModel, tree: Hierarchy) -> dict[str, Any]:
     own = opened.model.hierarchy_
     same = own is tree
     number = [v if same else tree.find(own.path(v)) for v in range(own.n_nodes)]
-    for member, model in members:
+    for member in members:
+        model, seen = member.model, member.names(opened.names)
         flat = isinstance(model, FlatClassifier)
         is_global = isinstance(model, GlobalClassifier)
         for key, classes in model.local_classes_.items():
             child = open_child(model.local_classifiers_[key], len(classes))
-            names = child.names(opened.names)
+            names = child.names(seen)
             if child.kind == "linear":
                 assert child.weights is not None
                 found_weights = (
@@ -97,11 +98,11 @@ def collect_features(opened: OpenModel, tree: Hierarchy) -> dict[str, Any]:
                     else _against_siblings(own, classes, child.weights, flat)
                 )
                 for node, values in found_weights:
-                    found = table.add(member, child, names, values)
+                    found = table.add(member.name, child, names, values)
                     table.nodes.setdefault(number[node], []).append(found)
                 continue
             importances = np.empty(0) if child.importances is None else child.importances
-            found = table.add(member, child, names, importances)
+            found = table.add(member.name, child, names, importances)
             columns = classes[classes >= 0].tolist()
             for node in columns if is_global else _decided(own, classes, flat):
                 table.nodes.setdefault(number[node], []).append(found)

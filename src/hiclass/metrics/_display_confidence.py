@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hiclass._wrapping import unwrap
 from hiclass.metrics._confidence import (
     RiskCoverage,
     calibration_bins,
@@ -324,12 +325,9 @@ class RiskCoverageDisplay:
 
 def _with_confidence(estimator: Any, X: Any) -> tuple[Any, Any]:
     """Predictions and confidence, also of a search or a pipeline, which hide the latter."""
-    if hasattr(estimator, "best_estimator_"):
-        return _with_confidence(estimator.best_estimator_, X)
-    if hasattr(estimator, "steps"):
-        before = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
-        return _with_confidence(estimator.steps[-1][1], before)
-    return estimator.predict(X), estimator.predict_confidence(X)
+    opened = unwrap(estimator)
+    rows = opened.transform(X)
+    return opened.model.predict(rows), opened.model.predict_confidence(rows)
 
 
 def _one_axes(ax: Any, size: tuple[float, float]) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from hiclass._wrapping import unwrap
 from hiclass.metrics._paths import exact_match
 from hiclass.metrics._sets import f1, precision, recall
 
@@ -83,7 +84,7 @@ class _Scorer:
 
 def refuse_sets(estimator: Any, name: str) -> None:
     """Refuse, for something that compares paths, a model of several labels per row."""
-    sets = getattr(_innermost(estimator), "_set_options", None)
+    sets = getattr(unwrap(estimator).model, "_set_options", None)
     if sets is not None and sets() is not None:
         raise ValueError(
             f"{name} compares one path per row, but this {type(estimator).__name__} predicts "
@@ -93,25 +94,14 @@ def refuse_sets(estimator: Any, name: str) -> None:
 
 def _options(estimator: Any) -> dict[str, Any]:
     """What a metric must be told to compare the labels of a fitted estimator."""
-    sets = getattr(_innermost(estimator), "_set_options", None)
+    sets = getattr(unwrap(estimator).model, "_set_options", None)
     options: dict[str, Any] | None = None if sets is None else sets()
     return {"hierarchy": given_hierarchy(estimator)} if options is None else options
 
 
-def _innermost(estimator: Any) -> Any:
-    """The estimator inside searches and pipelines."""
-    while True:
-        if hasattr(estimator, "best_estimator_"):  # a search
-            estimator = estimator.best_estimator_
-        elif hasattr(estimator, "steps"):  # a pipeline
-            estimator = estimator.steps[-1][1]
-        else:
-            return estimator
-
-
 def given_hierarchy(estimator: Any) -> Any:
     """The hierarchy that a fitted estimator was given; None if it was read from the labels."""
-    estimator = _innermost(estimator)
+    estimator = unwrap(estimator).model
     hierarchy = getattr(estimator, "hierarchy_", None)
     given = getattr(estimator, "hierarchy", None) is not None
     # One that was read from the training rows may lack labels of the rows to be scored.

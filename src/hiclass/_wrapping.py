@@ -1,0 +1,174 @@
+"""Models inside pipelines and searches: which model predicts, and what transforms X before it.
+
+A ``Pipeline`` offers only the methods of scikit-learn's own classifiers, a search even fewer. What
+hierarchical classifiers add to them (confidences, paths, probabilities of nodes) is reached by
+taking the wrapping apart, which happens here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+
+@dataclass(frozen=True)
+class Unwrapped:
+    """An estimator, taken out of what it is wrapped into.
+
+    Attributes
+    ----------
+    model : estimator
+        What predicts in the end.
+    before : list of transformers
+        What X goes through before it gets there.
+    searched : bool
+        Whether a search that is not fitted yet still has to choose the parameters.
+    """
+
+    model: Any
+    before: list[Any]
+    searched: bool = False
+
+    def transform(self, X: Any) -> Any:
+        """Rows as the model sees them."""
+        for step in self.before:
+            X = step.transform(X)
+        return X
+
+
+def unwrap(model: Any) -> Unwrapped:
+    """Take an estimator, fitted or not, out of pipelines, searches and ``FrozenEstimator``.
+
+    Parameters
+    ----------
+    model : object
+        Anything; what is not wrapped is returned as it is.
+
+    Returns
+    -------
+    Unwrapped
+
+    Raises
+    ------
+    ValueError
+        If a search was fitted without fitting its best model.
+    """
+    before: list[Any] = []
+    searched = False
+    while True:
+        if isinstance(model, FrozenEstimator):
+            model = model.estimator
+        elif isinstance(model, Pipeline):
+            before += [step for _, step in model.steps[:-1] if _transforms(step)]
+            model = model.steps[-1][1]
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif _is_search(model):
+            if hasattr(model, "cv_results_"):
+                raise ValueError(
+                    f"This {type(model).__name__} was fitted with refit={model.refit!r}, so that "
+                    f"it has no fitted model. Fit it with refit=True."
+                )
+            model, searched = model.estimator, True
+        else:
+            return Unwrapped(model, before, searched)
+
+
+def _transforms(step: Any) -> bool:
+    """Whether a step of a pipeline changes the rows that are predicted.
+
+    Samplers, as imbalanced-learn's pipelines have them, change training rows only.
+    """
+    return not (step is None or isinstance(step, str) or hasattr(step, "fit_resample"))
+
+
+def _is_search(model: Any) -> bool:
+    """Whether something is a search, by its parameters: not all searches share a base class."""
+    parameters = ("estimator", "refit", "error_score")
+    return isinstance(model, BaseEstimator) and all(hasattr(model, p) for p in parameters)
+
+
+def unwrap_fitted(model: Any) -> Unwrapped:
+    """Take a fitted hierarchical classifier out of its wrapping.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted hierarchical classifier, or a pipeline or search that ends in one.
+
+    Returns
+    -------
+    Unwrapped
+
+    Raises
+    ------
+    TypeError
+        If there is no hierarchical classifier inside.
+    NotFittedError
+        If there is one that is not fitted.
+    """
+    opened = unwrap(model)
+    if hasattr(opened.model, "hierarchy_"):
+        return opened
+    if isinstance(opened.model, BaseEstimator) and hasattr(type(opened.model), "predict_paths"):
+        check_is_fitted(opened.model)
+    raise TypeError(
+        f"model must be a fitted hierarchical classifier, or a pipeline or search that ends in "
+        f"one; got a {named(model)}."
+    )
+
+
+def named(model: Any) -> str:
+    """The type of a model, and of what is inside, for messages."""
+    inner = unwrap(model).model
+    inside = "" if inner is model else f", which ends in a {type(inner).__name__}"
+    return f"{type(model).__name__}{inside}"
+
+
+def detached(model: Any) -> Any:
+    """A copy of a fitted model and its wrapping that stays as it is when the original learns.
+
+    The model itself is copied lightly: to learn replaces what it has learned. Transformers may
+    change in place, and are copied whole.
+    """
+    if isinstance(model, FrozenEstimator):
+        return detached(model.estimator)
+    again = copy.copy(model)
+    if isinstance(model, Pipeline):
+        before, (name, last) = model.steps[:-1], model.steps[-1]
+        again.steps = [*copy.deepcopy(before), (name, detached(last))]
+    elif hasattr(model, "best_estimator_"):
+        again.best_estimator_ = detached(model.best_estimator_)
+    return again
+
+
+def name_for_fit(model: Any, parameter: str) -> str:
+    """The name under which ``fit`` of a wrapping takes a parameter for the model inside.
+
+    Parameters
+    ----------
+    model : estimator
+        A model, or a pipeline or search that ends in one.
+    parameter : str
+        A parameter of the ``fit`` of the model.
+
+    Returns
+    -------
+    str
+        For a pipeline ``step__parameter``.
+    """
+    prefix = ""
+    while True:
+        if isinstance(model, Pipeline):
+            name, model = model.steps[-1]
+            prefix += f"{name}__"
+        elif _is_search(model):
+            model = model.estimator
+        else:
+            return prefix + parameter
