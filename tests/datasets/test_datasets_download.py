@@ -330,6 +330,8 @@ class TestComplaints:
         ("options", "message"),
         [
             ({"target": "company"}, "target must be 'product' or 'issue'; got 'company'"),
+            ({"max_rows": True}, "max_rows must be an integer of at least 1, or None; got True"),
+            ({"as_frame": "no"}, "as_frame must be True or False; got 'no'"),
             ({"max_rows": 0}, "max_rows must be an integer of at least 1, or None; got 0"),
         ],
     )

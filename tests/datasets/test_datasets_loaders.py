@@ -180,7 +180,7 @@ class TestICD10CM:
         assert deep.target[0].tolist()[2:] == ["A00 Cholera", ""]
         assert deep.target[1, 3].startswith("A00.0 Cholera due to")
 
-    @pytest.mark.parametrize("levels", [0, 8, 2.5, "3"])
+    @pytest.mark.parametrize("levels", [0, 8, 2.5, "3", True])
     def test_bad_levels_are_refused(self, levels):
         with pytest.raises(ValueError, match=f"from 1 to 7; got {re.escape(repr(levels))}"):
             load_icd10cm(levels)

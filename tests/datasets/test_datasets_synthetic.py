@@ -129,8 +129,28 @@ def test_frames():
         ({"n_features": 2.5}, "n_features must be an integer of at least 1; got 2.5"),
         ({"ragged": 1.5}, "ragged must be a share from 0 to 1; got 1.5"),
         ({"dag": -1}, "dag must be a share from 0 to 1; got -1"),
-        ({"noise": -1}, "noise must be a number of at least 0; got -1"),
-        ({"noise": float("nan")}, "noise must be a number of at least 0; got nan"),
+        ({"noise": -1}, r"noise must be a number from 0 to 1e\+100; got -1"),
+        ({"noise": float("nan")}, r"noise must be a number from 0 to 1e\+100; got nan"),
+        ({"noise": float("inf")}, r"noise must be a number from 0 to 1e\+100; got inf"),
+        ({"noise": 1e308}, r"noise must be a number from 0 to 1e\+100; got 1e\+308"),
+        ({"noise": True}, r"noise must be a number from 0 to 1e\+100; got True"),
+        ({"noise": "1"}, r"noise must be a number from 0 to 1e\+100; got '1'"),
+        ({"n_samples": True}, "n_samples must be an integer of at least 1; got True"),
+        ({"n_features": True}, "n_features must be an integer of at least 1; got True"),
+        ({"depth": True}, "depth must be an integer of at least 1; got True"),
+        ({"max_labels": True}, "max_labels must be an integer of at least 1; got True"),
+        ({"ragged": True}, "ragged must be a share from 0 to 1; got True"),
+        ({"ragged": float("inf")}, "ragged must be a share from 0 to 1; got inf"),
+        ({"dag": True}, "dag must be a share from 0 to 1; got True"),
+        ({"branching": True}, "branching must be an integer of at least 1, .*; got True"),
+        ({"branching": None}, "branching must be an integer of at least 1, .*; got None"),
+        ({"branching": 2.5}, "branching must be an integer of at least 1, .*; got 2.5"),
+        ({"branching": [True, 2, 2]}, r"branching must be an integer .*; got \[True, 2, 2\]"),
+        ({"homonyms": "no"}, "homonyms must be True or False; got 'no'"),
+        ({"multi_label": 2}, "multi_label must be True or False; got 2"),
+        ({"sparse": None}, "sparse must be True or False; got None"),
+        ({"as_frame": "no"}, "as_frame must be True or False; got 'no'"),
+        ({"return_X_y": 1}, "return_X_y must be True or False; got 1"),
         ({"branching": [2, 2]}, r"branching must .* or 3 of them, one per level; got \[2, 2\]"),
         ({"branching": 0}, "branching must be an integer of at least 1"),
         ({"depth": 1, "ragged": 0.5}, "use a depth of at least 2"),
@@ -141,3 +161,12 @@ def test_frames():
 def test_bad_parameters_are_named(parameters, message):
     with pytest.raises(ValueError, match=message):
         make_hierarchical_classification(**parameters)
+
+
+def test_the_largest_noise_is_finite_and_numpy_numbers_are_numbers():
+    sizes = {"n_samples": np.int64(5), "branching": np.array([2, 2]), "depth": np.int8(2)}
+    X, y = make_hierarchical_classification(
+        **sizes, noise=np.float64(1e100), sparse=np.False_, random_state=0, return_X_y=True
+    )
+    assert np.isfinite(X).all()
+    assert y.shape == (5, 2)

@@ -10,6 +10,23 @@ import numpy.typing as npt
 from sklearn.utils import Bunch
 
 
+def is_integer(value: Any) -> bool:
+    """Whether a value is a whole number; True and False are not."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number; True and False are not."""
+    return is_integer(value) or isinstance(value, float | np.floating)
+
+
+def check_flags(**flags: Any) -> None:
+    """Refuse options that are neither True nor False, by their names."""
+    for name, value in flags.items():
+        if not isinstance(value, bool | np.bool_):
+            raise ValueError(f"{name} must be True or False; got {value!r}.")
+
+
 def make_bunch(
     data: Any,
     target: Any,
@@ -45,6 +62,7 @@ def make_bunch(
     -------
     Bunch, or tuple of data and target
     """
+    check_flags(as_frame=as_frame, return_X_y=return_X_y)
     frame = None
     if as_frame:
         data, target, frame = _as_frames(data, target, feature_names, target_names, per_row or {})

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hiclass.datasets._bunch import make_bunch
+from hiclass.datasets._bunch import check_flags, is_integer, make_bunch
 
 URL = "https://files.consumerfinance.gov/ccdb/complaints.csv.zip"
 TEXT = "Consumer complaint narrative"
@@ -97,9 +97,10 @@ def fetch_consumer_complaints(
     >>> complaints.target.shape  # doctest: +SKIP
     (1000, 2)
     """
+    check_flags(download_if_missing=download_if_missing, as_frame=as_frame, return_X_y=return_X_y)
     if target not in TARGETS:
         raise ValueError(f"target must be 'product' or 'issue'; got {target!r}.")
-    if max_rows is not None and (not isinstance(max_rows, int | np.integer) or max_rows < 1):
+    if max_rows is not None and (not is_integer(max_rows) or max_rows < 1):
         raise ValueError(f"max_rows must be an integer of at least 1, or None; got {max_rows!r}.")
     from sklearn.datasets import get_data_home
 

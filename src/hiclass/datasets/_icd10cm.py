@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hiclass.datasets._bunch import make_bunch, paths_to_array
+from hiclass.datasets._bunch import is_integer, make_bunch, paths_to_array
 
 LEVELS = ("chapter", "block", "category", "subcategory", "level_5", "level_6", "level_7")
 DESCRIPTION = """\
@@ -60,7 +60,7 @@ def load_icd10cm(levels: int = 3, *, as_frame: bool = False, return_X_y: bool = 
     Cholera due to Vibrio cholerae 01, biovar cholerae;
     1 Certain infectious and parasitic diseases; A00-A09 Intestinal infectious diseases; A00 Cholera
     """
-    if not isinstance(levels, int | np.integer) or not 1 <= levels <= len(LEVELS):
+    if not is_integer(levels) or not 1 <= levels <= len(LEVELS):
         raise ValueError(f"levels must be an integer from 1 to {len(LEVELS)}; got {levels!r}.")
     try:
         with warnings.catch_warnings():

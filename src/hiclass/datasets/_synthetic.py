@@ -9,7 +9,13 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.utils import check_random_state
 
-from hiclass.datasets._bunch import make_bunch, paths_to_array
+from hiclass.datasets._bunch import (
+    check_flags,
+    is_integer,
+    is_number,
+    make_bunch,
+    paths_to_array,
+)
 from hiclass.hierarchy import Hierarchy
 
 DESCRIPTION = """\
@@ -22,8 +28,8 @@ SPARSE_STEP, SPARSE_NOISE = 0.1, 0.05
 
 Parents = list[list[int]]
 
-_INTEGER = (int, np.integer)
-_NUMBER = (int, float, np.integer, np.floating)
+#: Noise beyond this leaves the range of numbers.
+_MAX_NOISE = 1e100
 
 
 def make_hierarchical_classification(
@@ -67,8 +73,9 @@ def make_hierarchical_classification(
     max_labels : int, default=3
         With ``multi_label=True``, a row has from one to this many labels.
     noise : float, default=1.0
-        Standard deviation of the rows around the centre of their class. A step from a class to its
-        children is about one unit per feature at the top, and half as long at every other level.
+        Standard deviation of the rows around the centre of their class, at most 1e100. A step from
+        a class to its children is about one unit per feature at the top, and half as long at every
+        other level.
     sparse : bool, default=False
         Whether ``data`` is a sparse matrix, most entries of which are zero.
     random_state : int, RandomState instance or None, default=None
@@ -100,6 +107,13 @@ def make_hierarchical_classification(
     >>> data.data.shape, data.target.shape
     ((300, 20), (300, 2))
     """
+    check_flags(
+        homonyms=homonyms,
+        multi_label=multi_label,
+        sparse=sparse,
+        as_frame=as_frame,
+        return_X_y=return_X_y,
+    )
     widths = _check(n_samples, n_features, branching, depth, ragged, dag, max_labels, noise)
     if dag and homonyms:
         raise ValueError(
@@ -154,15 +168,16 @@ def _check(
         "max_labels": max_labels,
     }
     for name, value in sizes.items():
-        if not isinstance(value, _INTEGER) or value < 1:
+        if not is_integer(value) or value < 1:
             raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
     for name, value in {"ragged": ragged, "dag": dag}.items():
-        if not isinstance(value, _NUMBER) or not 0 <= value <= 1:
+        if not is_number(value) or not 0 <= value <= 1:
             raise ValueError(f"{name} must be a share from 0 to 1; got {value!r}.")
-    if not isinstance(noise, _NUMBER) or not noise >= 0:
-        raise ValueError(f"noise must be a number of at least 0; got {noise!r}.")
-    widths = [branching] * depth if isinstance(branching, _INTEGER) else list(branching)
-    if len(widths) != depth or not all(isinstance(w, _INTEGER) and w >= 1 for w in widths):
+    if not is_number(noise) or not 0 <= noise <= _MAX_NOISE:
+        raise ValueError(f"noise must be a number from 0 to {_MAX_NOISE}; got {noise!r}.")
+    is_list = isinstance(branching, Sequence | np.ndarray)
+    widths = list(branching) if is_list else [branching] * depth
+    if len(widths) != depth or not all(is_integer(w) and w >= 1 for w in widths):
         raise ValueError(
             f"branching must be an integer of at least 1, or {depth} of them, one per level; got "
             f"{branching!r}."
