@@ -30,7 +30,7 @@ def test_diagnoses(run, tmp_path, monkeypatch):
     def part(as_frame):
         assert as_frame
         rows = {name: whole[name].iloc[some] for name in ("data", "target", "frame")}
-        arrays = {name: whole[name][some] for name in ("kind", "code")}
+        arrays = {name: whole[name][some] for name in ("kind", "code", "group")}
         return Bunch(**rows, **arrays, target_names=whole.target_names)
 
     monkeypatch.setattr(datasets, "load_icd10cm", part)

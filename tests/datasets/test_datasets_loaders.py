@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils import Bunch
 
 import hiclass
-from hiclass import Hierarchy, LocalClassifierPerParentNode
+from hiclass import HierarchicalKFold, Hierarchy, LocalClassifierPerParentNode
 from hiclass.datasets import fetch_20newsgroups, load_animals, load_icd10cm
 
 
@@ -157,6 +157,28 @@ class TestICD10CM:
         train = {tuple(path) for path in icd.target[icd.kind == "title"].to_numpy()}
         test = {tuple(path) for path in icd.target[icd.kind != "title"].to_numpy()}
         assert test <= train
+
+    def test_rows_with_the_same_text_and_path_share_a_group_and_no_others_do(self, icd):
+        pairs = list(zip(icd.data, *(icd.target[level] for level in icd.target), strict=True))
+        assert len(pairs) - len(set(pairs)) > 700
+        assert len(set(zip(pairs, icd.group, strict=True))) == len(set(pairs))
+        assert len(set(icd.group)) == len(set(pairs))
+        assert icd.frame["group"].tolist() == icd.group.tolist()
+
+    def test_no_pair_of_text_and_path_is_on_both_sides_of_a_split(self, icd):
+        y = icd.target.to_numpy()
+        pairs = np.array([" | ".join(row) for row in icd.frame.iloc[:, :4].to_numpy()])
+        titles = icd.kind == "title"
+        by_kind = titles, ~titles & ~np.isin(icd.group, icd.group[titles])
+        for train, test in [by_kind, *HierarchicalKFold(5).split(y, y, groups=icd.group)]:
+            assert not np.isin(pairs[test], pairs[train]).any()
+        without = next(HierarchicalKFold(5).split(y, y))
+        assert np.isin(pairs[without[1]], pairs[without[0]]).any()
+
+    def test_groups_follow_the_levels(self, icd):
+        deep = load_icd10cm(7)
+        assert len(set(deep.group)) == len(deep.data)
+        assert len(set(load_icd10cm(1).group)) < len(set(icd.group))
 
     def test_codes_that_only_add_a_seventh_character_are_left_out(self, icd):
         assert "S72.001" in set(icd.code)

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hiclass.datasets._bunch import is_integer, make_bunch, paths_to_array
 
@@ -15,7 +16,7 @@ ICD-10-CM, the International Classification of Diseases, Clinical Modification (
 the package simple-icd-10-cm holds it. A row is a text: the title of a code, or one of its inclusion
 terms (other names and examples of what the code covers). The target is the path of the code, as
 chapter / block / category. Codes that only add a seventh character are left out: they repeat the
-title of another code.
+title of another code. Rows with the same text and the same path have the same group.
 """
 
 
@@ -39,22 +40,32 @@ def load_icd10cm(levels: int = 3, *, as_frame: bool = False, return_X_y: bool = 
     -------
     Bunch
         ``data`` (texts), ``target`` (paths of labels such as ``"A00 Cholera"``), ``kind``
-        (``"title"`` or ``"inclusion term"``), ``code``, ``feature_names``, ``target_names`` (the
-        names of the levels), ``frame`` (all together, with ``as_frame=True``) and ``DESCR``. With
-        ``return_X_y=True`` the tuple ``(data, target)``.
+        (``"title"`` or ``"inclusion term"``), ``code``, ``group`` (a number that rows with the same
+        text and path share), ``feature_names``, ``target_names`` (the names of the levels),
+        ``frame`` (all together, with ``as_frame=True``) and ``DESCR``. With ``return_X_y=True`` the
+        tuple ``(data, target)``.
 
     Raises
     ------
     ImportError
         If ``simple-icd-10-cm`` is missing.
 
+    Notes
+    -----
+    Codes of one category may share a text: of 59,450 rows, 752 repeat a text and a path of three
+    levels. So that none of these is both learned and tested, give ``group`` to a splitter
+    (``HierarchicalKFold().split(X, y, groups=icd.group)``), or leave out test rows whose group is
+    in the training rows, as below.
+
     Examples
     --------
     Train on the titles, test on the inclusion terms:
 
+    >>> import numpy as np
     >>> from hiclass.datasets import load_icd10cm
     >>> icd = load_icd10cm()
-    >>> train, test = icd.kind == "title", icd.kind == "inclusion term"
+    >>> train = icd.kind == "title"
+    >>> test = ~train & ~np.isin(icd.group, icd.group[train])
     >>> X_train, y_train = icd.data[train], icd.target[train]
     >>> print(X_train[1], *y_train[1], sep="; ")
     Cholera due to Vibrio cholerae 01, biovar cholerae;
@@ -95,8 +106,19 @@ def load_icd10cm(levels: int = 3, *, as_frame: bool = False, return_X_y: bool = 
         description=DESCRIPTION,
         as_frame=as_frame,
         return_X_y=return_X_y,
-        per_row={"kind": np.array(kinds, dtype=object), "code": np.array(codes, dtype=object)},
+        per_row={
+            "kind": np.array(kinds, dtype=object),
+            "code": np.array(codes, dtype=object),
+            "group": _groups(texts, paths),
+        },
     )
+
+
+def _groups(texts: list[str], paths: list[list[str]]) -> npt.NDArray[np.intp]:
+    """A number per row, the same for rows with the same text and path."""
+    numbers: dict[tuple[str, ...], int] = {}
+    pairs = zip(texts, paths, strict=True)
+    return np.array([numbers.setdefault((text, *path), len(numbers)) for text, path in pairs])
 
 
 def _path(icd: Any, code: str) -> list[str]:
