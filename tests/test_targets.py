@@ -260,9 +260,53 @@ def test_a_label_that_the_hierarchy_lacks_is_an_error_with_row_level_and_near_na
         encode(["Cat", "Cut"], CHILDREN)
 
 
+@pytest.mark.parametrize(
+    ("hierarchy", "y", "message"),
+    [
+        (
+            {"animal": ["cat", "dog"]},
+            [["animal", "dog"], ["cat"]],
+            "Row 1 of y, level 1: The hierarchy has no class 'cat' at level 1; 'cat' is at level 2 "
+            "(animal > cat). y is read as paths from the root: write the whole path, "
+            "['animal', 'cat']; or, if every row is a list of labels, use multi_label=True.",
+        ),
+        (
+            {"animal": ["cat"], "plant": ["fern"]},
+            [["plant", "cat"]],
+            "Row 0 of y, level 2: The hierarchy has no class 'cat' below plant; 'cat' is at level "
+            "2 (animal > cat). y is read as paths from the root: write the whole path, "
+            "['animal', 'cat']; or, if every row is a list of labels, use multi_label=True.",
+        ),
+        (
+            {"pet": ["cat"], "feline": ["cat"]},
+            [["cat"]],
+            "Row 0 of y, level 1: The hierarchy has no class 'cat' at level 1; 'cat' is at level "
+            "2. y is read as paths from the root: write the most specific label alone, in one "
+            "dimension; or, if every row is a list of labels, use multi_label=True.",
+        ),
+    ],
+    ids=["below the first level", "below another class", "DAG"],
+)
+def test_a_label_that_is_elsewhere_in_the_hierarchy_is_not_called_unknown(hierarchy, y, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        encode(y, hierarchy)
+
+
+def test_a_label_at_many_places_is_shown_at_three():
+    tree = Hierarchy.from_paths([[letter, "Other"] for letter in "abcde"])
+    expected = (
+        "The hierarchy has no class 'Other' at level 1; 'Other' is at level 2 (a > Other), at "
+        "level 2 (b > Other), at level 2 (c > Other) and at 2 more places."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
+        tree.find(("Other",))
+
+
 def test_a_label_below_another_parent_of_a_dag_is_an_error_that_names_the_parent():
     edges = [("pet", "cat"), ("wild", "cat"), ("wild", "lion")]
-    with pytest.raises(ValueError, match=r"Row 0 of y, level 2: .* no class 'lion' below pet\."):
+    with pytest.raises(
+        ValueError, match=r"Row 0 of y, level 2: .* no class 'lion' below pet; 'lion' is"
+    ):
         encode([["pet", "lion"]], edges)
 
 

@@ -24,7 +24,7 @@ def find_node(hierarchy: Any, key: Any) -> int:
             )
     if isinstance(key, list | tuple) and not hierarchy._has_label(key):
         return _follow(hierarchy, key)
-    nodes: list[int] = hierarchy._label_index.get((type(plain(key)), plain(key)), [])
+    nodes = nodes_with_label(hierarchy, plain(key))
     if len(nodes) == 1:
         return nodes[0]
     if not nodes:
@@ -34,6 +34,21 @@ def find_node(hierarchy: Any, key: Any) -> int:
         f"{len(nodes)} classes are called {key!r}: {paths}{'; ...' if len(nodes) > 4 else ''}. "
         f"Give the whole path."
     )
+
+
+def nodes_with_label(hierarchy: Any, label: Any) -> list[int]:
+    """All nodes with a label, wherever they are."""
+    nodes: list[int] = hierarchy._label_index.get((type(label), label), [])
+    return nodes
+
+
+def _places(hierarchy: Any, nodes: list[int]) -> str:
+    """Say at which levels some nodes of the same label are."""
+    found = [f"at level {hierarchy.levels[v]}" for v in nodes[:3]]
+    if hierarchy.is_tree:
+        found = [f"{f} ({hierarchy.describe(v)})" for f, v in zip(found, nodes, strict=False)]
+    more = f" and at {len(nodes) - 3} more places" if len(nodes) > 3 else ""
+    return f"{hierarchy.labels[nodes[0]]!r} is {', '.join(found)}{more}"
 
 
 def _follow(hierarchy: Any, path: list[Any] | tuple[Any, ...]) -> int:
@@ -50,7 +65,11 @@ def _follow(hierarchy: Any, path: list[Any] | tuple[Any, ...]) -> int:
 
 
 def unknown_class(hierarchy: Any, label: Any, above: tuple[Any, ...], candidates: IntArray) -> str:
-    """Say that there is no class with a label below some others, and which are the nearest."""
+    """Say that there is no class with a label below some others, and where or which is near."""
+    elsewhere = nodes_with_label(hierarchy, label)
+    if elsewhere:
+        place = f"below {' > '.join(map(str, above))}" if above else "at level 1"
+        return f"The hierarchy has no class {label!r} {place}; {_places(hierarchy, elsewhere)}."
     # The beginning is enough: a comparison takes time with the square of the length.
     names: dict[str, None] = {}
     for v in candidates[:20_000].tolist():

@@ -23,7 +23,7 @@ from hiclass._labels import (
     plain,
     read_labels,
 )
-from hiclass._lookup import unknown_class
+from hiclass._lookup import nodes_with_label, unknown_class
 from hiclass.hierarchy import Hierarchy
 
 
@@ -153,7 +153,22 @@ def nodes_of(columns: LabelColumns, hierarchy: Hierarchy, name: str = "y") -> In
             raise ValueError(f"Row {row} of {name}: {error}") from None
     above = (hierarchy.describe(parent),) if parent else ()
     reason = unknown_class(hierarchy, label, above, hierarchy.children(parent))
-    raise ValueError(f"Row {row} of {name}, level {level + 1}: {reason}")
+    remedy = _remedy_for_labels(hierarchy, label, name)
+    raise ValueError(f"Row {row} of {name}, level {level + 1}: {reason}{remedy}")
+
+
+def _remedy_for_labels(hierarchy: Hierarchy, label: Any, name: str) -> str:
+    """What to do where a label of the hierarchy was read as a step of a path."""
+    nodes = nodes_with_label(hierarchy, label)
+    if not nodes:
+        return ""
+    whole = "the most specific label alone, in one dimension"
+    if hierarchy.is_tree:
+        whole = f"the whole path, {list(hierarchy.path(nodes[0]))!r}"
+    return (
+        f" {name} is read as paths from the root: write {whole}; or, if every row is a list of "
+        f"labels, use multi_label=True."
+    )
 
 
 def known_nodes(y: Any, hierarchy: Hierarchy) -> IntArray:
