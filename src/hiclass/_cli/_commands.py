@@ -14,12 +14,11 @@ from sklearn.pipeline import Pipeline
 
 from hiclass import HierarchicalKFold, Hierarchy
 from hiclass._cli import _screen
+from hiclass._cli._columns import Choice, choose_columns, find_given_away
 from hiclass._cli._errors import CommandError
 from hiclass._cli._features import (
     KINDS,
-    Columns,
     check_features,
-    choose_columns,
     feature_names,
     make_features,
     prepare,
@@ -46,10 +45,13 @@ def fit(args: argparse.Namespace) -> None:
     rows, y = _labels(args, table, args.target)
     check_types(table, args.target, rows, y)
     named = {kind: list(getattr(args, kind) or []) for kind in KINDS}
-    columns, left_out = choose_columns(table, args.target, named, args.ignore or [])
+    choice = choose_columns(table, args.target, named, args.ignore or [])
+    columns = choice.columns
     X = prepare(table, columns).iloc[rows].reset_index(drop=True)
     check_features(X, columns, table.name)
-    _describe(args, columns, left_out)
+    _describe(args, choice)
+    if choice.reasons:
+        _warn_of_given_away(args, table, choice, rows, y)
     hierarchy = Hierarchy.from_paths(y)
     if len({tuple(path) for path in y.tolist()}) == 1:
         raise CommandError(
@@ -70,7 +72,8 @@ def fit(args: argparse.Namespace) -> None:
     pipeline.fit(X, y)
     seconds = time.perf_counter() - start
     _screen.note(
-        f"Fitted {args.model} on {len(X):,} rows: {hierarchy!r}, {seconds:.1f} s", args.quiet
+        f"Fitted {args.model} on {len(X):,} rows: {_shape(hierarchy)}; {seconds:.1f} s",
+        args.quiet,
     )
     set_jobs(classifier, None)
     save_model(Model(pipeline, list(args.target), columns), args.output)
@@ -178,12 +181,16 @@ def tree(args: argparse.Namespace) -> None:
         _screen.write(line)
     early = int(own[~hierarchy.is_leaf].sum())
     ends = f"; {early:,} rows end at an inner class" if early else ""
-    shape = repr(hierarchy).removeprefix("Hierarchy(tree, ").removesuffix(")")
-    summary = f"{len(y):,} rows, {shape}{ends}"
+    summary = f"{len(y):,} rows, {_shape(hierarchy)}{ends}"
     _screen.write(_screen.paint(summary, "bold", sys.stdout))
 
 
 # -- what they share ---------------------------------------------------------------------------
+
+
+def _shape(hierarchy: Hierarchy) -> str:
+    """How many classes, levels and leaves there are."""
+    return repr(hierarchy).removeprefix("Hierarchy(tree, ").removesuffix(")")
 
 
 def _read(args: argparse.Namespace) -> Table:
@@ -212,18 +219,46 @@ def _shows_progress(args: argparse.Namespace) -> bool:
     return not args.quiet and sys.stderr.isatty()
 
 
-def _describe(args: argparse.Namespace, columns: Columns, left_out: dict[str, str]) -> None:
-    """Say which columns are features: a guess must not go unnoticed."""
-    for kind, names in columns.items():
+def _describe(args: argparse.Namespace, choice: Choice) -> None:
+    """Say which columns are features, and why: a guess must not go unnoticed."""
+    if choice.reasons:
+        _screen.note(
+            "No column is named as a feature, so they are chosen by their cells. Choose yourself "
+            "with --text, --numbers, --categories or --ignore.",
+            args.quiet,
+        )
+    for kind, names in choice.columns.items():
         if names:
-            _screen.note(f"Features, {kind}: {_listed(names)}", args.quiet)
-    if left_out:
-        reasons = [f"{name} ({reason})" for name, reason in left_out.items()]
-        _screen.note(f"Left out: {_listed(reasons)}", args.quiet)
+            _screen.note(f"Features, {kind}: {_listed(names, choice.reasons)}", args.quiet)
+    if choice.left_out:
+        left_out = list(choice.left_out)
+        _screen.note(f"Left out: {_listed(left_out, choice.left_out)}", args.quiet)
 
 
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+def _listed(names: list[str], reasons: dict[str, str]) -> str:
+    """Names with their reasons; a reason that several in a row have stands behind the last one."""
+    most = 20
+    parts = []
+    for name, following in zip(names, [*names[1:], None], strict=True):
+        reason = reasons.get(name)
+        same = following is not None and reasons.get(following) == reason
+        parts.append(name if reason is None or same else f"{name} ({reason})")
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(parts[:most]) + more
+
+
+def _warn_of_given_away(
+    args: argparse.Namespace, table: Table, choice: Choice, rows: Any, y: Any
+) -> None:
+    """Name the features that alone nearly determine the target: they may hold the answer."""
+    for found in find_given_away(table, choice.columns, rows, y):
+        _screen.warning(
+            f"{found.column!r} alone gives the right {args.target[found.level]!r} for "
+            f"{found.share:.0%} of the rows that have it (the commonest label is right for "
+            f"{found.commonest:.0%}). If it is not known yet when the model predicts, leave it out "
+            f"with --ignore: otherwise scores look better than predictions will be.",
+            args.quiet,
+        )
 
 
 def _cross_validate(args: argparse.Namespace, pipeline: Pipeline, X: Any, y: Any) -> None:

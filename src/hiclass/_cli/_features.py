@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from hiclass._cli._errors import CommandError, unknown_column
+from hiclass._cli._errors import CommandError
 from hiclass._cli._tables import Table
 
 KINDS = ("text", "numbers", "categories")
@@ -20,104 +19,9 @@ Columns = dict[str, list[str]]
 
 # Spellings of a missing number; a label or a category may be called so.
 _NO_NUMBER = {"", "na", "n/a", "nan", "null", "none", "-", "?"}
-# A column of strings is text from so many words per cell on, and a category up to so many values.
-_WORDS, _VALUES, _SHARE = 4, 50, 0.1
-# So many rows or more that are numbered one by one have an id; fewer may be numbers by chance.
-_COUNTED = 20
 
 
-def choose_columns(
-    table: Table, target: list[str], named: Columns, ignored: Iterable[str]
-) -> tuple[Columns, dict[str, str]]:
-    """Decide which columns are features, and of which kind.
-
-    Parameters
-    ----------
-    table : Table
-        The training rows.
-    target : list of str
-        The columns of the labels.
-    named : dict
-        The columns that the user named, by kind. If there is any, no other column is used.
-    ignored : iterable of str
-        Columns that are no features.
-
-    Returns
-    -------
-    columns : dict
-        The features by kind.
-    left_out : dict
-        The other columns, and why they are no features.
-    """
-    ignored = list(ignored)
-    for name in [*(n for names in named.values() for n in names), *ignored]:
-        if name not in table.frame.columns:
-            raise unknown_column(name, table.frame.columns, table.name)
-    seen: dict[str, str] = dict.fromkeys(target, "target")
-    for kind, names in named.items():
-        for name in names:
-            if name in seen:
-                raise CommandError(
-                    f"The column {name!r} is named twice, as {seen[name]} and as {kind}. Name it "
-                    f"once."
-                )
-            seen[name] = kind
-    if any(named.values()):
-        return {kind: list(named.get(kind, [])) for kind in KINDS}, {}
-    columns: Columns = {kind: [] for kind in KINDS}
-    left_out: dict[str, str] = {}
-    for name in table.frame.columns:
-        if name in seen or name in ignored:
-            continue
-        guess, reason = _guess(table.column(name))
-        if guess is None:
-            left_out[name] = reason
-        else:
-            columns[guess].append(name)
-    if not any(columns.values()):
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
-        raise CommandError(
-            f"{table.name} has no column that can be a feature ({reasons or 'only targets'}). Name "
-            f"one with --text, --numbers or --categories."
-        )
-    return columns, left_out
-
-
-def _guess(column: Any) -> tuple[str | None, str]:
-    """The kind of a column, or None and the reason why it is no feature."""
-    values = [value for value in column.tolist() if value is not None]
-    if not values:
-        return None, "empty"
-    numbers = [_number(value) for value in values]
-    if all(number is not None for number in numbers):
-        distinct = set(numbers)
-        if len(distinct) == 1:
-            return None, "the same value in every row"
-        if len(values) >= _COUNTED and len(distinct) == len(values) and _counts(distinct):
-            return None, "it numbers the rows"
-        return "numbers", ""
-    if not all(isinstance(value, str) for value in values):
-        return None, f"values of the type {type(values[0]).__name__}"
-    n_distinct = len(set(values))
-    if n_distinct == 1:
-        return None, "the same value in every row"
-    if np.mean([len(value.split()) for value in values]) >= _WORDS:
-        return "text", ""
-    if n_distinct == len(values):
-        return None, "a different value in every row"
-    return ("categories" if n_distinct <= max(_VALUES, _SHARE * len(values)) else "text"), ""
-
-
-def _counts(numbers: Any) -> bool:
-    """Whether different numbers are those from one integer to another, without a gap."""
-    return (
-        min(numbers) % 1 == 0
-        and max(numbers) - min(numbers) == len(numbers) - 1
-        and all(number % 1 == 0 for number in numbers)
-    )
-
-
-def _number(value: Any) -> float | None:
+def to_number(value: Any) -> float | None:
     """A cell as a number: NaN if it is missing, None if it is no number."""
     if value is None:
         return np.nan
@@ -166,7 +70,7 @@ def _numbers(table: Table, name: str) -> Any:
     cells = table.column(name)
     numbers = np.empty(len(cells))
     for row, cell in enumerate(cells):
-        number = _number(cell)
+        number = to_number(cell)
         if number is None:
             problem = "is too large a number" if isinstance(cell, int) else "is no number"
             raise CommandError(

@@ -38,9 +38,10 @@ examples:
   hiclass fit animals.parquet --target class order family --cv 5 -o animals.skops
   hiclass fit data.jsonl.gz --target a b --text narrative --model parent -o model.skops
 
-A cell without a label ends the path of its row. Without --text, --numbers and --categories, every
-other column is a feature: numbers, texts and categories are told apart, and what was chosen is
-written to standard error.
+A cell without a label ends the path of its row. Without --text, --numbers and --categories, the
+other columns are features, except ids, dates, columns with one value and columns with a different
+value in every row. What was chosen is written to standard error with the reasons, and a warning
+names every column that alone nearly determines the target.
 """
 PREDICT_EXAMPLES = """\
 examples:
@@ -162,10 +163,10 @@ def _show_warnings_in_one_line() -> None:
     seen: set[str] = set()
 
     def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
-        line = _screen.one_line(" ".join(str(message).split()))
+        line = " ".join(str(message).split())
         if line not in seen:
             seen.add(line)
-            sys.stderr.write(f"{_screen.paint('warning:', 'yellow', sys.stderr)} {line}\n")
+            _screen.warning(line)
 
     warnings.simplefilter("default", UserWarning)
     # Of scikit-learn, about labels with few rows each: usual in a hierarchy.

@@ -32,6 +32,13 @@ def note(text: str, quiet: bool = False) -> None:
         sys.stderr.flush()
 
 
+def warning(text: str, quiet: bool = False) -> None:
+    """Write a line about what may be wrong."""
+    if not quiet:
+        sys.stderr.write(f"{paint('warning:', 'yellow', sys.stderr)} {one_line(text)}\n")
+        sys.stderr.flush()
+
+
 def heading(text: str) -> None:
     """Write a line that stands out."""
     write(paint(text, "bold", sys.stdout))

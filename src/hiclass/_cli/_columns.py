@@ -1,0 +1,279 @@
+"""Which columns of a file are features, of which kind, and why the others are not.
+
+Columns that the user names are taken as they are. Otherwise every column is judged by its cells:
+what tells rows apart without saying anything about other rows (ids, dates, one value per row) is
+left out, and a column that alone gives the target away is reported.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hiclass._cli._errors import CommandError, unknown_column
+from hiclass._cli._features import KINDS, Columns, to_number
+from hiclass._cli._tables import Table
+
+# A column of strings is text from so many words per cell on, and a category up to so many values.
+_WORDS, _VALUES, _SHARE = 4, 50, 0.1
+# So many rows or more that are numbered one by one have an id; fewer may be numbers by chance.
+_COUNTED = 20
+# From this share of different values on, nearly every row has a value of its own.
+_UNIQUE = 0.9
+# Cells of fewer words per cell are names or codes, and no short texts.
+_SHORT_TEXT = 1.5
+_ID_NAME = re.compile(r"(^|[\W_])(id|ids|uuid|guid)$|[a-z](Id|ID|Uuid|UUID)$", flags=re.ASCII)
+_DATE = re.compile(
+    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))"
+    r"([T ]+\d{1,2}:\d{2}.*)?",
+    flags=re.ASCII,
+)
+# A column gives a level away if it alone finds so large a part of its labels, and at least half of
+# those that the commonest label misses.
+_GIVES_AWAY = 0.85
+# Rows that are enough to measure that; into how many ranges numbers are put.
+_MEASURED, _RANGES, _ROWS_PER_RANGE = 20_000, 100, 10
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which columns are features.
+
+    Attributes
+    ----------
+    columns : dict
+        The features by kind.
+    reasons : dict
+        Why each of them was taken; empty if the user named them.
+    left_out : dict
+        The other columns, and why they are no features.
+    """
+
+    columns: Columns
+    reasons: dict[str, str]
+    left_out: dict[str, str]
+
+
+def choose_columns(
+    table: Table, target: list[str], named: Columns, ignored: Iterable[str]
+) -> Choice:
+    """Decide which columns are features, and of which kind.
+
+    Parameters
+    ----------
+    table : Table
+        The training rows.
+    target : list of str
+        The columns of the labels.
+    named : dict
+        The columns that the user named, by kind. If there is any, no other column is used.
+    ignored : iterable of str
+        Columns that are no features.
+
+    Returns
+    -------
+    Choice
+    """
+    ignored = list(ignored)
+    for name in [*(n for names in named.values() for n in names), *ignored]:
+        if name not in table.frame.columns:
+            raise unknown_column(name, table.frame.columns, table.name)
+    seen: dict[str, str] = dict.fromkeys(target, "target")
+    for kind, names in named.items():
+        for name in names:
+            if name in seen:
+                raise CommandError(
+                    f"The column {name!r} is named twice, as {seen[name]} and as {kind}. Name it "
+                    f"once."
+                )
+            seen[name] = kind
+    others = [name for name in table.frame.columns if name not in seen]
+    if any(named.values()):
+        columns = {kind: list(named.get(kind, [])) for kind in KINDS}
+        return Choice(columns, {}, dict.fromkeys(others, "not named"))
+    return _guess_all(table, others, ignored)
+
+
+def _guess_all(table: Table, names: list[str], ignored: list[str]) -> Choice:
+    columns: Columns = {kind: [] for kind in KINDS}
+    reasons: dict[str, str] = {}
+    left_out: dict[str, str] = {}
+    for name in names:
+        kind, reason = (None, "--ignore") if name in ignored else _guess(name, table.column(name))
+        if kind is None:
+            left_out[name] = reason
+        else:
+            columns[kind].append(name)
+            reasons[name] = reason
+    if not reasons:
+        why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise CommandError(
+            f"{table.name} has no column that can be a feature ({why or 'only targets'}). Name "
+            f"one with --text, --numbers or --categories."
+        )
+    return Choice(columns, reasons, left_out)
+
+
+# -- one column --------------------------------------------------------------------------------
+
+
+def _guess(name: str, column: Any) -> tuple[str | None, str]:
+    """The kind of a column, or None, and the reason."""
+    values = [value for value in column.tolist() if value is not None]
+    if not values:
+        return None, "empty"
+    numbers = [to_number(value) for value in values]
+    if all(number is not None for number in numbers):
+        return _guess_numbers(name, np.array(numbers, dtype=np.float64))
+    if all(_is_date(value) for value in values):
+        return None, "dates"
+    if not all(isinstance(value, str) for value in values):
+        return None, f"values of the type {type(values[0]).__name__}"
+    return _guess_strings(name, values)
+
+
+def _guess_numbers(name: str, numbers: Any) -> tuple[str | None, str]:
+    numbers = numbers[~np.isnan(numbers)]
+    if not len(numbers):
+        return None, "empty"
+    distinct = np.unique(numbers)
+    if len(distinct) == 1:
+        return None, "the same value in every row"
+    if len(numbers) >= _COUNTED and not (distinct % 1).any():
+        is_unique = len(distinct) == len(numbers)
+        if is_unique and distinct[-1] - distinct[0] == len(distinct) - 1:
+            return None, "it numbers the rows"
+        steps = np.diff(numbers)
+        if is_unique and (_ID_NAME.search(name) or (steps > 0).all() or (steps < 0).all()):
+            return None, "an id: a different whole number in every row"
+        if _is_many(len(distinct), len(numbers)) and _ID_NAME.search(name):
+            return None, f"an id by its name, {len(distinct):,} different values"
+    return "numbers", "every cell is a number"
+
+
+def _guess_strings(name: str, values: list[str]) -> tuple[str | None, str]:
+    n_distinct = len(set(values))
+    if n_distinct == 1:
+        return None, "the same value in every row"
+    words = float(np.mean([len(value.split()) for value in values]))
+    many_words = f"{words:,.0f} words per cell"
+    if words >= _WORDS:
+        return "text", many_words
+    if n_distinct == len(values) or n_distinct > max(_VALUES, _UNIQUE * len(values)):
+        if words >= _SHORT_TEXT and _words_recur(values):
+            return "text", f"{many_words}, which recur in other rows"
+        nearly = "" if n_distinct == len(values) else "almost "
+        return None, f"{nearly}a different value in every row"
+    if not _is_many(n_distinct, len(values)):
+        return "categories", f"{n_distinct:,} different values"
+    if _ID_NAME.search(name):
+        return None, f"an id by its name, {n_distinct:,} different values"
+    return "text", f"{n_distinct:,} different values"
+
+
+def _is_many(n_distinct: int, n_rows: int) -> bool:
+    """Whether a column has more values than categories have."""
+    return n_distinct > max(_VALUES, _SHARE * n_rows)
+
+
+def _words_recur(values: list[str]) -> bool:
+    """Whether words are shared by cells: then they are words, and no parts of codes."""
+    words = [word for value in values for word in re.findall(r"[^\W\d_]{2,}", value.lower())]
+    return len(words) >= len(values) and len(set(words)) <= len(words) / 2
+
+
+def _is_date(value: Any) -> bool:
+    if isinstance(value, str):
+        return _DATE.fullmatch(value.strip()) is not None
+    return isinstance(value, datetime.date)
+
+
+# -- a column and the target -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GivenAway:
+    """A level that one column alone nearly determines."""
+
+    column: str
+    level: int
+    share: float
+    commonest: float
+
+
+def find_given_away(table: Table, columns: Columns, rows: Any, y: Any) -> list[GivenAway]:
+    """Find the columns that alone nearly determine a level, each with the deepest such level.
+
+    Parameters
+    ----------
+    table : Table
+        The training rows.
+    columns : dict
+        The features by kind.
+    rows : ndarray of int
+        The rows that have labels.
+    y : ndarray of shape (n_rows, n_levels)
+        Their paths; ``""`` or ``None`` after their end.
+
+    Returns
+    -------
+    list of GivenAway
+    """
+    some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MEASURED)).astype(int))
+    paths = [tuple(path) for path in y[some].tolist()]
+    found = []
+    for kind in KINDS:
+        for name in columns[kind]:
+            cells = table.column(name)[rows[some]].tolist()
+            forms: list[Sequence[Hashable]] = _as_groups(cells) if kind == "numbers" else [cells]
+            for level in reversed(range(y.shape[1])):
+                share, commonest = max(_measure(values, paths, level) for values in forms)
+                if share >= max(_GIVES_AWAY, (1 + commonest) / 2):
+                    found.append(GivenAway(name, level, share, commonest))
+                    break
+    return found
+
+
+def _measure(
+    values: Sequence[Hashable], paths: list[tuple[Any, ...]], level: int
+) -> tuple[float, float]:
+    """How many labels of a level a column finds by itself, and how many the commonest label is.
+
+    A label is found if it is the commonest one among the other rows with the same value. Rows
+    without a value, or whose path does not reach the level, are not counted.
+    """
+    groups: defaultdict[Hashable, Counter[Any]] = defaultdict(Counter)
+    total: Counter[Any] = Counter()
+    for value, path in zip(values, paths, strict=True):
+        if value is not None and path[level] not in (None, ""):
+            groups[value][path[: level + 1]] += 1
+            total[path[: level + 1]] += 1
+    n_rows = total.total()
+    if n_rows < max(_COUNTED, _SHARE * len(paths)):
+        return 0.0, 1.0
+    right = 0
+    for labels in groups.values():
+        (_, most), *others = labels.most_common(2)
+        # Without a row of its own, the commonest label must still be the commonest one.
+        if most - 1 > (others[0][1] if others else 0):
+            right += most
+    return right / n_rows, max(total.values()) / n_rows
+
+
+def _as_groups(cells: list[Any]) -> list[Sequence[Hashable]]:
+    """Numbers as they are, which may be codes, and as ranges with about as many rows each."""
+    numbers = np.array([to_number(cell) for cell in cells], dtype=np.float64)
+    missing = np.isnan(numbers)
+    parts = max(min(_RANGES, len(numbers) // _ROWS_PER_RANGE), 1)
+    edges = np.nanquantile(numbers, np.linspace(0, 1, parts + 1)[1:-1])
+    ranges = np.searchsorted(edges, numbers, side="right")
+    return [
+        [None if lost else value for value, lost in zip(form.tolist(), missing, strict=True)]
+        for form in (numbers, ranges)
+    ]
