@@ -284,3 +284,13 @@ def test_strongest_orders_by_size_and_leaves_out_what_is_next_to_nothing():
     assert strongest(values, 2).tolist() == [1, 3]
     assert strongest(values, 0).tolist() == []
     assert strongest(np.zeros(3), 2).tolist() == []
+
+
+def test_weights_are_read_in_the_order_of_the_classes():
+    X, y = [[0.0], [1.0], [2.0], [0.1], [1.1], [2.1]], [0, 1, 2, 0, 1, 2]
+    usual, reverse = LogisticRegression().fit(X, y), LogisticRegression().fit(X, y)
+    reverse.coef_, reverse.intercept_ = usual.coef_[::-1], usual.intercept_[::-1]
+    reverse.classes_ = usual.classes_[::-1]
+    found, expected = open_child(reverse, 3), open_child(usual, 3)
+    np.testing.assert_array_equal(found.weights, expected.weights)
+    np.testing.assert_array_equal(found.intercepts, expected.intercepts)

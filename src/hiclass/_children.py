@@ -21,6 +21,7 @@ from sklearn.utils import check_random_state
 from hiclass._base import BaseHierarchicalClassifier
 from hiclass._calibration import fit_out_of_fold
 from hiclass._class_weight import read_class_weights, set_class_weights
+from hiclass._columns import check_scores
 from hiclass._fit import FitSettings, fit_problems
 from hiclass._labels import IntArray, plain
 from hiclass._predict import LocalModels
@@ -247,7 +248,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             self._settings("Fitting" if rows is None else "Fitting a fold"),
         )
         soft = all(hasattr(c, "predict_proba") for c in (*classifiers.values(), *gates.values()))
-        return LocalModels(
+        models = LocalModels(
             self._strategy,
             target.hierarchy,
             options,
@@ -258,6 +259,24 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             joint=self.calibration == "joint",
             n_own=index.n_own,
         )
+        self._check_scores(models, X)
+        return models
+
+    def _check_scores(self, models: LocalModels, X: Any) -> None:
+        """Refuse local classifiers whose scores are needed and are not one per class."""
+        if self.calibration is None and (models.soft or self._strategy != "level"):
+            return
+        for owner, estimator in models.classifiers.items():
+            joint = self.calibration == "joint" and hasattr(estimator, "predict_proba")
+            if joint or not hasattr(estimator, "decision_function"):
+                continue
+            classes = local_classes(self._strategy, owner, models.options, models.hierarchy)
+            try:
+                check_scores(estimator, len(classes), X)
+            except ValueError as error:
+                problem = LocalProblem(owner, None, classes, classes)
+                error.add_note(f"in {self._owner_name(problem, models.hierarchy)}")
+                raise
 
     def _fit_fold(
         self, X: Any, target: Target, params: dict[str, Any], rows: IntArray

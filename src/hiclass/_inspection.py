@@ -168,7 +168,12 @@ def open_child(child: Any, n_classes: int) -> OpenChild:
     child, before = opened.model, opened.before
     linear = _linear(child, n_classes)
     if linear is not None:
-        return OpenChild(child, before, weights=linear[0], intercepts=linear[1])
+        weights, intercepts = linear
+        classes = getattr(child, "classes_", None)
+        if isinstance(classes, np.ndarray) and classes.shape == (n_classes,):
+            order = np.argsort(classes)  # rows need not be in the order of the classes
+            weights, intercepts = weights[order], intercepts[order]
+        return OpenChild(child, before, weights=weights, intercepts=intercepts)
     importances = getattr(child, "feature_importances_", None)
     if importances is not None:
         return OpenChild(child, before, importances=np.asarray(importances, dtype=np.float64))

@@ -21,13 +21,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.special import expit, log_expit, logit, softmax
 
+from hiclass._columns import column_order, in_order, pairs_message, says_pairs
 from hiclass._labels import IntArray
 from hiclass._linear import linear_choice, linear_scores
 from hiclass._problems import Options
@@ -314,8 +315,21 @@ def _positive(models: LocalModels, estimator: Any, X: Any) -> FloatArray:
         with _quiet(models):
             return normalised(_proba(estimator, X, 2))[:, 1]
     if hasattr(estimator, "decision_function"):
-        return _finite(linear_scores(estimator, X).astype(np.float64, copy=False).reshape(-1))
+        return _positive_score(estimator, X)
     return _logit(normalised(_proba(estimator, X, 2))[:, 1])
+
+
+def _positive_score(estimator: Any, X: Any) -> FloatArray:
+    """Score of class 1 of a binary classifier, by which it is told from class 0."""
+    score = linear_scores(estimator, X).astype(np.float64, copy=False)
+    n = n_rows_of(X)
+    if score.shape == (n, 2):
+        score = score[:, 1] - score[:, 0]
+    if score.shape not in ((n,), (n, 1)):
+        _refuse_scores(estimator, score, n, 2)
+    order = column_order(getattr(estimator, "classes_", None), 2, type(estimator).__name__)
+    score = _finite(score.reshape(-1))
+    return score if order is None else -score
 
 
 def _logit(proba: FloatArray) -> FloatArray:
@@ -354,7 +368,7 @@ def _proba(estimator: Any, X: Any, k: int) -> FloatArray:
             f"{type(estimator).__name__}.predict_proba returned an array of shape {proba.shape} "
             f"for {n_rows_of(X)} rows and {k} classes."
         )
-    return proba
+    return in_order(estimator, proba)
 
 
 def _decision(estimator: Any, X: Any, k: int, first: float = 0.0) -> FloatArray:
@@ -363,12 +377,18 @@ def _decision(estimator: Any, X: Any, k: int, first: float = 0.0) -> FloatArray:
     if k == 2 and score.ndim == 1:
         score = np.column_stack([first * score, score])
     if score.shape != (n_rows_of(X), k):
-        raise ValueError(
-            f"{type(estimator).__name__}.decision_function returned an array of shape "
-            f"{score.shape} for {n_rows_of(X)} rows and {k} classes; one column per class is "
-            f"needed (for SVC: decision_function_shape='ovr')."
-        )
-    return _finite(score)
+        _refuse_scores(estimator, score, n_rows_of(X), k)
+    if k == 3 and says_pairs(estimator):
+        raise ValueError(pairs_message(estimator))
+    return _finite(in_order(estimator, score))
+
+
+def _refuse_scores(estimator: Any, score: FloatArray, n_rows: int, k: int) -> NoReturn:
+    raise ValueError(
+        f"{type(estimator).__name__}.decision_function returned an array of shape {score.shape} "
+        f"for {n_rows} rows and {k} classes; one column per class is needed (for SVC: "
+        f"decision_function_shape='ovr')."
+    )
 
 
 def _finite(score: FloatArray) -> FloatArray:

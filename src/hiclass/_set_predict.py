@@ -24,6 +24,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiclass._closure import as_sets
+from hiclass._columns import column_order
 from hiclass._labels import AnyArray, IntArray
 from hiclass._validation import n_rows_of, protect, take_rows
 from hiclass.hierarchy import Hierarchy
@@ -91,12 +92,14 @@ def answers(estimator: Any, X: Any, k: int) -> FloatArray:
     """Probability of each of the k nodes of a classifier, which are independent questions."""
     found = estimator.predict_proba(X)
     if k == 1:
-        # A list of one array, from what takes several outputs only.
-        found = found[0] if isinstance(found, list) and len(found) == 1 else found
+        classes = getattr(estimator, "classes_", None)
+        if isinstance(found, list) and len(found) == 1:  # from what takes several outputs only
+            found = found[0]
+            classes = None if classes is None else classes[0]
         found = np.asarray(found, dtype=np.float64)
         if found.shape != (n_rows_of(X), 2):
             _refuse_shape(estimator, found.shape, (n_rows_of(X), 2))
-        proba = found[:, 1:]
+        proba = found[:, [_column_of_yes(estimator, classes)]]
     elif isinstance(found, list):
         if len(found) != k:
             _refuse_shape(estimator, f"a list of {len(found)}", (n_rows_of(X), k))
@@ -118,12 +121,18 @@ def answers(estimator: Any, X: Any, k: int) -> FloatArray:
 def _yes(estimator: Any, part: Any, j: int) -> FloatArray:
     """The probability of class 1 in one of the arrays of a multi-output classifier."""
     part = np.asarray(part, dtype=np.float64)
+    classes = getattr(estimator, "classes_", None)
     if part.ndim == 2 and part.shape[1] == 2:
-        return part[:, 1]
-    if part.ndim == 2 and part.shape[1] == 1 and hasattr(estimator, "classes_"):
+        return part[:, _column_of_yes(estimator, None if classes is None else classes[j])]
+    if part.ndim == 2 and part.shape[1] == 1 and classes is not None:
         # It has seen only one of the two classes.
-        return part[:, 0] * float(np.asarray(estimator.classes_[j]).reshape(-1)[0])
+        return part[:, 0] * float(np.asarray(classes[j]).reshape(-1)[0])
     return _refuse_shape(estimator, f"{part.shape} for output {j}", (len(part), 2))
+
+
+def _column_of_yes(estimator: Any, classes: Any) -> int:
+    """The column of class 1 out of two."""
+    return 1 if column_order(classes, 2, type(estimator).__name__) is None else 0
 
 
 def _refuse_shape(estimator: Any, found: Any, expected: tuple[int, int]) -> Any:

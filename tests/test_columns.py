@@ -1,0 +1,281 @@
+"""Columns of probabilities and scores: whose they are, by what a local classifier says and does."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, NuSVC
+from zoo import DAG, zoo
+
+from hiclass import (
+    FlatClassifier,
+    LocalClassifierPerLevel,
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+)
+from hiclass._columns import check_scores, column_order
+
+PAIRS = "decision_function has a column per pair of classes; .*decision_function_shape='ovr'"
+
+
+class Nearest(ClassifierMixin, BaseEstimator):
+    """The class with the nearest mean; its classes may be in descending order."""
+
+    def __init__(self, reverse=True):
+        self.reverse = reverse
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)[:: -1 if self.reverse else 1]
+        self.means_ = np.stack([X[y == c].mean(axis=0) for c in self.classes_])
+        return self
+
+    def _closeness(self, X):
+        return -((X[:, None] - self.means_) ** 2).sum(axis=-1) / 10
+
+    def predict(self, X):
+        return self.classes_[self._closeness(X).argmax(axis=1)]
+
+
+class Soft(Nearest):
+    def predict_proba(self, X):
+        return softmax(self._closeness(X), axis=1)
+
+
+class Scored(Nearest):
+    def decision_function(self, X):
+        score = self._closeness(X)
+        return score if score.shape[1] > 2 else score[:, 1] - score[:, 0]
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, kind = make_blobs(150, centers=5, random_state=3)
+    paths = np.array([["A", "x"], ["A", "y"], ["A", "z"], ["B", "x"], ["B", "y"]])
+    return X, paths[kind]
+
+
+# -- the order of classes ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("child_class", [Soft, Scored])
+@pytest.mark.parametrize("calibration", [None, "temperature", "joint"])
+def test_classes_in_another_order_predict_as_in_the_usual_one(
+    estimator_class, blobs, child_class, calibration
+):
+    X, y = blobs
+    temperature = None if calibration is None else 1.0
+    reverse, usual = (
+        estimator_class(child, calibration=calibration, temperature=temperature).fit(X, y)
+        for child in (child_class(), child_class(reverse=False))
+    )
+    np.testing.assert_array_equal(reverse.predict(X), usual.predict(X))
+    assert np.mean(usual.predict(X) == y) > 0.8
+    if child_class is Soft or calibration is not None:
+        found, expected = (model.predict_node_proba(X) for model in (reverse, usual))
+        # Of two classes the first is a multiple of the second, by any order the same odds.
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_a_model_agrees_with_the_predict_of_its_own_classifier(blobs):
+    X, y = blobs
+    flat = FlatClassifier(Soft()).fit(X, y)
+    (child,) = flat.local_classifiers_.values()
+    expected = flat.hierarchy_.labels[flat.local_classes_[()][child.predict(X)]]
+    assert flat.predict(X)[:, 1].tolist() == expected.tolist()
+
+
+def test_where_rows_are_sets_the_order_counts_as_well(local_class):
+    X, y = zoo()
+    found, expected = (
+        local_class(child, hierarchy=DAG, multi_label=True).fit(X, y).predict_node_proba(X)
+        for child in (Soft(), Soft(reverse=False))
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+class Several(ClassifierMixin, BaseEstimator):
+    """Takes several outputs, and has their classes in descending order."""
+
+    def __init__(self, reverse=True):
+        self.reverse = reverse
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X, y):
+        step = -1 if self.reverse else 1
+        self.inner_ = RandomForestClassifier(5, random_state=0).fit(X, y)
+        classes = self.inner_.classes_
+        several = isinstance(classes, list)
+        self.classes_ = [c[::step] for c in classes] if several else classes[::step]
+        return self
+
+    def predict_proba(self, X):
+        step = -1 if self.reverse else 1
+        found = self.inner_.predict_proba(X)
+        several = isinstance(found, list)
+        return [p[:, ::step] for p in found] if several else found[:, ::step]
+
+
+def test_so_does_that_of_every_output_of_a_classifier_that_has_several():
+    X, y = zoo()
+    found, expected = (
+        FlatClassifier(child, hierarchy=DAG, multi_label=True).fit(X, y).predict_node_proba(X)
+        for child in (Several(), Several(reverse=False))
+    )
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_classes_that_fit_was_not_given_are_refused(estimator_class):
+    class Renamed(GaussianNB):
+        def predict_proba(self, X):
+            self.classes_ = self.classes_ + 10
+            return super().predict_proba(X)
+
+    model = estimator_class(Renamed()).fit([[0.0], [0.1], [1.0], [1.1]], ["a", "a", "b", "b"])
+    with pytest.raises(ValueError, match=r"Renamed.classes_ is \[10 11\], .* 0 to 1, in any order"):
+        model.predict([[0.0]])
+
+
+@pytest.mark.parametrize(
+    ("classes", "order"),
+    [
+        (None, None),
+        ([0, 1, 2], None),
+        (np.array([0.0, 1.0, 2.0]), None),
+        ([2, 0, 1], [1, 2, 0]),
+        (np.array([1, 0, 2], dtype=object), [1, 0, 2]),
+    ],
+)
+def test_the_column_of_every_class_is_found(classes, order):
+    found = column_order(classes, 3, "Fake")
+    assert (None if found is None else found.tolist()) == order
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [0, 1, 1], [1, 2, 3], ["0", "1", "2"], [[0, 1, 2]]])
+def test_classes_that_are_others_are_refused(classes):
+    with pytest.raises(ValueError, match=r"Fake\.classes_ is .*0 to 2"):
+        column_order(classes, 3, "Fake")
+
+
+def test_a_binary_score_may_have_two_columns(blobs):
+    class Two(Scored):
+        def decision_function(self, X):
+            return self._closeness(X)
+
+    class Three(Scored):
+        def decision_function(self, X):
+            return np.zeros((len(X), 3))
+
+    X, y = blobs
+    two, one = (LocalClassifierPerNode(child()).fit(X, y).predict(X) for child in (Two, Scored))
+    np.testing.assert_array_equal(two, one)
+    model = LocalClassifierPerNode(Three()).fit(X, y)
+    with pytest.raises(ValueError, match=r"shape \(150, 3\) for 150 rows and 2 classes"):
+        model.predict(X)
+
+
+# -- scores of pairs ---------------------------------------------------------------------------
+
+
+class Fought(ClassifierMixin, BaseEstimator):
+    """Scores pairs of classes without saying so."""
+
+    def __init__(self, sign=1):
+        self.sign = sign
+
+    def fit(self, X, y):
+        self.inner_ = SVC(decision_function_shape="ovo").fit(X, y)
+        self.classes_ = self.inner_.classes_
+        return self
+
+    def decision_function(self, X):
+        return self.sign * self.inner_.decision_function(X)
+
+    def predict(self, X):
+        return self.inner_.predict(X)
+
+
+PAIRED = [
+    SVC(decision_function_shape="ovo"),
+    NuSVC(decision_function_shape="ovo"),
+    make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo")),
+    GridSearchCV(make_pipeline(SVC(decision_function_shape="ovo")), {"svc__C": [1.0]}, cv=2),
+    Fought(),
+    Fought(sign=-1),
+]
+
+
+@pytest.mark.parametrize("child", PAIRED, ids=lambda child: type(child).__name__)
+@pytest.mark.parametrize(
+    ("kind", "calibration"),
+    [
+        (LocalClassifierPerLevel, None),
+        (LocalClassifierPerLevel, "temperature"),
+        (LocalClassifierPerParentNode, "temperature"),
+        (LocalClassifierPerParentNode, "joint"),
+        (FlatClassifier, "temperature"),
+        (FlatClassifier, "joint"),
+    ],
+)
+def test_scores_of_three_pairs_are_refused(child, kind, calibration):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=PAIRS) as caught:
+        kind(child, calibration=calibration).fit(X, y)
+    assert any(note.startswith("in ") for note in caught.value.__notes__)
+
+
+def test_wrapped_scores_of_pairs_are_found_by_what_they_do():
+    X, y = load_iris(return_X_y=True)
+    child = BaggingClassifier(SVC(decision_function_shape="ovo"), 2, random_state=0)
+    with pytest.raises(ValueError, match=PAIRS):
+        FlatClassifier(child, calibration="temperature").fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [LocalClassifierPerParentNode, FlatClassifier])
+def test_the_choice_of_a_classifier_of_pairs_serves_where_no_scores_are_needed(kind):
+    X, y = load_iris(return_X_y=True)
+    child = SVC(decision_function_shape="ovo")
+    assert (kind(child).fit(X, y).predict(X) == child.fit(X, y).predict(X)).all()
+
+
+def test_a_single_pair_is_a_score_of_two_classes():
+    X, y = load_iris(return_X_y=True)
+    child = SVC(decision_function_shape="ovo")
+    for model in (
+        LocalClassifierPerNode(child),
+        LocalClassifierPerParentNode(child, calibration="temperature"),
+    ):
+        here = y if model.calibration is None else np.minimum(y, 1)
+        assert model.fit(X, here).score(X, here) > 0.9
+
+
+def test_probabilities_are_used_in_spite_of_scores_of_pairs():
+    X, y = load_iris(return_X_y=True)
+
+    class Both(Fought):
+        def predict_proba(self, X):
+            return np.eye(3)[self.predict(X)]
+
+    assert LocalClassifierPerLevel(Both()).fit(X, y).score(X, y) > 0.9
+    assert FlatClassifier(Both(), calibration="joint").fit(X, y).score(X, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    "child",
+    [SVC(), SVC(break_ties=True), NuSVC(), SVC(kernel="poly", C=0.01), make_pipeline(SVC(gamma=9))],
+    ids=str,
+)
+def test_scores_of_three_classes_are_fine_also_where_ties_are_broken_otherwise(child):
+    X, y = load_iris(return_X_y=True)
+    for noise in (0, 1):
+        rows = X[:, :2] + noise * np.random.default_rng(0).normal(size=(150, 2))
+        check_scores(child.fit(rows, y), 3, rows)
