@@ -101,6 +101,50 @@ def test_every_kind_of_local_classifier(cls, child, animals):
     assert out["labels"].tolist() == model.predict(wide(animals)).tolist()
 
 
+def assert_fits_no_rows(model, n_features, **options):
+    """Without rows every output has its usual type and shape, with a length of 0."""
+    dtype = options.get("dtype", np.float64)
+    one, none = (run(model, np.zeros((n, n_features), dtype), **options) for n in (1, 0))
+    assert {name: (v.dtype, v.shape[1:]) for name, v in none.items()} == {
+        name: (v.dtype, v.shape[1:]) for name, v in one.items()
+    }
+    assert {len(values) for values in none.values()} == {0}
+
+
+@CONVERTIBLE
+@pytest.mark.parametrize("child", CHILDREN.values(), ids=list(CHILDREN))
+def test_no_rows_give_no_predictions(cls, child, animals):
+    model = cls(child).fit(*animals)
+    assert_fits_no_rows(model, animals[0].shape[1])
+
+
+@CONVERTIBLE
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"decoding": "best_path", "min_confidence": 0.5},
+        {"decoding": "expected_f1", "expected_f1": 0.8},
+        {"calibration": "temperature", "temperature": 2.0, "decoding": "best_path"},
+        {"calibration": "joint", "temperature": 2.0, "decoding": "best_path"},
+    ],
+    ids=["best path", "expected F1", "temperature", "joint"],
+)
+def test_no_rows_with_every_decision(cls, options, animals):
+    model = cls(LogisticRegression(), **options).fit(*animals)
+    assert_fits_no_rows(model, animals[0].shape[1], dtype=np.float32)
+
+
+def test_no_rows_where_nothing_is_to_decide():
+    model = LocalClassifierPerParentNode().fit([[0.0], [1.0]], [["a", "b"], ["a", "b"]])
+    assert_fits_no_rows(model, 1)
+
+
+def test_the_graph_has_no_labels_of_local_classifiers(animals):
+    pytest.importorskip("skl2onnx")
+    proto = to_onnx(FlatClassifier(GaussianNB()).fit(*animals))
+    assert "ArrayFeatureExtractor" not in {node.op_type for node in proto.graph.node}
+
+
 def nested_pipelines(last):
     inner = make_pipeline(MinMaxScaler(), last)
     return [make_pipeline(StandardScaler(), inner), make_pipeline("passthrough", None, inner)]

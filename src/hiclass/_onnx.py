@@ -206,7 +206,7 @@ def _per_parent(graph: Graph, models: LocalModels) -> _Tree:
             child = models.classifiers[node]
             questions.append(_Question(node, here[order], order, child))
     steps = _ask(graph, models, questions)
-    blocks = [graph.reshape(step.answer, [0, -1]) for step in steps]
+    blocks = [_as_columns(graph, step) for step in steps]
     asked = np.concatenate([q.options for step in steps for q in step.questions] or [np.arange(0)])
     column = np.where(certain, len(asked), len(asked) + 1)
     column[asked.astype(np.intp)] = np.arange(len(asked))
@@ -222,6 +222,12 @@ def _per_parent(graph: Graph, models: LocalModels) -> _Tree:
         stopping = graph.pick(tree.endings, np.searchsorted(options.ends, stops))
         return replace(tree, steps=_read_off(graph, graph.concat([tree.nodes, stopping]), steps))
     return _Tree(graph.pick(along, np.arange(n_nodes)), endings, tuple(steps))
+
+
+def _as_columns(graph: Graph, step: _Step) -> str:
+    """P(option | node) with a column per node and option."""
+    # The width in numbers: where there are no rows, -1 cannot be worked out.
+    return graph.reshape(step.answer, [0, sum(len(q.options) for q in step.questions)])
 
 
 def _read_off(graph: Graph, proba: str, steps: list[_Step]) -> tuple[_Step, ...]:
@@ -242,7 +248,7 @@ def _flat(graph: Graph, models: LocalModels) -> _Tree:
         return _summed_up(graph, models, graph.same_for_all_rows(np.ones(1)))
     question = _Question(0, ends, np.arange(len(ends)), models.classifiers[0])
     (step,) = _ask(graph, models, [question])
-    endings = graph.reshape(step.answer, [0, -1])
+    endings = _as_columns(graph, step)
     if models.joint:
         endings = graph.op("Softmax", endings, axis=1)
     return _summed_up(graph, models, endings)

@@ -123,18 +123,21 @@ class Graph:
         narrow = _is_narrow(last)
         if narrow and before:
             # With 64 bits up to the trees, as in Python: rounding may move a row over a threshold.
-            source = self._convert(make_pipeline(*before), source, width, narrow=False)[0]
+            source = self._convert(make_pipeline(*before), 0, source, width, narrow=False)
             width, before = last.n_features_in_, []
         source = self.cast(source, np.float32) if narrow else source
         options = {id(last): {"zipmap": False}}
         whole = make_pipeline(*before, last) if before else last
-        outputs = self._convert(whole, source, width, narrow, options=options)
-        return self.cast(outputs[1], np.float64)
+        proba = self._convert(whole, 1, source, width, narrow, options=options)
+        return self.cast(proba, np.float64)
 
     def _convert(
-        self, estimator: Any, source: str, width: int, narrow: bool, **options: Any
-    ) -> list[str]:
-        """Add what skl2onnx makes of an estimator; return the names of its outputs."""
+        self, estimator: Any, wanted: int, source: str, width: int, narrow: bool, **options: Any
+    ) -> str:
+        """Add what one of the outputs needs that skl2onnx makes of an estimator; return its name.
+
+        The labels of a classifier, its other output, are not needed: they would take time.
+        """
         types = self._skl2onnx.common.data_types
         kind = types.FloatTensorType if narrow else types.DoubleTensorType
         converted = self._skl2onnx.convert_sklearn(
@@ -145,14 +148,25 @@ class Graph:
         self._onnx.checker.check_model(converted, full_check=True)
         prefix = f"{self._new_name()}_"
         part = self._onnx.compose.add_prefix(converted, prefix)
+        output = part.graph.output[wanted].name
+        nodes, needed = _needed(part.graph.node, output)
+        # ONNX Runtime refuses this operation on no rows: it gets one more, which is dropped again.
+        one_more = any(node.op_type == "ArrayFeatureExtractor" for node in nodes)
+        if one_more:
+            row = np.zeros((1, width), dtype=np.float32 if narrow else np.float64)
+            source = self.op("Concat", source, self.constant(row), axis=0)
         self._nodes.append(
             self._onnx.helper.make_node("Identity", [source], [f"{prefix}X"], f"{prefix}input")
         )
-        self._nodes.extend(part.graph.node)
-        self._constants |= {tensor.name: tensor for tensor in part.graph.initializer}
+        self._nodes.extend(nodes)
+        tensors = [tensor for tensor in part.graph.initializer if tensor.name in needed]
+        self._constants |= {tensor.name: tensor for tensor in tensors}
         for used in part.opset_import:
             self._opsets.setdefault(used.domain, used.version)
-        return [output.name for output in part.graph.output]
+        if one_more:
+            first, last = (self.constant(np.array([end])) for end in (0, -1))
+            output = self.op("Slice", output, first, last, first)
+        return str(output)
 
     # -- the result ----------------------------------------------------------------------------
 
@@ -181,6 +195,26 @@ class Graph:
         helper.set_model_props(model, metadata)
         self._onnx.checker.check_model(model)
         return model
+
+
+def _needed(nodes: Any, output: str) -> tuple[list[Any], set[str]]:
+    """The operations that an output depends on, and the names of all values that they use."""
+    needed = {output}
+    kept = []
+    for node in reversed(nodes):
+        if needed.intersection(node.output):
+            kept.append(node)
+            needed.update(_inputs(node))
+    return kept[::-1], needed
+
+
+def _inputs(node: Any) -> set[str]:
+    """The values that an operation uses, also in the graphs of a loop."""
+    names = set(node.input)
+    for attribute in node.attribute:
+        for inner in attribute.g.node:
+            names |= _inputs(inner)
+    return names
 
 
 def parts_of(child: Any) -> list[Any]:
