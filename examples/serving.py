@@ -5,15 +5,22 @@ Fit and save a model of the animals, then serve it:
     python examples/serving.py fit animals.skops
     python examples/serving.py serve animals.skops --port 8000
 
-and ask, from another terminal:
+and send, from another terminal:
 
     curl -X POST http://127.0.0.1:8000/predict -d '{"features": {"milk": 1, "legs": 4}}'
 
 The reply is {"path": [...], "confidence": [...]}, or, for a request that makes no sense, status 400
-and {"error": "..."}. A feature that the request leaves out is 0. The model is read with skops,
-which runs no code of the file; fitted models are read-only, so that all threads share one.
+and {"error": "..."}. The model is read with `hiclass.load`, which runs no code of the file; fitted
+models are read-only, so that all threads share one.
 
-For a service without scikit-learn, convert the model and let ONNX Runtime answer:
+Any model in a skops file is served, also one of `hiclass fit`. A request holds what it needs:
+
+- a model of numbers: {"features": {NAME: NUMBER, ...}}; a feature that is left out is 0. If it was
+  fitted without names, {"features": [NUMBER, ...]}.
+- a pipeline of named columns: {"features": {NAME: NUMBER, TEXT or null, ...}}, all of them.
+- a pipeline of texts: {"text": "..."}.
+
+For a service without scikit-learn, convert the model and let ONNX Runtime predict:
 
     python examples/serving.py export animals.skops animals.onnx
     python examples/serving.py serve animals.onnx
@@ -28,8 +35,10 @@ from typing import Any
 
 import numpy as np
 
-#: Takes a matrix of one row; returns its labels and their confidences.
-Predict = Callable[[np.ndarray], tuple[list[str], list[float]]]
+#: Takes the row of a request; returns its labels and their confidences.
+Predict = Callable[[Any], tuple[list[Any], list[float]]]
+#: Takes a parsed request; returns its row.
+Read = Callable[[dict[str, Any]], Any]
 LONGEST_REQUEST = 1_000_000
 #: Far from where the arithmetic of a model ends: beyond, sums of features may be infinite.
 LARGEST_NUMBER = 1e30
@@ -69,82 +78,150 @@ def fit(path: str) -> None:
 
 
 def export(source: str, path: str) -> None:
-    from hiclass import to_onnx
+    import hiclass
 
-    Path(path).write_bytes(to_onnx(_load_skops(source)).SerializeToString())
-
-
-def _load_skops(path: str) -> Any:
-    import skops.io
-
-    from hiclass import TRUSTED_TYPES
-
-    # The list is part of this program: what a file asks for plays no role.
-    return skops.io.load(path, trusted=list(TRUSTED_TYPES))
+    Path(path).write_bytes(hiclass.to_onnx(hiclass.load(source)).SerializeToString())
 
 
-def load(path: str) -> tuple[list[str], Predict]:
-    """The names of the features and a function that predicts, from a skops or ONNX file."""
-    if path.endswith(".onnx"):
-        import onnxruntime
+def load(path: str) -> tuple[Read, Predict]:
+    """What reads the row of a request, and what predicts it, from a skops or ONNX file."""
+    return _load_onnx(path) if path.endswith(".onnx") else _load_skops(path)
 
-        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-        names = json.loads(session.get_modelmeta().custom_metadata_map["hiclass.features"])
 
-        def ask(X: np.ndarray) -> tuple[Any, Any]:
-            labels, confidence = session.run(["labels", "confidence"], {"X": X})
-            return labels, confidence
-    else:
-        import pandas as pd
+def _load_onnx(path: str) -> tuple[Read, Predict]:
+    import onnxruntime
 
-        model = _load_skops(path)
-        names = model.feature_names_in_.tolist()
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    names = json.loads(session.get_modelmeta().custom_metadata_map["hiclass.features"])
+    n_features = session.get_inputs()[0].shape[1]
 
-        def ask(X: np.ndarray) -> tuple[Any, Any]:
-            rows = pd.DataFrame(X, columns=names)
-            return model.predict(rows), model.predict_confidence(rows)
+    def predict(row: list[float]) -> tuple[list[Any], list[float]]:
+        labels, confidence = session.run(["labels", "confidence"], {"X": np.array([row])})
+        return _path(labels[0], confidence[0])
 
-    def predict(X: np.ndarray) -> tuple[list[str], list[float]]:
-        labels, confidence = ask(X)
-        given = ~np.isnan(confidence[0])  # what follows is after the end of the path
-        return labels[0][given].tolist(), confidence[0][given].tolist()
+    return (named_numbers(names) if names else listed_numbers(n_features)), predict
 
-    return names, predict
+
+def _load_skops(path: str) -> tuple[Read, Predict]:
+    import hiclass
+
+    model = hiclass.load(path)
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(f"{path} has no probabilities. Fit it with calibration='temperature'.")
+    # A pipeline has what its first step has; a step that reads texts has neither.
+    names = getattr(model, "feature_names_in_", None)
+    n_features = getattr(model, "n_features_in_", None)
+
+    def predict(row: Any) -> tuple[list[Any], list[float]]:
+        rows = [row] if names is None else _frame(row, names)
+        return _path(model.predict(rows)[0], hiclass.predict_confidence(model, rows)[0])
+
+    if names is None:
+        return (text if n_features is None else listed_numbers(n_features)), predict
+    # The columns of a pipeline may be texts; those of a classifier are numbers.
+    read = named_columns if hasattr(model, "steps") else named_numbers
+    return read(names.tolist()), predict
+
+
+def _frame(row: list[Any], names: Any) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame([row], columns=names)
+
+
+def _path(labels: Any, confidence: Any) -> tuple[list[Any], list[float]]:
+    """The labels and confidences of a path, without what follows after its end."""
+    given = ~np.isnan(confidence)
+    return np.atleast_1d(labels)[given[: np.size(labels)]].tolist(), confidence[given].tolist()
 
 
 # -- requests ----------------------------------------------------------------------------------
 
 
-def parse(body: bytes, names: list[str]) -> np.ndarray:
+def parse(body: bytes, read: Read) -> Any:
     """The row of a request; whatever is wrong with it is said."""
     try:
         request = json.loads(body)
     except (ValueError, RecursionError) as error:  # brackets may be nested without end
-        raise BadRequestError(f"The request is no JSON: {error}.") from None
-    features = request.get("features") if isinstance(request, dict) else None
+        raise BadRequestError(f"The request is not JSON: {error}.") from None
+    return read(request if isinstance(request, dict) else {})
+
+
+def text(request: dict[str, Any]) -> str:
+    """The row of a model of texts."""
+    if not isinstance(request.get("text"), str):
+        raise BadRequestError('Send {"text": "..."}.')
+    return str(request["text"])
+
+
+def listed_numbers(n_features: int) -> Read:
+    """Reads the rows of a model of numbers without names."""
+
+    def read(request: dict[str, Any]) -> list[float]:
+        values = request.get("features")
+        if not isinstance(values, list) or len(values) != n_features:
+            raise BadRequestError(f'Send {{"features": [...]}} with {n_features} numbers.')
+        return [_number(place, value) for place, value in enumerate(values, start=1)]
+
+    return read
+
+
+def named_numbers(names: list[str]) -> Read:
+    """Reads the rows of a model of numbers with names; what is left out is 0."""
+
+    def read(request: dict[str, Any]) -> list[float]:
+        features = _named(request, names)
+        return [_number(name, features.get(name, 0)) for name in names]
+
+    return read
+
+
+def named_columns(names: list[str]) -> Read:
+    """Reads the rows of a pipeline of columns, of numbers or texts."""
+
+    def read(request: dict[str, Any]) -> list[Any]:
+        features = _named(request, names)
+        if missing := [name for name in names if name not in features]:
+            raise BadRequestError(f"The feature {missing[0]!r} is missing.")
+        return [_cell(name, features[name]) for name in names]
+
+    return read
+
+
+def _cell(name: str, value: Any) -> Any:
+    if value is None:  # a cell that is empty
+        return np.nan
+    return value if isinstance(value, str) else _number(name, value, ", a text or null")
+
+
+def _named(request: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    features = request.get("features")
     if not isinstance(features, dict):
-        raise BadRequestError('Send {"features": {NAME: NUMBER, ...}}.')
+        raise BadRequestError('Send {"features": {NAME: VALUE, ...}}.')
     if unknown := sorted(features.keys() - set(names)):
         raise BadRequestError(f"There is no feature {unknown[0]!r}. Known: {', '.join(names)}.")
-    for name, value in features.items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise BadRequestError(f"The feature {name!r} must be a number; got {value!r}.")
-        if not abs(value) <= LARGEST_NUMBER:  # NaN is not either
-            limits = f"from {-LARGEST_NUMBER:g} to {LARGEST_NUMBER:g}"
-            raise BadRequestError(f"The feature {name!r} must be {limits}; got {value!r:.20}.")
-    return np.array([[float(features.get(name, 0)) for name in names]])
+    return features
+
+
+def _number(name: Any, value: Any, other: str = "") -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadRequestError(f"The feature {name!r} must be a number{other}; got {value!r:.80}.")
+    if not abs(value) <= LARGEST_NUMBER:  # NaN is not either
+        limits = f"from {-LARGEST_NUMBER:g} to {LARGEST_NUMBER:g}"
+        raise BadRequestError(f"The feature {name!r} must be {limits}; got {value!r:.20}.")
+    return float(value)
 
 
 def make_server(path: str, port: int = 8000, host: str = "127.0.0.1") -> ThreadingHTTPServer:
-    """A server that answers ``POST /predict``; port 0 takes any that is free."""
-    names, predict = load(path)
+    """A server with ``POST /predict``; port 0 takes any that is free."""
+    read, predict = load(path)
 
     class Handler(BaseHTTPRequestHandler):
         timeout = PATIENCE
 
         def do_POST(self) -> None:
             if self.path != "/predict":
-                self.reply(404, {"error": "Ask for POST /predict."})
+                self.reply(404, {"error": "Use POST /predict."})
                 return
             try:
                 length = int(self.headers.get("Content-Length", ""))
@@ -155,15 +232,19 @@ def make_server(path: str, port: int = 8000, host: str = "127.0.0.1") -> Threadi
                 self.reply(413, {"error": f"At most {LONGEST_REQUEST} bytes, please."})
                 return
             try:
-                row = parse(self.rfile.read(length), names)
+                row = parse(self.rfile.read(length), read)
+                labels, confidence = predict(row)
             except BadRequestError as error:
                 self.reply(400, {"error": str(error)})
                 return
-            labels, confidence = predict(row)
+            except (TypeError, ValueError, AttributeError) as error:
+                # A text in a column of numbers, or the other way round.
+                self.reply(400, {"error": f"The model does not take this row: {error}"})
+                return
             self.reply(200, {"path": labels, "confidence": [round(p, 6) for p in confidence]})
 
         def do_GET(self) -> None:
-            self.reply(404, {"error": "Ask for POST /predict."})
+            self.reply(404, {"error": "Use POST /predict."})
 
         def reply(self, status: int, content: dict[str, Any]) -> None:
             body = json.dumps(content).encode()

@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 import skops.io
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 
-from hiclass import TRUSTED_TYPES
+import hiclass
+from hiclass import TRUSTED_TYPES, FlatClassifier, LocalClassifierPerParentNode
+from hiclass._cli import main
 from hiclass.datasets import load_animals
 
 EXAMPLE = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "serving.py"))
@@ -90,8 +95,8 @@ def test_features_that_are_left_out_are_zero(port):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("{", "no JSON"),
-        (b"\xff\xfe", "no JSON"),
+        ("{", "not JSON"),
+        (b"\xff\xfe", "not JSON"),
         ("[1, 2]", "Send {"),
         ('{"features": [1, 2]}', "Send {"),
         ('{"features": {"mulk": 1}}', "no feature 'mulk'"),
@@ -104,7 +109,7 @@ def test_features_that_are_left_out_are_zero(port):
             '{"features": {"milk": 1' + 400 * "0" + "}}",
             "'milk' must be from -1e+30 to 1e+30; got 1000",
         ),
-        (200_000 * "[", "no JSON"),
+        (200_000 * "[", "not JSON"),
     ],
 )
 def test_a_request_that_makes_no_sense_is_a_400_that_says_why(port, body, message):
@@ -152,6 +157,72 @@ def test_threads_get_the_answers_of_their_own_rows(port):
         thread.join()
     assert together == alone
     assert len({tuple(reply["path"]) for _, reply in alone}) > 1
+
+
+# -- other models ------------------------------------------------------------------------------
+
+
+def saved(model, folder):
+    path = str(folder / "model.skops")
+    skops.io.dump(model, path)
+    return path
+
+
+def test_a_pipeline_of_texts_takes_a_text(tmp_path):
+    texts = ["a purring cat", "a barking dog", "a hooting owl"]
+    y = [["Mammal", "Cat"], ["Mammal", "Dog"], ["Bird", "Owl"]]
+    model = make_pipeline(TfidfVectorizer(), LocalClassifierPerParentNode()).fit(texts, y)
+    with serving(saved(model, tmp_path)) as port:
+        status, reply = ask(port, '{"text": "a small cat"}')
+        assert (status, reply["path"]) == (200, ["Mammal", "Cat"])
+        expected = hiclass.predict_confidence(model, ["a small cat"])[0]
+        assert reply["confidence"] == pytest.approx(expected.tolist(), abs=1e-6)
+        for body in ('{"features": {"a": 1}}', '{"text": 3}', "[]"):
+            assert ask(port, body) == (400, {"error": 'Send {"text": "..."}.'})
+
+
+def test_a_model_of_the_command_line_takes_its_columns(tmp_path, capsys):
+    lines = [
+        f"{text} number {i},{i % 5},{y}"
+        for i, (text, y) in enumerate(
+            [("purring cat", "M,Cat"), ("barking dog", "M,Dog"), ("hooting owl", "B,Owl")] * 8
+        )
+    ]
+    (tmp_path / "data.csv").write_text("\n".join(["text,weight,class,order", *lines]))
+    path = str(tmp_path / "model.skops")
+    options = ["--target", "class", "order", "--text", "text", "--numbers", "weight", "-q"]
+    assert main(["fit", str(tmp_path / "data.csv"), *options, "-o", path]) == 0
+    with serving(path) as port:
+        for weight in ("2", "null"):
+            body = f'{{"features": {{"text": "a purring cat", "weight": {weight}}}}}'
+            status, reply = ask(port, body)
+            assert (status, reply["path"]) == (200, ["M", "Cat"])
+        for body, message in [
+            ('{"features": {"text": "cat"}}', "The feature 'weight' is missing."),
+            ('{"features": {"text": "cat", "weight": "much"}}', "does not take this row"),
+            ('{"features": {"text": 3, "weight": 2}}', "does not take this row"),
+            ('{"features": {"text": [], "weight": 2}}', "must be a number, a text or null; got []"),
+            ('{"text": "cat"}', "Send {"),
+        ]:
+            status, reply = ask(port, body)
+            assert status == 400
+            assert message in reply["error"]
+
+
+def test_a_model_of_an_array_takes_a_list(tmp_path):
+    model = FlatClassifier().fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+    with serving(saved(model, tmp_path)) as port:
+        status, reply = ask(port, '{"features": [1, 0]}')
+        assert (status, reply["path"]) == (200, ["b"])
+        for body in ('{"features": [1]}', '{"features": {"x": 1}}'):
+            assert ask(port, body) == (400, {"error": 'Send {"features": [...]} with 2 numbers.'})
+        assert ask(port, '{"features": [1, "x"]}')[1]["error"].startswith("The feature 2 must be")
+
+
+def test_a_model_without_probabilities_is_not_served(tmp_path):
+    model = FlatClassifier(LinearSVC()).fit([[0.0], [1.0]], ["a", "b"])
+    with pytest.raises(ValueError, match="has no probabilities"):
+        EXAMPLE["make_server"](saved(model, tmp_path), port=0)
 
 
 @pytest.mark.heavy

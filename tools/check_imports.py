@@ -47,6 +47,7 @@ PUBLIC_ONLY = {
 }  # fmt: skip
 #: What these may share all the same: helpers that keep to the same rule.
 SHARED = {
+    "_cli": {"_persistence"},
     "_explain": {"_explain_text", "_inspection", "_reasons"},
     "_explain_text": {"_inspection"},
     "_inspection": {"_wrapping"},

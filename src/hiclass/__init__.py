@@ -13,7 +13,7 @@ from hiclass._local import (
     LocalClassifierPerParentNode,
 )
 from hiclass._onnx import to_onnx
-from hiclass._persistence import TRUSTED_TYPES, trusted_types
+from hiclass._persistence import TRUSTED_TYPES, load, trusted_types
 from hiclass._queries import predict_confidence, predict_node_proba, predict_paths
 from hiclass._report import make_report
 from hiclass._version import __version__ as __version__
@@ -33,6 +33,7 @@ __all__ = [
     "LocalClassifierPerParentNode",
     "datasets",
     "explain",
+    "load",
     "make_report",
     "metrics",
     "predict_confidence",

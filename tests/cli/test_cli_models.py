@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from hiclass._cli._errors import CommandError
-from hiclass._cli._models import TRUSTED, load_model
+from hiclass._cli._models import load_model
 
 
 class Evil:
@@ -29,14 +29,15 @@ class Evil:
 def test_what_was_saved_comes_back(model):
     loaded = load_model(model)
     assert loaded.target == ["product", "sub_product"]
-    assert set(skops.io.get_untrusted_types(file=model)) <= set(TRUSTED)
     assert loaded.hierarchy.n_nodes == 8
 
 
 def test_a_strange_type_is_refused_and_not_run(tmp_path):
     marker, path = str(tmp_path / "was-run"), str(tmp_path / "m.skops")
     skops.io.dump({"format": "hiclass model", "pipeline": Evil(marker)}, path)
-    with pytest.raises(CommandError, match="which is no part of a model"):
+    with pytest.raises(
+        CommandError, match=r"holds .*Evil, which is not a type that hiclass trusts.*hiclass fit"
+    ):
         load_model(path)
     assert os.listdir(tmp_path) == ["m.skops"]
 
@@ -44,7 +45,7 @@ def test_a_strange_type_is_refused_and_not_run(tmp_path):
 def test_a_pickle_is_no_model_and_not_run(tmp_path):
     marker, path = str(tmp_path / "was-run"), tmp_path / "m.skops"
     path.write_bytes(pickle.dumps(Evil(marker)))
-    with pytest.raises(CommandError, match="is no model of hiclass"):
+    with pytest.raises(CommandError, match=r"is not a skops file\. Make a model with: hiclass fit"):
         load_model(str(path))
     assert os.listdir(tmp_path) == ["m.skops"]
 
@@ -53,6 +54,7 @@ def test_a_pickle_is_no_model_and_not_run(tmp_path):
     "content",
     [
         {"format": "another"},
+        {"format": "hiclass model", "version": 1},
         [1, 2],
         LogisticRegression(),
         {"format": "hiclass model", "version": 1, "pipeline": 1, "target": [], "columns": {}},
@@ -69,7 +71,7 @@ def test_a_pickle_is_no_model_and_not_run(tmp_path):
 def test_another_skops_file_is_refused(tmp_path, content):
     path = str(tmp_path / "m.skops")
     skops.io.dump(content, path)
-    with pytest.raises(CommandError, match="is no model of hiclass"):
+    with pytest.raises(CommandError, match="is not a model of hiclass fit"):
         load_model(path)
 
 
@@ -85,7 +87,7 @@ def test_a_damaged_file_is_refused(tmp_path, model):
         for name in source.namelist():
             content = b"damaged" if name.endswith(".npy") else source.read(name)
             copy.writestr(name, content)
-    with pytest.raises(CommandError, match=r"cannot be loaded \(.*make it again"):
+    with pytest.raises(CommandError, match=r"cannot be loaded \(.*hiclass fit"):
         load_model(str(tmp_path / "m.skops"))
 
 

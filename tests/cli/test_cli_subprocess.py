@@ -81,7 +81,7 @@ FIT = ["fit", "data.csv", "--target", *TARGET, "--text", "narrative", "-o", "out
         (
             "id\n1\n",
             ["predict", "data.csv", "data.csv", "-o", "out.csv"],
-            "data.csv is no model of hiclass. Make one with: hiclass fit.",
+            "data.csv is not a skops file. Make a model with: hiclass fit.",
         ),
         (
             "product,sub_product,narrative\na,b,hello there\n",

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import zipfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from hiclass import TRUSTED_TYPES, Hierarchy, __version__
+from hiclass import Hierarchy, __version__
 from hiclass._cli._errors import CommandError
 from hiclass._cli._features import KINDS, Columns
 from hiclass._cli._tables import open_output
-
-FORMAT, VERSION = "hiclass model", 1
-#: The list of columns that a ColumnTransformer leaves out: a type of its own in scikit-learn 1.6,
-#: which skops does not know.
-TRUSTED = (*TRUSTED_TYPES, "sklearn.compose._column_transformer._RemainderColsList")
+from hiclass._persistence import (
+    FORMAT,
+    FORMAT_VERSION,
+    ModelFileError,
+    check_format_version,
+    is_command_line_file,
+    read_model_file,
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def save_model(model: Model, path: str) -> None:
 
     content = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": FORMAT_VERSION,
         "hiclass": __version__,
         "pipeline": model.pipeline,
         "target": model.target,
@@ -73,38 +75,17 @@ def load_model(path: str) -> Model:
     CommandError
         If the file is no model, or holds something else than scikit-learn and this library make.
     """
-    import skops.io
-
-    if not Path(path).is_file():
-        raise CommandError(f"{path} does not exist. Make a model with: hiclass fit.")
-    foreign = CommandError(f"{path} is no model of hiclass. Make one with: hiclass fit.")
     try:
-        types = skops.io.get_untrusted_types(file=path)
-    except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except Exception as error:
-        # Whatever a file that is no model makes skops stumble over.
-        raise foreign from error
-    if strange := sorted(set(types) - set(TRUSTED)):
-        raise CommandError(
-            f"{path} holds {strange[0]}, which is no part of a model of hiclass, and was not "
-            f"loaded. Make the model again with: hiclass fit."
-        )
-    try:
-        content = skops.io.load(path, trusted=[name for name in TRUSTED if name in types])
-    except Exception as error:
-        raise CommandError(
-            f"{path} cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())}). It "
-            f"may come from other versions: make it again with: hiclass fit."
-        ) from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise foreign
-    if content.get("version") != VERSION:
-        raise CommandError(
-            f"{path} was written by hiclass {content.get('hiclass')}, whose files this version "
-            f"does not read. Make it again with: hiclass fit."
-        )
-    model = Model(content["pipeline"], content["target"], content["columns"])
-    if not isinstance(model.pipeline, Pipeline) or set(model.columns) != set(KINDS):
-        raise foreign
-    return model
+        content = read_model_file(path)
+        if is_command_line_file(content):
+            check_format_version(content, path)
+            pipeline, columns = content.get("pipeline"), content.get("columns")
+            target = content.get("target")
+            known = isinstance(columns, dict) and set(columns) == set(KINDS)
+            if isinstance(pipeline, Pipeline) and isinstance(target, list) and known:
+                return Model(pipeline, target, columns)
+    except FileNotFoundError as error:
+        raise CommandError(f"{error} Make a model with: hiclass fit.") from error
+    except ModelFileError as error:
+        raise CommandError(f"{error.problem} Make a model with: hiclass fit.") from error
+    raise CommandError(f"{path} is not a model of hiclass fit. Make one with: hiclass fit.")
