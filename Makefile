@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 .DELETE_ON_ERROR:
 # One virtual environment: two installs at a time would get in each other's way.
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-oldest test-newest fuzz bench lint format docs study clean
+.PHONY: help demo test smoke test-all test-oldest test-newest fuzz bench lint format docs study clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,11 @@ demo: $(VENV)/.demo ## Animals, then ICD-10-CM: scores, predicted paths, reports
 
 test: $(VENV)/.test ## Run the tests and the doctests, with coverage
 	@$(BIN)/python -m pytest -n 2 -m "not heavy" --cov
+
+# On another interpreter: make smoke PYTHON=python3.13 VENV=.venv-3.13
+SMOKE := tests/test_common.py tests/test_bad_input.py tests/test_persistence.py tests/cli
+smoke: $(VENV)/.test ## Run a quick part of the tests: scikit-learn's checks, bad input, files
+	@$(BIN)/python -m pytest -n 2 -m "not heavy" $(SMOKE)
 
 # With HICLASS_NO_SKIP=1 a skipped test fails, so that these really run.
 test-all: $(VENV)/.test-all ## Run the tests that need large programs (torch, ONNX, Chromium)
@@ -68,7 +73,7 @@ study: $(VENV)/.study ## Re-run the paper's study (an hour; downloads a gigabyte
 
 clean: ## Remove the virtual environments, caches and build output
 	@rm -rf docs/api/generated docs/api/backreferences docs/auto_examples docs/sg_execution_times.rst
-	@rm -rf $(VENV) .venv-oldest .venv-newest build dist .snakemake .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) .venv-* build dist .snakemake .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created .venv-oldest/.created .venv-newest/.created:
