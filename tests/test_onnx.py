@@ -4,8 +4,10 @@ import json
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -15,11 +17,12 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -143,6 +146,48 @@ def test_the_graph_has_no_labels_of_local_classifiers(animals):
     pytest.importorskip("skl2onnx")
     proto = to_onnx(FlatClassifier(GaussianNB()).fit(*animals))
     assert "ArrayFeatureExtractor" not in {node.op_type for node in proto.graph.node}
+
+
+@pytest.mark.parametrize("child", [LogisticRegression(), RandomForestClassifier(3, random_state=0)])
+@pytest.mark.parametrize(
+    "before",
+    [
+        [StandardScaler()],
+        [MinMaxScaler(), "passthrough", StandardScaler()],
+        [ColumnTransformer([("one", MinMaxScaler(), [1]), ("both", StandardScaler(), [0, 1])])],
+    ],
+    ids=["scaler", "two", "columns"],
+)
+def test_transformers_before_the_model_are_in_the_graph(before, child, animals):
+    X, y = animals
+    model = make_pipeline(*before, LocalClassifierPerParentNode(child)).fit(X, y)
+    rows = wide(animals)
+    for wrapped in (model, FrozenEstimator(model), make_pipeline(model)):
+        out = run(wrapped, rows)
+        assert out["labels"].tolist() == model.predict(rows).tolist()
+        proba = hiclass.predict_node_proba(model, rows)
+        np.testing.assert_allclose(out["node_probabilities"], proba, rtol=0, atol=TOLERANCE)
+
+
+def test_features_are_those_that_the_first_step_reads(animals):
+    X, y = animals
+    frame = pd.DataFrame(X[:, :2], columns=["legs", "wings"])
+    columns = ColumnTransformer([("a", StandardScaler(), [0]), ("b", MinMaxScaler(), [0, 1])])
+    model = make_pipeline(columns, FlatClassifier()).fit(frame, y)
+    meta = {p.key: p.value for p in to_onnx(model).metadata_props}
+    assert json.loads(meta["hiclass.features"]) == ["legs", "wings"]
+    assert model[-1].n_features_in_ == 3
+
+
+def test_transformers_that_cannot_be_converted_are_named(animals):
+    X, y = animals
+    own = FunctionTransformer(np.log1p)
+    model = make_pipeline(StandardScaler(), own, FlatClassifier()).fit(np.abs(X), y)
+    with pytest.raises(ValueError, match="StandardScaler > FunctionTransformer, before the model"):
+        to_onnx(model)
+    texts = make_pipeline(TfidfVectorizer(), FlatClassifier()).fit(["a cat", "an owl"], [0, 1])
+    with pytest.raises(ValueError, match="TfidfVectorizer was not fitted on a matrix"):
+        to_onnx(texts)
 
 
 def nested_pipelines(last):

@@ -29,12 +29,13 @@ from sklearn.preprocessing import StandardScaler
 from hiclass._flat import FlatClassifier
 from hiclass._labels import AnyArray, IntArray
 from hiclass._local import LocalClassifierPerParentNode
-from hiclass._onnx_graph import Graph, parts_of
+from hiclass._onnx_graph import Graph, n_features_of, parts_of
 from hiclass._predict import TINY, FloatArray, LocalModels
 from hiclass._set_predict import SetModels
 from hiclass._targets import decode
 from hiclass._validation import check_is_fitted
 from hiclass._version import __version__
+from hiclass._wrapping import unwrap
 
 #: How the linear classifiers of scikit-learn get their scores; most inherit the first one.
 _LINEAR = (LogisticRegression.decision_function, LinearDiscriminantAnalysis.decision_function)
@@ -48,7 +49,8 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     model : LocalClassifierPerParentNode or FlatClassifier
         A fitted model whose rows are a matrix of numbers and whose local classifiers skl2onnx can
         convert; linear ones need no conversion. ``decoding`` and ``min_confidence`` are built in as
-        they are now.
+        they are now. A pipeline or search that ends in such a model is converted whole, with the
+        transformers before it.
     dtype : {float64, float32}, default=float64
         Type of the input. Linear classifiers calculate with float64 in both cases.
 
@@ -81,11 +83,16 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     >>> model = LocalClassifierPerParentNode().fit(X, y)
     >>> content = to_onnx(model).SerializeToString()  # doctest: +SKIP
     """
+    opened = unwrap(model)
+    model = opened.model
     models = _check_model(model)
     dtype = np.dtype(dtype)
     if dtype not in (np.float64, np.float32):
         raise ValueError(f"dtype must be float64 or float32; got {dtype}.")
-    graph = Graph(model.n_features_in_, dtype)
+    first = opened.before[0] if opened.before else model
+    graph = Graph(n_features_of(first), dtype)
+    if opened.before:
+        graph.transform(opened.before, model.n_features_in_)
     tree = _flat(graph, models) if models.strategy == "flat" else _per_parent(graph, models)
     node = _decision(graph, model, tree)
     table = _path_table(model)
@@ -95,7 +102,7 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     graph.output("labels", _written(graph, labels, node), labels.dtype, labels.shape[1:])
     graph.output("confidence", confidence, np.float64, table.shape[1:])
     graph.output("node_probabilities", tree.nodes, np.float64, [models.hierarchy.n_nodes])
-    return graph.model(_metadata(model))
+    return graph.model(_metadata(model, first))
 
 
 def _check_model(model: Any) -> LocalModels:
@@ -126,11 +133,6 @@ def _check_model(model: Any) -> LocalModels:
         raise ValueError(
             f"decoding={model.decoding!r} is a Python function, which cannot be converted to ONNX. "
             f"Set decoding to 'top_down', 'best_path' or 'expected_f1'."
-        )
-    if not hasattr(model, "n_features_in_"):
-        raise ValueError(
-            f"This {name} was not fitted on a matrix. Only rows of numbers can be converted to "
-            f"ONNX: turn texts into numbers before the model."
         )
     known, options = models.known, models.options
     if not np.array_equal(known.indices, options.indices):
@@ -505,7 +507,7 @@ def _written(graph: Graph, labels: AnyArray, node: str) -> str:
     return graph.take(graph.constant(labels.ravel()), node, 0)
 
 
-def _metadata(model: Any) -> dict[str, str]:
+def _metadata(model: Any, first: Any) -> dict[str, str]:
     """What a server may want to know about the outputs."""
     hierarchy = model.hierarchy_
     paths = [[str(label) for label in hierarchy.path(v)] for v in range(hierarchy.n_nodes)]
@@ -517,5 +519,5 @@ def _metadata(model: Any) -> dict[str, str]:
         **(goes_by if model.decoding == "expected_f1" else {}),
         "hiclass.min_confidence": repr(float(model.min_confidence)),
         "hiclass.paths": json.dumps(paths, ensure_ascii=False),
-        "hiclass.features": json.dumps(getattr(model, "feature_names_in_", np.empty(0)).tolist()),
+        "hiclass.features": json.dumps(getattr(first, "feature_names_in_", np.empty(0)).tolist()),
     }

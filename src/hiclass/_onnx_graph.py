@@ -114,7 +114,21 @@ class Graph:
         shape = self.op("Concat", self._n_rows, self.constant(np.array([len(row)])), axis=0)
         return self.op("Expand", self.constant(row.reshape(1, -1)), shape)
 
-    # -- local classifiers ---------------------------------------------------------------------
+    # -- transformers and local classifiers ----------------------------------------------------
+
+    def transform(self, transformers: list[Any], width: int) -> None:
+        """Add what skl2onnx makes of transformers; ``x`` is what comes out of the last one."""
+        whole = make_pipeline(*transformers)
+        try:
+            self.x = self._convert(whole, 0, self.x, self._n_features, narrow=False)
+        except Exception as error:
+            names = " > ".join(type(step).__name__ for step in transformers)
+            reason = " ".join(str(error).split())
+            raise ValueError(
+                f"{names}, before the model, cannot be converted to ONNX ({type(error).__name__}: "
+                f"{reason}). Convert the last step of the pipeline, and transform rows in Python."
+            ) from error
+        self._n_features = width
 
     def convert(self, classifier: Any) -> str:
         """Add what skl2onnx makes of a classifier; return its probabilities."""
@@ -215,6 +229,17 @@ def _inputs(node: Any) -> set[str]:
         for inner in attribute.g.node:
             names |= _inputs(inner)
     return names
+
+
+def n_features_of(first: Any) -> int:
+    """The number of columns of the input, from whatever reads it first."""
+    n_features = getattr(first, "n_features_in_", None)
+    if n_features is None:
+        raise ValueError(
+            f"This {type(first).__name__} was not fitted on a matrix. Only rows of numbers can be "
+            f"converted to ONNX: turn texts into numbers before the model."
+        )
+    return int(n_features)
 
 
 def parts_of(child: Any) -> list[Any]:
