@@ -430,5 +430,38 @@ def test_learned_weights_serve_in_the_folds_of_all_ensembles_above():
     assert Counting.fits == 1 + 3 + 3 + 3
     inner = model._models.members[0].members[0]
     np.testing.assert_array_equal(inner.weights, weights)
-    fold = model._fit_fold(X, y, {"one": {}}, model._models, np.arange(0, len(X), 2))
+    some = np.arange(0, len(X), 2)
+    fold = model._refit(X[some], [y[i] for i in some], model.hierarchy_, {})
     np.testing.assert_array_equal(fold.members[0].members[0].weights, weights)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FlatClassifier(Counting(), decoding="expected_f1"),
+        FlatClassifier(Counting(), calibration="temperature"),
+        EnsembleClassifier(
+            [("flat", FlatClassifier(Counting(), decoding="expected_f1"))],
+            weights="learned",
+            decoding="expected_f1",
+        ),
+    ],
+    ids=["expected_f1", "temperature", "ensemble"],
+)
+def test_a_copy_for_a_fold_learns_nothing_out_of_fold_and_leaves_the_model_alone(model):
+    X, y = rows_for(FOREST * 3, 0), FOREST * 3
+    model = clone(model).fit(X, y)
+    before, params = dict(vars(model)), model.get_params()
+    Counting.fits = 0
+    some = np.arange(0, len(X), 2)
+    weight = np.linspace(1, 2, len(some))
+    refitted = model._refit(
+        X[some], [y[i] for i in some], model.hierarchy_, {"sample_weight": weight}
+    )
+    assert Counting.fits == 1
+    assert refitted.hierarchy == model.hierarchy_
+    assert refitted.temperature == model._models.temperature
+    assert refitted.weights == model._models.weights
+    assert all(vars(model)[name] is value for name, value in before.items())
+    assert vars(model).keys() == before.keys()
+    assert model.get_params() == params

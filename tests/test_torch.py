@@ -387,6 +387,28 @@ def test_in_an_ensemble_and_with_a_guarantee(hard):
     assert sets.score(X, y) > 0.5
 
 
+def test_a_member_of_an_ensemble_learns_out_of_fold_once(hard, monkeypatch):
+    from hiclass.torch import HierarchicalSoftmaxClassifier
+
+    X, y = hard
+    trained = []
+    train = HierarchicalSoftmaxClassifier._fit_network
+
+    def counted(self, X, *args):
+        trained.append(self)
+        return train(self, X, *args)
+
+    monkeypatch.setattr(HierarchicalSoftmaxClassifier, "_fit_network", counted)
+    member = network(max_epochs=2, decoding="expected_f1")
+    ensemble = EnsembleClassifier([("network", member)], decoding="expected_f1").fit(X, y)
+    # One on all rows and three out of fold by the member, then three by the ensemble.
+    assert len(trained) == 1 + 3 + 3
+    assert ensemble.expected_f1_ == pytest.approx(ensemble.models_[0].expected_f1_)
+    trained.clear()
+    EnsembleClassifier([("one", ensemble)], weights="learned").fit(X, y)
+    assert len(trained) == 1 + 3 + 3 + 3
+
+
 def test_explanations_and_reports_show_steps_without_reasons(hard):
     X, y = hard
     model = network(max_epochs=3).fit(X, y)

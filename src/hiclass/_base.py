@@ -7,16 +7,17 @@ Subclasses fit; here is what a fitted model does: X in, labels out. A fitted mod
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import cpu_count, effective_n_jobs
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 
 from hiclass import metrics
@@ -89,6 +90,8 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
     n_jobs: int | None = None
     thresholds_: FloatArray
     classes_: Any
+    #: What fit may learn out of fold: with "name", the attribute name_ serves as parameter name.
+    _learned: ClassVar[tuple[str, ...]] = ("expected_f1", "temperature")
 
     # -- what a subclass says ------------------------------------------------------------------
 
@@ -143,6 +146,40 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
             delattr(self, name)
         self.__dict__.pop("_models", None)
         self.__dict__.pop("_format", None)
+
+    def _refit(
+        self, X: Any, y: Any, hierarchy: Hierarchy, fit_params: dict[str, Any]
+    ) -> LocalModels:
+        """Fit a copy of this fitted model on other rows; all that an ensemble needs of a member.
+
+        What this model has learned out of fold is handed to the copy as a parameter of the same
+        name (``_learned``), so that the copy fits nothing out of fold: it would have to do so in
+        every fold of every ensemble around it. A model that learns something else out of fold adds
+        a name to ``_learned``, or overrides this method. This model is not changed.
+
+        Parameters
+        ----------
+        X : rows
+            The rows of a fold.
+        y : array-like
+            Their labels.
+        hierarchy : Hierarchy
+            All classes: the fold may lack some of them.
+        fit_params : dict
+            Keyword arguments of ``fit``, for these rows.
+
+        Returns
+        -------
+        LocalModels
+            What was fitted.
+        """
+        known = {name: vars(self)[f"{name}_"] for name in self._learned if f"{name}_" in vars(self)}
+        model = clone(self).set_params(hierarchy=hierarchy, **known)
+        with warnings.catch_warnings():
+            # Said once, by the fit on all rows.
+            warnings.filterwarnings("ignore", message="No training row ends at an inner node")
+            models: LocalModels = model.fit(X, y, **fit_params)._models
+        return models
 
     # -- predict -------------------------------------------------------------------------------
 

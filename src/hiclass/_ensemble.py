@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -12,7 +11,6 @@ from sklearn.utils import Bunch
 
 from hiclass._base import BaseHierarchicalClassifier
 from hiclass._calibration import fit_folds, reached_f
-from hiclass._children import BaseLocalClassifier
 from hiclass._fit import is_per_row
 from hiclass._labels import AnyArray, IntArray
 from hiclass._predict import LocalModels
@@ -247,10 +245,10 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             return
         if self.threshold != 0.5:
             self._refuse_threshold()
-        joint = self._join(models, weights)
+        joint = self._join([model._models for model in models], weights)
         f = None
         if self._learns_weights or self._learns_f:
-            joint, f = self._learn_out_of_fold(X, y, params, joint, sample_weight)
+            joint, f = self._learn_out_of_fold(X, y, params, models, joint, sample_weight)
         self._name_models(models, joint.weights)
         self._remember(joint, models[0]._format, f)
 
@@ -269,54 +267,57 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         X: Any,
         y: Any,
         params: dict[str, dict[str, Any]],
+        models: list[Any],
         joint: LocalModels,
         sample_weight: AnyArray | None,
     ) -> tuple[LocalModels, float | None]:
         """Learn the weights, and the F-score that is reached with them, whichever is wanted."""
         nodes = encode(y, joint.hierarchy).nodes
         row_weights = np.ones(len(nodes)) if sample_weight is None else sample_weight
-        held_out = fit_folds(
-            lambda rows: self._fit_fold(X, y, params, joint, rows), nodes, joint.hierarchy
-        )
+        n_rows = n_rows_of(X)
+
+        def fit_fold(rows: IntArray) -> LocalModels:
+            sliced = {
+                name: {
+                    k: take_rows(v, rows) if is_per_row(v, n_rows) else v for k, v in given.items()
+                }
+                for name, given in params.items()
+            }
+            X_fold, y_fold = take_rows(X, rows), take_rows(y, rows)
+            return self._refit_all(models, X_fold, y_fold, joint, sliced)
+
+        held_out = fit_folds(fit_fold, nodes, joint.hierarchy)
         if self._learns_weights:
             weights = learn_weights(joint, held_out, X, nodes, row_weights)
             joint = replace(joint, weights=weights)
-            held_out = [(replace(models, weights=weights), rows) for models, rows in held_out]
+            held_out = [(replace(fitted, weights=weights), rows) for fitted, rows in held_out]
         if not self._learns_f:
             return joint, None
         return joint, reached_f(held_out, X, nodes, row_weights, self.leaf_only)
 
-    def _fit_fold(
+    def _refit_all(
         self,
+        models: list[Any],
         X: Any,
         y: Any,
-        params: dict[str, dict[str, Any]],
         joint: LocalModels,
-        rows: IntArray,
+        params: dict[str, dict[str, Any]],
     ) -> LocalModels:
-        """Fit all models on some rows, over the whole hierarchy.
+        """Fit copies of all models on these rows, and put them together as in ``joint``."""
+        parts = [
+            model._refit(X, y, joint.hierarchy, params[name])
+            for (name, _), model in zip(self.models, models, strict=True)
+        ]
+        return self._join(parts, joint.weights)
 
-        Temperatures, and weights of ensembles in this one, are taken from the models that were
-        fitted on all rows: they were learned out of fold there, and learning them again in every
-        fold would cost several times as much.
-        """
-        X_fold, y_fold = take_rows(X, rows), take_rows(y, rows)
-        n_rows = n_rows_of(X)
-        models = []
-        for (name, model), fitted in zip(self.models, joint.members, strict=True):
-            model = _with_hierarchy(clone(model), joint.hierarchy)
-            _learn_nothing(model, fitted)
-            sliced = {
-                k: take_rows(v, rows) if is_per_row(v, n_rows) else v
-                for k, v in params[name].items()
-            }
-            with warnings.catch_warnings():
-                # Said once, by the fit on all rows.
-                warnings.filterwarnings("ignore", message="No training row ends at an inner node")
-                model.fit(X_fold, y_fold, **sliced)
-            model._models = _with_weights(model._models, fitted)
-            models.append(model)
-        return self._join(models, joint.weights)
+    def _refit(
+        self, X: Any, y: Any, hierarchy: Hierarchy, fit_params: dict[str, Any]
+    ) -> LocalModels:
+        """As for every model; the weights, too, are those that were learned or given before."""
+        given = dict(fit_params)
+        params = self._params_of_models(given.pop("sample_weight", None), given)
+        joint = replace(self._models, hierarchy=hierarchy)
+        return self._refit_all(self.models_, X, y, joint, params)
 
     def _check_models(self) -> tuple[float, ...]:
         """Check the models; return their weights."""
@@ -397,8 +398,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 f"Give both the same hierarchy=, or none."
             )
 
-    def _join(self, models: list[Any], weights: tuple[float, ...]) -> LocalModels:
-        parts = tuple(model._models for model in models)
+    def _join(self, parts: list[LocalModels], weights: tuple[float, ...]) -> LocalModels:
+        """Put models together that predict paths."""
         first = parts[0]
         for (name, _), part in zip(self.models, parts, strict=True):
             if not part.has_proba:
@@ -416,7 +417,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             {},
             {},
             soft=True,
-            members=parts,
+            members=tuple(parts),
             weights=weights,
             voting=self.voting,
         )
@@ -448,27 +449,3 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
 
     # fit hands sample weights on to the models and makes no other use of them.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
-
-
-def _with_hierarchy(model: Any, hierarchy: Hierarchy) -> Any:
-    """Give a model, and the models that it is made of, a hierarchy."""
-    names = [k for k in model.get_params() if k == "hierarchy" or k.endswith("__hierarchy")]
-    return model.set_params(**dict.fromkeys(names, hierarchy))
-
-
-def _learn_nothing(model: Any, fitted: LocalModels) -> None:
-    """Leave nothing for a model to learn out of fold: an ensemble asks for probabilities only."""
-    if isinstance(model, BaseLocalClassifier):
-        usual = "best_path" if model._strategy == "flat" else "top_down"
-        model.set_params(decoding=usual, temperature=fitted.temperature, min_confidence=0.0)
-    elif isinstance(model, EnsembleClassifier):
-        model.set_params(weights=None, decoding="best_path", min_confidence=0.0)
-        for (_, member), part in zip(model.models, fitted.members, strict=True):
-            _learn_nothing(member, part)
-
-
-def _with_weights(models: LocalModels, fitted: LocalModels) -> LocalModels:
-    """Take over the weights of an ensemble, and of ensembles in it."""
-    pairs = zip(models.members, fitted.members, strict=True)
-    members = tuple(_with_weights(member, part) for member, part in pairs)
-    return replace(models, members=members, weights=fitted.weights)
