@@ -278,6 +278,40 @@ def test_the_loss_of_endings_is_that_of_all_endings_below_a_row(y, seed, leaf_on
         assert found[i].item() == pytest.approx(logsumexp(row) - logsumexp(row[meant]), abs=1e-4)
 
 
+@pytest.mark.parametrize("loss", ["conditional", "leaf"])
+@pytest.mark.parametrize(
+    ("y", "leaf_only", "several"),
+    [
+        ([["a", "x"], ["a", "y"], ["b"]], False, False),  # every row ends at a leaf
+        ([["a", "x"], ["a", "y"], ["a"]], False, False),  # "stop at a" is an ending
+        ([["a", "x"], ["a", "y"], ["a"]], True, True),  # the last row stands for x and y
+        ([["a", "x"], ["b", "z"], ["a"]], True, False),  # the last row stands for x only
+    ],
+)
+def test_a_batch_has_runs_of_endings_only_if_a_row_stands_for_several(loss, y, leaf_only, several):
+    import torch
+
+    from hiclass._targets import encode
+    from hiclass.torch._batches import Rows
+    from hiclass.torch._known import Known
+    from hiclass.torch._losses import LeafLoss
+
+    target = encode(y)
+    known = Known.seen(target, leaf_only=leaf_only)
+    layout = known.layout(loss, recursive=False)
+    rows = Rows(np.zeros((3, 1), dtype=np.float32), target.nodes, layout, None)
+    batch = rows.whole()
+    several = several and loss == "leaf"
+    assert len(batch.target) == (2 if several else 1)
+    if loss == "leaf":
+        z = torch.tensor(np.random.default_rng(0).normal(size=(3, layout.n_outputs)))
+        runs = tuple(torch.from_numpy(part[target.nodes]) for part in (layout.first, layout.last))
+        found = LeafLoss(layout)(Outputs(z), None, batch.target)
+        torch.testing.assert_close(found, LeafLoss(layout)(Outputs(z), None, runs))
+        # Other rows of the same stream may have one ending each.
+        assert len(rows.some(np.array([0, 1])).whole().target) == 1
+
+
 @settings(max_examples=20)
 @given(drawn=hierarchies_with_sets(), loss=LOSSES, seed=SEEDS)
 def test_losses_of_sets_are_what_they_are_defined_as(drawn, loss, seed):

@@ -18,7 +18,7 @@ import torch
 
 from hiclass._labels import AnyArray, IntArray
 from hiclass.torch._layout import Layout, SetLayout
-from hiclass.torch._network import as_tensors, sparse_tensors
+from hiclass.torch._network import Shape, as_tensors, sparse_tensors
 
 Tensor = Any
 
@@ -37,7 +37,8 @@ class Batch:
     rows : tuple of tensors
         One dense tensor, or the three arrays of a sparse matrix.
     target : tuple of tensors
-        What the loss compares the outputs with.
+        What the loss compares the outputs with. In a tree, an ending per row, or, if a row of the
+        batch stands for several endings, the first of every row and the one after its last.
     weight : tensor or None
         Sample weights.
     n_rows : int
@@ -96,6 +97,13 @@ class Rows:
         """All rows as one batch."""
         return self._slice(0, len(self))
 
+    def pieces(self, shape: Shape) -> Iterator[Batch]:
+        """All rows in their order, in batches that need little memory on the way through layers."""
+        n_entries = self.X.nnz / max(len(self), 1) if sp.issparse(self.X) else self.X.shape[1]
+        size = shape.rows_at_once(int(n_entries))
+        for first in range(0, len(self), size):
+            yield self._slice(first, min(first + size, len(self)))
+
     def batches(self, order: IntArray, size: int) -> Iterator[Batch]:
         """Batches of so many rows, in an order."""
         for start in range(0, len(order), size * _BLOCK):
@@ -114,11 +122,14 @@ class Rows:
         if isinstance(self.layout, SetLayout):
             target = (torch.from_numpy(self.target[first:last].toarray().astype(np.float32)),)
         else:
-            nodes = self.target[first:last]
-            ends = (self.layout.first[nodes], self.layout.last[nodes])
-            target = tuple(torch.from_numpy(end) for end in ends)
+            target = tuple(map(torch.from_numpy, self._ends(self.target[first:last])))
         weight = None if self.weight is None else torch.from_numpy(self.weight[first:last])
         return Batch(tensors, target, weight, last - first)
+
+    def _ends(self, nodes: IntArray) -> tuple[IntArray, ...]:
+        """The endings that rows of some nodes stand for: one each, or runs if any has several."""
+        first, last = self.layout.first[nodes], self.layout.last[nodes]  # type: ignore[union-attr]
+        return (first, last) if (last - first > 1).any() else (first,)
 
 
 def prefetched(batches: Iterable[Batch], device: Any) -> Generator[Batch, None, None]:

@@ -69,8 +69,9 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
         What counts as progress: a loss that is lower by this much.
     device : str, default="auto"
         Where to compute: "cpu", "cuda", another name that PyTorch knows, or "auto" for a GPU if
-        there is one. On CUDA, products are computed in bfloat16 (mixed precision). A model that was
-        trained on a GPU answers on the processor where there is none.
+        there is one. On CUDA, products are computed in bfloat16 (mixed precision). It is read by
+        ``fit``, ``partial_fit`` and when predicting, so that it may be set after ``fit``. A model
+        from a file that was trained on a GPU predicts on the processor where there is none.
     decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
         How a path is chosen: the most probable path; the best child at every step; or the node with
         the best expected hierarchical F-score, which may end a path early. A callable takes node

@@ -19,7 +19,7 @@ from hiclass._set_targets import SetTarget
 from hiclass._targets import Target
 from hiclass._validation import check_is_fitted, check_parameters, check_weights, validate_data
 from hiclass.torch._batches import Rows
-from hiclass.torch._known import Known
+from hiclass.torch._known import Known, on_device
 from hiclass.torch._layout import Layout, SetLayout, same_layout
 from hiclass.torch._network import FittedNetwork, Shape, as_arrays, find_device, first_weights
 from hiclass.torch._train import Course, Settings, Trainer, mean_squared_length, train_in_memory
@@ -190,7 +190,17 @@ class NetworkClassifier(BaseHierarchicalClassifier):
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)
+        self._follow_device()
         return self._as_rows(X, reset=False)
+
+    def _follow_device(self) -> None:
+        """Let the network answer where ``device`` says now, if that was set after ``fit``."""
+        network = self._network()
+        if network is None or network.device == self.device:
+            return
+        check_parameters(self, ("device",))
+        find_device(self.device)  # which says so where there is no such device
+        self._models = on_device(self._models, self.device)
 
     def _input_tags(self) -> Any:
         tags = BaseEstimator.__sklearn_tags__(self)

@@ -7,6 +7,7 @@ announced, and predicts those of which there have been rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -126,3 +127,12 @@ class Known:
         return LocalModels(
             "flat", hierarchy, options, {0: answering}, {}, soft=True, n_own=self.n_own
         )
+
+
+def on_device(models: Any, device: str) -> Any:
+    """The same ``LocalModels`` or ``SetModels``, with networks that answer on another device."""
+    return replace(
+        models,
+        classifiers={node: network.on(device) for node, network in models.classifiers.items()},
+        members=tuple(on_device(member, device) for member in models.members),
+    )

@@ -102,14 +102,12 @@ class LeafLoss:
 
     def __init__(self, layout: TreeLayout) -> None:
         self._n_ends = len(layout.ends)
-        known = layout.first >= 0
-        self._ranges = bool((layout.last[known] - layout.first[known] > 1).any())
 
     def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
         z = last.all(hidden)[:, : self._n_ends].float()
+        if len(target) == 1:
+            return F.cross_entropy(z, target[0], reduction="none")
         first, beyond = target
-        if not self._ranges:
-            return F.cross_entropy(z, first, reduction="none")
         place = torch.arange(self._n_ends, device=z.device)
         outside = (place < first.unsqueeze(1)) | (place >= beyond.unsqueeze(1))
         return z.logsumexp(dim=1) - z.masked_fill(outside, _NEVER).logsumexp(dim=1)

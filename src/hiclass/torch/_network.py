@@ -24,7 +24,7 @@ from hiclass.torch._losses import PathProba, SetProba, on_device
 Tensor = Any
 Weights = dict[str, Tensor]
 
-#: Rows are answered in pieces of at most so many numbers.
+#: Rows go through the layers in pieces of at most so many numbers, where nothing is learned.
 _MOST_NUMBERS = 1 << 24
 
 
@@ -63,6 +63,10 @@ class Shape:
     def last(self) -> str:
         """The name of the last layer."""
         return str(len(self.widths))
+
+    def rows_at_once(self, n_entries: int = 1) -> int:
+        """How many rows, with so many entries each, may go through the layers together."""
+        return max(1, _MOST_NUMBERS // max(self.n_outputs, *self.widths, n_entries, 1))
 
 
 def first_weights(shape: Shape, size: float, generator: Any) -> Weights:
@@ -203,6 +207,10 @@ class FittedNetwork:
         """The same network, which answers for some of its endings or nodes."""
         return FittedNetwork(self.shape, self.layout, self.weights, self.device, first, last)
 
+    def on(self, device: str) -> FittedNetwork:
+        """The same network, which answers on another device."""
+        return FittedNetwork(self.shape, self.layout, self.weights, device, self.first, self.last)
+
     def _prepare(self) -> None:
         self._lock = threading.Lock()
         self._ready: tuple[Any, Weights, Any] | None = None
@@ -234,7 +242,7 @@ class FittedNetwork:
         """Probabilities of endings, or of nodes where rows are sets of classes."""
         device, weights, proba = self._on_device()
         last = LastLayer(weights, self.shape)
-        step = max(1, _MOST_NUMBERS // max(self.shape.n_outputs, *self.shape.widths, 1))
+        step = self.shape.rows_at_once()
         if not sp.issparse(X):
             X = np.asarray(X)
         parts = []

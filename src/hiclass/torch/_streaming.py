@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -14,7 +15,7 @@ from hiclass._labels import check_paths, read_labels
 from hiclass._set_targets import SetTarget, check_n_labels, encode_sets
 from hiclass._targets import LabelFormat, Target, as_hierarchy, encode, nodes_of
 from hiclass.hierarchy import Hierarchy
-from hiclass.torch._batches import Batch
+from hiclass.torch._batches import Batch, Rows
 from hiclass.torch._estimator import NetworkClassifier, as_data
 from hiclass.torch._known import Known
 
@@ -99,7 +100,8 @@ class StreamingClassifier(NetworkClassifier):
             All classes; may be left out where ``hierarchy=`` is given. Paths may stop at every
             inner node of these classes unless ``leaf_only`` is set.
         validation : tuple, default=None
-            Rows to stop early on, ``(X, y)`` or ``(X, y, sample_weight)``.
+            Rows to stop early on, ``(X, y)`` or ``(X, y, sample_weight)``. They are scored in
+            pieces: any number of them needs little memory beside ``X``.
 
         Returns
         -------
@@ -152,16 +154,20 @@ class StreamingClassifier(NetworkClassifier):
         seen = [known]
         n_steps = [0]
 
+        def rows_of(item: Any) -> tuple[Rows, Target | SetTarget]:
+            X, y, sample_weight = _read_item(item)
+            X = self._as_rows(X, reset=False)
+            _, target = self._read_batch(known, y, None, lookup)
+            check_n_labels(target, X.shape[0])
+            return as_data(X, target, layout, sample_weight), target
+
         def read(items: Iterable[Any], *, is_first: bool) -> Iterator[Batch]:
             for item in items:
-                X, y, sample_weight = _read_item(item)
-                X = self._as_rows(X, reset=False)
-                _, target = self._read_batch(known, y, None, lookup)
-                check_n_labels(target, X.shape[0])
+                rows, target = rows_of(item)
                 if is_first:
                     seen[0] = seen[0].after(target)
                     n_steps[0] += 1
-                yield as_data(X, target, layout, sample_weight).whole()
+                yield rows.whole()
 
         def epoch(i: int) -> float:
             again = chain([first], items) if i == 0 else _not_empty(items_of(), i)
@@ -177,8 +183,7 @@ class StreamingClassifier(NetworkClassifier):
 
         validate = None
         if validation is not None:
-            held_out = list(read([validation], is_first=False))
-            validate = lambda: trainer.validate(b.to(trainer.device) for b in held_out)  # noqa: E731
+            validate = partial(trainer.validate, rows_of(validation)[0])
         course.run(trainer, epoch, validate, verbose=self.verbose > 0)
         self._remember_network(seen[0], trainer, target.format)
         self._note(course)

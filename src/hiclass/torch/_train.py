@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -161,15 +162,13 @@ class Trainer:
             )
         return loss
 
-    def validate(self, batches: Iterable[Batch]) -> float:
-        """The mean loss of the rows of batches that are on the device."""
+    def validate(self, rows: Rows) -> float:
+        """The mean loss of rows, a piece at a time."""
         total = torch.zeros((), device=self.device)
-        n_rows = 0
-        with torch.no_grad():
-            for batch in batches:
-                total += self._losses(batch, training=False).sum()
-                n_rows += batch.n_rows
-        return float(total) / max(n_rows, 1)
+        with torch.no_grad(), self.on_device(rows.pieces(self.shape), thread=False) as pieces:
+            for piece in pieces:
+                total += self._losses(piece, training=False).sum()
+        return float(total) / max(len(rows), 1)
 
     def on_device(
         self, batches: Iterable[Batch], *, thread: bool
@@ -266,13 +265,8 @@ def train_in_memory(
         with trainer.on_device(batches, thread=False) as on_device:
             return trainer.epoch(on_device, lambda step: 1 - (i * n_steps + step) / total)
 
-    def validate() -> float:
-        assert held_out is not None
-        batches = held_out.batches(np.arange(len(held_out)), max(size, 1024))
-        with trainer.on_device(batches, thread=False) as on_device:
-            return trainer.validate(on_device)
-
-    course.run(trainer, epoch, None if held_out is None else validate, verbose=verbose)
+    validate = None if held_out is None else partial(trainer.validate, held_out)
+    course.run(trainer, epoch, validate, verbose=verbose)
 
 
 # -- what is worked out from the rows ----------------------------------------------------------
