@@ -14,6 +14,8 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.metrics.pairwise import rbf_kernel
 
+from hiclass._forest import features_per_split
+
 
 class _ManyClasses(ClassifierMixin, BaseEstimator):
     """Says that several labels per row are welcome, and answers for one label as for many."""
@@ -61,6 +63,7 @@ class LeafForest(_ManyClasses):
         self.forest_ = ExtraTreesRegressor(
             self.n_estimators,
             min_samples_leaf=self.min_samples_leaf,
+            max_features=features_per_split(X),
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         ).fit(X, target)

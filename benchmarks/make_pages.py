@@ -23,6 +23,7 @@ import _decisions_page  # noqa: E402
 import _limits_page  # noqa: E402
 import _race_page  # noqa: E402
 import bookkeeping  # noqa: E402
+import default_forest  # noqa: E402
 import engine  # noqa: E402
 import gene_function  # noqa: E402
 import global_models  # noqa: E402
@@ -69,6 +70,11 @@ def write_global(page: str) -> None:
     global_models.write_page(page, sorted(RESULTS.glob("global_models*.json"), reverse=True))
 
 
+def write_hierarchies(page: str) -> None:
+    gene_function.write_page(page)
+    default_forest.write_page(page)
+
+
 def write_serving(page: str) -> None:
     result = json.loads((RESULTS / "serving.json").read_text())
     write_section(page, "latency", serving.page(result))
@@ -85,7 +91,7 @@ WRITERS: dict[str, Callable[[str], None]] = {
     "docs/index.md": lambda page: write_section(page, "which", overview.which()),
     "docs/decisions.md": _decisions_page.write_page,
     "docs/global.md": write_global,
-    "docs/hierarchies.md": gene_function.write_page,
+    "docs/hierarchies.md": write_hierarchies,
     "docs/how_good.md": write_race,
     "docs/incremental.md": incremental.write_page,
     "docs/parallel.md": engine.write_page,

@@ -36,7 +36,6 @@ from hiclass import (
     metrics,
     tune_confidence,
 )
-from hiclass._global import forest_settings
 
 FOREST = ExtraTreesRegressor(10, random_state=0)
 NEAREST = KNeighborsRegressor(1)
@@ -248,21 +247,6 @@ def test_the_default_is_a_forest_of_pure_leaves_for_paths_and_of_shares_for_sets
     sets = GlobalClassifier(hierarchy=DAG, multi_label=True).fit(X6, SETS)
     assert (sets.estimator_.min_samples_leaf, sets.estimator_.max_leaf_nodes) == (5, None)
     assert GlobalClassifier(n_jobs=3)._child().n_jobs == 3
-
-
-@pytest.mark.parametrize("shape", [(2500, 4000), (10**6, 300), (50, 10**9), (10**7,)], ids=str)
-def test_the_default_forest_has_a_bound_on_its_memory(shape):
-    target = np.lib.stride_tricks.as_strided(np.zeros(1), shape, (0,) * len(shape))
-    found = forest_settings(target, 100, sets=True)["max_leaf_nodes"]
-    n_columns = shape[1] if len(shape) == 2 else 1
-    if shape[1:] == (10**9,):
-        assert found == 2  # as small as a tree can be
-    else:
-        assert 100 * 2 * found * n_columns * 8 <= 2e9 < 100 * 2 * (found + 1) * n_columns * 8
-
-
-def test_small_forests_grow_as_they_like():
-    assert forest_settings(np.zeros((2500, 400)), 100, sets=True)["max_leaf_nodes"] is None
 
 
 @pytest.mark.parametrize(

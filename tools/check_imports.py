@@ -29,7 +29,7 @@ LAYERS = [  # from top to bottom
     {"_decision"},
     {"_decode", "_levels", "_restrict"},
     {"_fit", "_predict", "_set_predict", "metrics", "model_selection"},
-    {"_checkpoint", "_liblinear", "_linear", "_progress", "_ray"},
+    {"_checkpoint", "_forest", "_liblinear", "_linear", "_progress", "_ray"},
     {"_class_weight", "_columns", "_set_problems", "_stream"},
     {"_problems"},
     {"_growth", "_set_targets"},

@@ -25,6 +25,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 from hiclass._children import BaseLocalClassifier, LocalClassifiers
 from hiclass._class_weight import keep_columns
 from hiclass._fit import FitSettings
+from hiclass._forest import FOREST_PARAMS, forest_params
 from hiclass._labels import AnyArray, IntArray
 from hiclass._predict import FloatArray
 from hiclass._problems import LocalProblem, Options, RowIndex
@@ -41,10 +42,6 @@ from hiclass._validation import (
 )
 from hiclass.hierarchy import Hierarchy
 
-#: What the trees of the default forest may hold together. A tree keeps one number of eight bytes
-#: per node of its own and class.
-_MOST_BYTES = 2e9
-
 
 class GlobalClassifier(BaseLocalClassifier):
     """One model of the whole hierarchy: a multi-output estimator that is asked about every class.
@@ -60,9 +57,11 @@ class GlobalClassifier(BaseLocalClassifier):
     estimator : estimator, default=None
         A regressor that takes a target of several columns, or a classifier that does and has
         ``predict_proba``. It is copied. Answers of regressors are cut at 0 and 1. The default is
-        ``ExtraTreesRegressor(100)``, with ``min_samples_leaf=5`` where predictions are sets of
-        classes, and with a ``max_leaf_nodes`` that keeps its trees below 2 GB where there are many
-        classes and rows.
+        ``ExtraTreesRegressor(100)`` with parameters that ``fit`` chooses and ``forest_params_``
+        tells: ``min_samples_leaf=5`` where predictions are sets of classes; a ``max_leaf_nodes``
+        that keeps its trees below 2 GB where there are many classes and rows; and
+        ``max_features="sqrt"`` where most features have few values, otherwise all features (see
+        Notes).
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
         default. Classes without training rows get probability 0.
@@ -115,6 +114,9 @@ class GlobalClassifier(BaseLocalClassifier):
     estimator_ : estimator
         The fitted estimator; missing where there was nothing to decide. What it predicts are
         answers times ``column_scales_``.
+    forest_params_ : dict
+        The parameters that were chosen for the default forest: ``max_features``,
+        ``max_leaf_nodes``, ``min_samples_leaf``. Only where ``estimator`` is None.
     column_scales_ : ndarray of float
         What the columns of its target are multiplied by: the square roots of their weights.
     local_classifiers_ : mapping
@@ -146,6 +148,13 @@ class GlobalClassifier(BaseLocalClassifier):
     weighted one. In a tree ensemble that decides which splits are chosen, in a neural network what
     the hidden layers learn. An estimator that treats every column by itself, such as ``Ridge`` or
     ``KNeighborsRegressor``, has the same minimum with all weights.
+
+    Trees of the default forest differ by the random thresholds of their splits. A random threshold
+    has no effect on a feature of 0 and 1, and hardly any on counts or weights of words that are 0
+    in most rows: trees that look at all such features choose the same splits, and a forest of them
+    is little more than one tree. So ``max_features`` is "sqrt" where two rows have the same value
+    with a probability of at least 0.3, on average over the features that vary, and 1.0, all
+    features, elsewhere: with numbers that are better (see the page on global models).
 
     To load a model with trees from a skops file, add ``"sklearn.tree._tree.Tree"``, which skops
     leaves to you to trust, to ``hiclass.TRUSTED_TYPES``.
@@ -278,13 +287,12 @@ class GlobalClassifier(BaseLocalClassifier):
             child = make_child(problem)
             ways = problem.classes
             sets = self.multi_label or not hierarchy.is_tree
-            if self.estimator is None:
-                child.set_params(**forest_settings(problem.target, child.n_estimators, sets))
+            by_rows = self.estimator is None
             if sets:
-                return NodeOutputs(child, self.level_weight, hierarchy.levels[ways])
+                return NodeOutputs(child, self.level_weight, hierarchy.levels[ways], by_rows)
             source = np.where(ways < 0, ~ways, hierarchy.parent[ways])
             levels = hierarchy.levels[source] + 1
-            return EndingOutputs(child, self.level_weight, levels, source, ways)
+            return EndingOutputs(child, self.level_weight, levels, source, ways, by_rows)
 
         return make
 
@@ -299,6 +307,17 @@ class GlobalClassifier(BaseLocalClassifier):
                 f"This {type(self).__name__} has no estimator_: there was nothing to decide."
             )
         return fitted[()]
+
+    @property
+    def forest_params_(self) -> dict[str, Any]:
+        """The parameters that were chosen for the default forest."""
+        if self.estimator is not None:
+            raise AttributeError(
+                f"This {type(self).__name__} has no forest_params_: its estimator was given, with "
+                f"all of its parameters."
+            )
+        forest = self.estimator_
+        return {name: getattr(forest, name) for name in FOREST_PARAMS}
 
     @property
     def column_scales_(self) -> FloatArray:
@@ -333,22 +352,6 @@ def has_classes(child: Any) -> bool:
     if tags is None or tags.estimator_type is None:
         return hasattr(child, "predict_proba")
     return bool(tags.estimator_type == "classifier")
-
-
-def forest_settings(target: AnyArray, n_trees: int, sets: bool) -> dict[str, Any]:
-    """Parameters of the default forest by the size of its target.
-
-    Sets are noisy: a few rows of a leaf say more about the shares of classes than a single one.
-    Single paths are told apart best by leaves that are pure.
-    """
-    fewest_rows = 5 if sets else 1
-    # A tree has two nodes per leaf, and each holds a number per column.
-    most = int(_MOST_BYTES / (16 * n_trees * (target.shape[1] if target.ndim == 2 else 1)))
-    enough = most >= len(target) // fewest_rows
-    return {
-        "min_samples_leaf": fewest_rows,
-        "max_leaf_nodes": None if enough else max(most, 2),
-    }
 
 
 # -- the target ---------------------------------------------------------------------------------
@@ -394,6 +397,8 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
         The weight of a level beside the level above it.
     levels : ndarray of int
         The levels of the columns.
+    by_rows : bool, default=False
+        Whether the estimator is the default forest, whose parameters are chosen by the rows.
 
     Attributes
     ----------
@@ -405,10 +410,16 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
         The values of the others.
     """
 
-    def __init__(self, estimator: Any, level_weight: float, levels: IntArray) -> None:
+    #: Predictions are sets of classes.
+    _sets: ClassVar[bool] = True
+
+    def __init__(
+        self, estimator: Any, level_weight: float, levels: IntArray, by_rows: bool = False
+    ) -> None:
         self.estimator = estimator
         self.level_weight = level_weight
         self.levels = levels
+        self.by_rows = by_rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -421,6 +432,8 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
         self.varies_ = y.min(axis=0) != y.max(axis=0)
         self.constant_ = y[0].astype(np.float64)
         child = copy_child(self.estimator)
+        if self.by_rows:
+            child.set_params(**forest_params(X, y, child.n_estimators, sets=self._sets))
         target = y if self.varies_.all() else y[:, self.varies_]
         if has_classes(child):
             target = target.astype(np.intp)
@@ -477,7 +490,11 @@ class EndingOutputs(NodeOutputs):
         The node that each column leads on from, ascending.
     ways : ndarray of int
         The node that each column leads to; the complement of the source for "stop here".
+    by_rows : bool, default=False
+        As in ``NodeOutputs``.
     """
+
+    _sets = False
 
     def __init__(
         self,
@@ -486,8 +503,9 @@ class EndingOutputs(NodeOutputs):
         levels: IntArray,
         source: IntArray,
         ways: IntArray,
+        by_rows: bool = False,
     ) -> None:
-        super().__init__(estimator, level_weight, levels)
+        super().__init__(estimator, level_weight, levels, by_rows)
         self.source = source
         self.ways = ways
 
