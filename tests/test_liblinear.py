@@ -412,13 +412,18 @@ def test_a_fit_that_does_not_converge_warns_as_scikit_learn_does():
             if not fit_linear_svc(svc, X, target, {}):
                 svc.fit(X, target)
         (warning,) = caught
-        found.append((warning.category, str(warning.message), warning.filename))
+        found.append((warning.category, str(warning.message), warning.filename, warning.lineno))
         assert svc.n_iter_ == 2
     assert found[0] == found[1]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", module=r"sklearn\.svm")
         assert fit_linear_svc(LinearSVC(tol=1e-9, max_iter=2), X, target, {})
+
+
+def test_a_warning_needs_no_source_of_scikit_learn(monkeypatch):
+    monkeypatch.setattr("linecache.getlines", lambda filename: [])
+    assert _liblinear._warning_line.__wrapped__() == 1
 
 
 def test_a_warning_that_is_an_error_names_the_classifier():

@@ -12,6 +12,7 @@ results are the same to the last bit, ``fit`` is used throughout.
 
 from __future__ import annotations
 
+import linecache
 import threading
 import warnings
 from functools import lru_cache
@@ -308,10 +309,19 @@ def _warn_not_converged() -> None:
         "Liblinear failed to converge, increase the number of iterations.",
         ConvergenceWarning,
         _base.__file__,
-        lineno=1,
+        lineno=_warning_line(),
         module=_base.__name__,
         registry=vars(_base).setdefault("__warningregistry__", {}),
     )
+
+
+@lru_cache(maxsize=1)
+def _warning_line() -> int:
+    """The line where scikit-learn warns, since Python prints it below the warning."""
+    lines = linecache.getlines(_base.__file__)  # none where there is no source to print
+    message = next((i for i, line in enumerate(lines) if "Liblinear failed" in line), 0)
+    calls = (i for i in range(message, 0, -1) if "warn(" in lines[i])
+    return 1 + next(calls, 0)
 
 
 # -- the check ---------------------------------------------------------------------------------
