@@ -208,6 +208,7 @@ HOMONYMS = Hierarchy.from_paths([["Loans", "Other"], ["Cards", "Other"]])
         (sp.csr_array(2 * np.eye(7)), PETS, ValueError, "y has 2.0 in row 0; an indicator holds"),
         (np.eye(3, dtype=bool), None, ValueError, "indicator matrix, .* Give that hierarchy"),
         (sp.csr_array((0, 7)), PETS, ValueError, "y is empty"),
+        (np.full((2, 2, 2), "a"), None, ValueError, r"y has 3 dimensions.*\[\[tuple\(path"),
         ([[], []], None, ValueError, "No row of y has a label"),
         (pandas.DataFrame({"cat": [1, 3]}), PETS, ValueError, "column 'cat' of y has 3 in row 1"),
         (pandas.DataFrame({"a": ["b", "c"]}), None, ValueError, "column 'a' of y has 'b' in row 0"),

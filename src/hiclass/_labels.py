@@ -280,9 +280,17 @@ def _split(y: Any, name: str) -> tuple[list[Any], int]:
         if y.ndim == 1:
             return _split_sequence(y, name)
         if y.ndim != 2:
-            raise ValueError(f"{name} must have one or two dimensions; got shape {y.shape}.")
+            raise ValueError(
+                f"{name} must have one or two dimensions; got shape {y.shape}. Several paths per "
+                f"row are lists of tuples, with multi_label=True: {lists_of_paths(name)}."
+            )
         return _check_width([y[:, j] for j in range(y.shape[1])], name), 2
     return _split_sequence(list(y), name)
+
+
+def lists_of_paths(name: str) -> str:
+    """The code that turns an array of rows, paths and levels into what is read."""
+    return f"[[tuple(path) for path in row if path[0]] for row in {name}.tolist()]"
 
 
 def _check_width(columns: list[Any], name: str) -> list[Any]:

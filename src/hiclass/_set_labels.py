@@ -21,6 +21,7 @@ from hiclass._labels import (
     IntArray,
     check_paths,
     is_missing,
+    lists_of_paths,
     object_array,
     plain,
     read_labels,
@@ -96,6 +97,11 @@ def read_sets(y: Any, name: str = "y") -> SetLabels:
         y = y.to_list()
     if hasattr(y, "__array__") and not isinstance(y, np.ndarray):
         y = np.asarray(y)
+    if isinstance(y, np.ndarray) and y.ndim > 2:
+        raise ValueError(
+            f"{name} has {y.ndim} dimensions, shape {y.shape}. Give a list of path tuples for "
+            f"every row: {lists_of_paths(name)}."
+        )
     if isinstance(y, np.ndarray) and y.ndim == 2:
         if y.dtype == bool:
             return _from_matrix(sp.coo_array(y), "dense", name)

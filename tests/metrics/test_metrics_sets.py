@@ -58,6 +58,20 @@ def test_homonyms_are_different_classes():
     assert f1([["x", "y"]], [["y", "x"]]) == 0
 
 
+@pytest.mark.parametrize("metric", [precision, recall, f1])
+@pytest.mark.parametrize("average", ["micro", "samples", "macro", "weighted"])
+def test_the_average_may_be_given_by_position(metric, average):
+    options = {"zero_division": 0.0}
+    by_name = metric(TRUE, PRED, average=average, **options)
+    assert metric(TRUE, PRED, average, **options) == by_name
+
+
+@pytest.mark.parametrize("average", ["binary", 3, ["micro"], np.array([1, 2])], ids=str)
+def test_what_is_no_average_is_refused_with_the_names(average):
+    with pytest.raises(ValueError, match=r"is unknown\. Use one of 'micro', 'samples', 'macro', "):
+        f1(TRUE, PRED, average)
+
+
 def test_nodes_of_a_given_hierarchy_that_do_not_occur_are_nan_and_not_averaged():
     h = Hierarchy.from_paths([["A", "x"], ["A", "y"], ["B", "x"], ["C", "z"]])
     per_node = f1(TRUE, PRED, average=None, hierarchy=h)

@@ -33,10 +33,10 @@ _AVERAGES = ("micro", "samples", "macro", "weighted", None)
 def precision(
     y_true: Any,
     y_pred: Any,
+    average: str | None = "micro",
     *,
     hierarchy: Any = None,
     multi_label: bool = False,
-    average: str | None = "micro",
     sample_weight: Any = None,
     zero_division: Any = "warn",
 ) -> float | FloatArray:
@@ -51,14 +51,15 @@ def precision(
         True labels, in any form that ``fit`` takes.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels. They may be labels that are never true; a path may be empty.
+    average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
+        "micro" sums over all rows, then divides (the paper's formula). "samples" is the mean over
+        rows. "macro" is the mean over the nodes that are true or predicted in some row, "weighted"
+        weighs them by how often they are true. None returns the value of every node. What HiClass 5
+        calls "macro" is "samples".
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
         The hierarchy of the labels. By default the one that both sets of paths span.
     multi_label : bool, default=False
         Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
-    average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
-        "micro" sums over all rows, then divides (the paper's formula). "samples" is the mean over
-        rows. "macro" is the mean over the nodes that are true or predicted in some row, "weighted"
-        weighs them by how often they are true. None returns the value of every node.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows. A weight of 2 is the same as giving the row twice.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
@@ -92,10 +93,10 @@ def precision(
 def recall(
     y_true: Any,
     y_pred: Any,
+    average: str | None = "micro",
     *,
     hierarchy: Any = None,
     multi_label: bool = False,
-    average: str | None = "micro",
     sample_weight: Any = None,
     zero_division: Any = "warn",
 ) -> float | FloatArray:
@@ -110,12 +111,12 @@ def recall(
         True labels, in any form that ``fit`` takes.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels. They may be labels that are never true; a path may be empty.
+    average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
+        As in :func:`precision`.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
         The hierarchy of the labels. By default the one that both sets of paths span.
     multi_label : bool, default=False
         Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
-    average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
-        As in :func:`precision`.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
@@ -148,10 +149,10 @@ def recall(
 def f1(
     y_true: Any,
     y_pred: Any,
+    average: str | None = "micro",
     *,
     hierarchy: Any = None,
     multi_label: bool = False,
-    average: str | None = "micro",
     sample_weight: Any = None,
     zero_division: Any = "warn",
 ) -> float | FloatArray:
@@ -165,12 +166,12 @@ def f1(
         True labels, in any form that ``fit`` takes.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels. They may be labels that are never true; a path may be empty.
+    average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
+        As in :func:`precision`; means are taken of the F1 of the rows or nodes.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
         The hierarchy of the labels. By default the one that both sets of paths span.
     multi_label : bool, default=False
         Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
-    average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
-        As in :func:`precision`; means are taken of the F1 of the rows or nodes.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
@@ -270,7 +271,7 @@ def _score(
     zero_division: Any,
 ) -> float | FloatArray:
     """Count, divide, average: every function above."""
-    if average not in _AVERAGES:
+    if not isinstance(average, str | None) or average not in _AVERAGES:
         raise ValueError(
             f"average={average!r} is unknown. Use one of {', '.join(map(repr, _AVERAGES))}."
         )
