@@ -33,6 +33,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from hiclass import (
     FlatClassifier,
+    GlobalClassifier,
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
@@ -211,6 +212,32 @@ def test_probabilities_that_are_not_numbers_are_refused(estimator_class):
 def test_the_default_child_is_a_logistic_regression(estimator_class, animals):
     model = estimator_class().fit(*animals)
     assert {type(c) for c in model.local_classifiers_.values()} == {LogisticRegression}
+
+
+def test_parameters_of_the_default_child_cannot_be_set_and_the_error_says_what_to_pass(
+    estimator_class, animals
+):
+    message = (
+        r"'local_classifier__C' cannot be set, because local_classifier=None, which stands for "
+        rf"LogisticRegression\(\), .* for example {estimator_class.__name__}\(LogisticRegression"
+    )
+    with pytest.raises(ValueError, match=message):
+        estimator_class().set_params(local_classifier__C=1.0)
+    with pytest.raises(ValueError, match=message):
+        GridSearchCV(estimator_class(), {"local_classifier__C": [1.0]}, cv=2).fit(*animals)
+    with pytest.raises(ValueError, match=r"because local_classifier=<function choose .*> has no"):
+        estimator_class(choose).set_params(local_classifier__C=1.0)
+    both = estimator_class().set_params(
+        local_classifier=LogisticRegression(), local_classifier__C=2.0
+    )
+    assert both.local_classifier.C == 2.0
+    message = r"'estimator__n_jobs' .* estimator=None, which stands for ExtraTreesRegressor\(\)"
+    with pytest.raises(ValueError, match=message):
+        GlobalClassifier().set_params(estimator__n_jobs=1)
+
+
+def choose(key):
+    return GaussianNB()
 
 
 # -- a callable gives different classifiers ----------------------------------------------------

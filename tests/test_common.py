@@ -25,11 +25,12 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import estimator_html_repr, get_tags
 from sklearn.utils.estimator_checks import check_estimator
+from zoo import DAG, zoo
 
 from hiclass import (
     FlatClassifier,
@@ -484,14 +485,62 @@ def test_a_child_without_weights_is_refused_by_name_only_if_there_are_weights(
         model.fit(X, y, sample_weight=np.ones(len(y)))
 
 
-def test_a_pipeline_as_child_speaks_for_itself_about_weights(estimator_class, animals):
-    X, y = animals
-    child = make_pipeline(StandardScaler(), LogisticRegression())
-    with pytest.raises(
-        ValueError, match=r"Pipeline.fit does not accept the sample_weight"
-    ) as error:
-        estimator_class(child).fit(X, y, sample_weight=np.ones(len(y)))
-    assert error.value.__notes__[-1].startswith("while fitting the classifier of ")
+def in_a_pipeline(child):
+    return make_pipeline(FunctionTransformer(), child)
+
+
+WRAPPINGS = {
+    "pipeline": in_a_pipeline,
+    "nested": lambda child: in_a_pipeline(in_a_pipeline(child)),
+    "search": lambda child: GridSearchCV(child, {}, cv=2),
+    "search over a pipeline": lambda child: GridSearchCV(in_a_pipeline(child), {}, cv=2),
+    "search in a pipeline": lambda child: in_a_pipeline(
+        GridSearchCV(in_a_pipeline(in_a_pipeline(child)), {}, cv=2)
+    ),
+}
+
+
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
+@pytest.mark.parametrize("factory", [False, True])
+def test_weights_pass_through_pipelines_and_searches(estimator_class, animals, wrapping, factory):
+    X, y = (np.repeat(part, 2, axis=0) for part in animals)
+    weights = np.random.default_rng(0).uniform(0.1, 5, size=len(y))
+    child = WRAPPINGS[wrapping](GaussianNB())
+    model = estimator_class((lambda key: child) if factory else child)
+    found = model.fit(X, y, sample_weight=weights)
+    bare = estimator_class(GaussianNB()).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(found.predict_node_proba(X), bare.predict_node_proba(X), atol=1e-9)
+
+
+def test_so_they_do_where_rows_are_sets_and_in_global_models(estimator_class):
+    X, y = zoo()
+    weights = np.random.default_rng(0).uniform(0.1, 5, size=len(y))
+    for kind, child, params in (
+        (estimator_class, GaussianNB(), {}),
+        (GlobalClassifier, Ridge(), {}),
+        (GlobalClassifier, DecisionTreeClassifier(random_state=0), {"level_weight": 1}),
+    ):
+        found, bare = (
+            kind(inside, hierarchy=DAG, multi_label=True, **params)
+            .fit(X, y, sample_weight=weights)
+            .predict_node_proba(X)
+            for inside in (in_a_pipeline(child), child)
+        )
+        np.testing.assert_allclose(found, bare, atol=1e-9)
+
+
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
+def test_the_last_step_has_to_take_weights(estimator_class, animals, wrapping):
+    child = WRAPPINGS[wrapping](KNeighborsClassifier(n_neighbors=1))
+    message = r"sample_weight was given but KNeighborsClassifier\.fit does not take it"
+    with pytest.raises(ValueError, match=message):
+        estimator_class(child).fit(*animals, sample_weight=np.ones(len(animals[1])))
+
+
+def test_a_class_without_weight_is_refused_for_a_linear_svm_inside_a_pipeline(local_class):
+    X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"]
+    with pytest.raises(ValueError, match="All rows of one of the classes have a sample weight"):
+        local_class(in_a_pipeline(LinearSVC())).fit(X, y, sample_weight=[1, 1, 0, 0])
 
 
 def test_more_fit_parameters_are_handed_on_and_sliced(estimator_class, animals):

@@ -69,6 +69,8 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         "a classifier with fit and predict_proba, or a callable that takes the path of a node and "
         "returns one"
     )
+    #: What it is by default, as a user writes it.
+    _default_name: ClassVar[str] = "LogisticRegression()"
     #: The methods of the local classifiers that are handed metadata by methods of the same name.
     _methods_of_children: ClassVar[tuple[str, ...]] = ("fit",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -119,6 +121,39 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             return hierarchy.path(owner)
         return plain(hierarchy.labels[owner])
 
+    # -- parameters ----------------------------------------------------------------------------
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters of this estimator and, behind ``__``, of its local classifier.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name, as ``get_params`` lists them.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, or if the local classifier has none.
+        """
+        name = self._child_parameter
+        child = params.get(name, getattr(self, name))
+        inner = next((key for key in params if key.startswith(f"{name}__")), None)
+        if inner is not None and not hasattr(child, "set_params"):
+            default = self._default_name
+            meaning = f", which stands for {default}," if child is None else ""
+            raise ValueError(
+                f"{inner!r} cannot be set, because {name}={child!r}{meaning} has no parameters. "
+                f"Give the estimator whose parameters are meant, for example "
+                f"{type(self).__name__}({default})."
+            )
+        return super().set_params(**params)
+
     # -- fit -----------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
@@ -133,7 +168,8 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             missing at the end of a path, written as ``""``, ``None``, ``NaN``, ``pandas.NA`` or by
             a shorter list.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, handed to every local classifier by keyword.
+            Weights of the rows, handed to every local classifier by keyword; in a pipeline, or a
+            search over one, to its last step.
         **fit_params : dict
             More keyword arguments for the ``fit`` of every local classifier; what has one entry per
             row is sliced. With metadata routing enabled, what the local classifier requested.

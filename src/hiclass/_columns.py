@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 
 from hiclass._labels import AnyArray, IntArray
 from hiclass._validation import n_rows_of, take_rows
+from hiclass._wrapping import unwrap
 
 #: What linear classifiers inherit: a column per class.
 _LINEAR = LogisticRegression.decision_function
@@ -81,15 +82,7 @@ def in_order(estimator: Any, columns: AnyArray) -> AnyArray:
 
 def says_pairs(estimator: Any) -> bool:
     """Whether a classifier says by its parameters that it scores pairs of classes."""
-    while True:
-        if getattr(estimator, "decision_function_shape", None) == "ovo":
-            return True
-        if hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        elif hasattr(estimator, "steps"):
-            estimator = estimator.steps[-1][1]
-        else:
-            return False
+    return getattr(unwrap(estimator).model, "decision_function_shape", None) == "ovo"
 
 
 def check_scores(estimator: Any, k: int, X: Any) -> None:

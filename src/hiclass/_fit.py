@@ -41,7 +41,8 @@ from hiclass._liblinear import (
 )
 from hiclass._problems import LocalProblem
 from hiclass._progress import Progress
-from hiclass._validation import n_rows_of, take_rows
+from hiclass._validation import n_rows_of, named_for_fit, take_rows
+from hiclass._wrapping import unwrap
 
 Name = str | Callable[[], str]  # a name that is worked out only where it is needed
 
@@ -408,9 +409,10 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
 
 
 def _fit_child(estimator: Any, X: Any, target: IntArray, params: dict[str, Any]) -> None:
-    check_weights(estimator, target, params)
+    if "sample_weight" in params:
+        check_weights(unwrap(estimator).model, target, params)
     if not fit_linear_svc(estimator, X, target, params):
-        estimator.fit(X, target, **params)
+        estimator.fit(X, target, **named_for_fit(estimator, params))
 
 
 def _that_travels(error: Exception) -> Exception:

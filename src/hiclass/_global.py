@@ -38,6 +38,7 @@ from hiclass._validation import (
     child_tags,
     copy_child,
     n_rows_of,
+    named_for_fit,
     routing_enabled,
 )
 from hiclass.hierarchy import Hierarchy
@@ -178,6 +179,7 @@ class GlobalClassifier(BaseLocalClassifier):
     # One problem whose classes are the endings: to everything else, a flat model.
     _strategy = "flat"
     _child_parameter = "estimator"
+    _default_name = "ExtraTreesRegressor()"
     _child_kinds = "a regressor, or a classifier with predict_proba, that takes several outputs"
     _instead_of_calibration = "leave it out; threshold='tuned' learns where to cut"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -444,7 +446,7 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
             target = target[:, 0]
         keep_columns(child, np.flatnonzero(self.varies_).tolist(), single=target.ndim == 1)
         try:
-            child.fit(X, target, **fit_params)
+            child.fit(X, target, **named_for_fit(child, fit_params))
         except (TypeError, ValueError) as error:
             if target.ndim == 2 and tags is not None and not takes_sets(child):
                 error.add_note(_TAKES_ONE.format(type(child).__name__))

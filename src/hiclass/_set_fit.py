@@ -30,7 +30,7 @@ from hiclass._set_problems import (
     set_problems_per_parent,
 )
 from hiclass._set_targets import SetTarget
-from hiclass._validation import child_tags, copy_child, protect, take_rows
+from hiclass._validation import child_tags, copy_child, named_for_fit, protect, take_rows
 
 
 class OneVsRest(ClassifierMixin, BaseEstimator):
@@ -57,7 +57,7 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
             child = copy_child(self.estimator)
             keep_columns(child, [j], single=True)
             # Its own copy of the rows: a child may write into them.
-            child.fit(take_rows(X, None), column, **fit_params)
+            child.fit(take_rows(X, None), column, **named_for_fit(child, fit_params))
             self.estimators_.append(child)
         return self
 

@@ -34,7 +34,7 @@ from sklearn.utils.metadata_routing import (
     process_routing,  # noqa: F401
 )
 from sklearn.utils.metadata_routing import (
-    _routing_enabled as routing_enabled,  # noqa: F401
+    _routing_enabled as routing_enabled,
 )
 from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
@@ -42,6 +42,7 @@ from sklearn.utils.validation import _num_samples as n_rows_of
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: F401
 
 from hiclass._labels import AnyArray, IntArray
+from hiclass._wrapping import name_for_fit, unwrap
 
 _CHUNK_BYTES = 1 << 28
 #: A chunk has 64 rows even if that takes more, since every call of a classifier has a price; but
@@ -283,17 +284,34 @@ def set_random_state(child: Any, seed: int) -> None:
 
 
 def check_accepts_weights(child: Any, name: str, method: str = "fit") -> None:
-    """Refuse sample weights for a child whose ``fit`` has no place for them."""
+    """Refuse sample weights for a child whose ``fit`` has no place for them.
+
+    Weights pass through pipelines and searches; other parameters are for the child itself.
+    """
+    if name == "sample_weight":
+        child = unwrap(child).model
     try:
         parameters = inspect.signature(getattr(child, method)).parameters
-    except (TypeError, ValueError):  # a builtin without a signature: let it speak for itself
-        return
+    except (AttributeError, TypeError, ValueError):
+        return  # a builtin without a signature, or a step that is none: let it speak for itself
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     if name not in parameters and not takes_any:
         raise ValueError(
             f"{name} was given but {type(child).__name__}.{method} does not take it. Leave it out, "
             f"or use a local classifier that supports it."
         )
+
+
+def named_for_fit(child: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """The keyword arguments for the ``fit`` of a child.
+
+    Sample weights get the name under which a pipeline, or a search over one, hands them to its last
+    step. With metadata routing enabled, they do so by themselves.
+    """
+    if "sample_weight" not in params or routing_enabled():
+        return params
+    name = name_for_fit(child, "sample_weight")
+    return {(name if key == "sample_weight" else key): value for key, value in params.items()}
 
 
 def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
