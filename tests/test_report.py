@@ -145,9 +145,40 @@ def test_reliability_by_hand():
     x = node_of(data, "A", "x")
     of_x = [i for i, n in enumerate(found["node"]) if n == x]
     bins = [tuple(found[k][i] for k in ("confidence", "right", "weight")) for i in of_x]
-    assert bins == [(0.3, 0, 1), (0.7, 0, 1), (0.72, 1, 1)]
+    # Three predictions, of 0.3, 0.7 and 0.72, are too few for a curve: they are one dot.
+    assert bins == [(0.573, 0.333, 3)]
     of_root = sum(w for n, w in zip(found["node"], found["weight"], strict=True) if n == 0)
     assert of_root == 9  # all labels of all paths
+
+
+def bins_of(confidences, right):
+    """The bins of a single class with these predictions: (confidence, right, weight)."""
+    table = {i: [p, 1 - p] for i, p in enumerate(confidences)}
+    X = np.arange(len(confidences), dtype=float)[:, None]
+    model = LocalClassifierPerParentNode(lambda path: Fixed(table))
+    model.fit(X, ["A", "B"] * (len(X) // 2) + ["A"] * (len(X) % 2))
+    found = make_report(model, X, ["A" if r else "B" for r in right]).data["reliability"]
+    rows = zip(*(found[key] for key in ("node", "confidence", "right", "weight")), strict=True)
+    return [row[1:] for row in rows if row[0] == 0]
+
+
+def test_bins_with_few_predictions_join_their_neighbours_by_hand():
+    # Nine predictions of 0.55 are too few and join the ten of 0.65; the two of 0.95 are what is
+    # left, and join the ten of 0.85.
+    confidences = [0.55] * 9 + [0.65] * 10 + [0.75] * 10 + [0.85] * 10 + [0.95] * 2
+    right = [True] * 9 + [False] * 10 + [True] * 5 + [False] * 5 + [True] * 12
+    assert bins_of(confidences, right) == [
+        (round((9 * 0.55 + 6.5) / 19, 3), round(9 / 19, 3), 19),
+        (0.75, 0.5, 10),
+        (round((8.5 + 1.9) / 12, 3), 1, 12),
+    ]
+
+
+def test_bins_with_a_small_part_of_all_predictions_join_their_neighbours():
+    # Eleven are enough for a bin by themselves, but not 1 % of 1,200.
+    confidences = [0.55] * 11 + [0.75] * 600 + [0.95] * 589
+    bins = bins_of(confidences, [True] * 1200)
+    assert [weight for *_, weight in bins] == [611, 589]
 
 
 # -- against hiclass.metrics -------------------------------------------------------------------

@@ -465,10 +465,54 @@ def test_columns_sort_in_both_directions(view):
 
 def test_long_tables_come_in_parts(view):
     browser, _ = view("2000")
-    assert len(shown_nodes(browser)) == 100
-    assert text(browser, "#count").startswith("100 of ")
+    assert len(shown_nodes(browser)) == 25
+    assert text(browser, "#count").startswith("25 of ")
     find(browser, "#more").click()
-    assert len(shown_nodes(browser)) == 500
+    assert len(shown_nodes(browser)) == 125
+
+
+def test_paper_has_more_of_the_table_and_all_notes(view):
+    browser, _ = view("2000")
+    browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    assert len(shown_nodes(browser)) == 100
+    browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
+    assert len(shown_nodes(browser)) == 25
+
+
+def test_what_is_long_is_folded_on_a_phone(view):
+    browser, _ = view("2000")
+    resize(browser, 390, 844)
+    browser.refresh()
+    assert len(shown_nodes(browser)) == 10
+    size = "return [document.documentElement.scrollHeight, document.documentElement.scrollWidth]"
+    height, width = browser.execute_script(size)
+    assert height < 7000
+    assert width == 390
+    notes = find(browser, "#about-body details")
+    assert notes.get_attribute("open") is None
+    find(browser, "#about-body summary").click()
+    assert notes.get_attribute("open") is not None
+    resize(browser, 1280, 900)
+
+
+def test_numbers_of_classes_say_what_they_count(view):
+    browser, data = view("20")
+    known = len(data["nodes"]["label"]) - 1 - len(data["unseen"])
+    assert f"{known} classes of the model on " in text(browser, "#subtitle")
+    assert "Classes of the model" in text(browser, "#tiles")
+    assert "Classes here" in text(browser, "#levels")
+
+
+def test_dots_of_a_reliability_curve_have_their_counts(view):
+    browser, data = view("500")
+    found = data["reliability"]
+    counts = [w for v, w in zip(found["node"], found["weight"], strict=True) if v == 0]
+    charts = find_all(browser, "#confidence svg.chart")
+    shown = [e.text for e in charts[-1].find_elements("css selector", ".counts")]
+    assert shown
+    assert set(shown) <= {f"{count:,}" for count in counts}
+    assert len(charts[-1].find_elements("css selector", ".dot")) == len(counts)
+    assert f"{counts[0]:,} predictions with confidence" in charts[-1].get_attribute("aria-label")
 
 
 # -- confidence --------------------------------------------------------------------------------
@@ -515,10 +559,10 @@ def test_dark_mode_follows_the_system_and_the_button(view):
     dark_colour = box(browser, node).find_element("css selector", "rect").get_attribute("fill")
     assert dark_colour != colour
     button = find(browser, "#theme")
-    assert button.get_attribute("aria-pressed") == "true"
+    assert button.text == "Light mode"  # what a click gives
     button.click()
     assert background(browser) == light
-    assert button.get_attribute("aria-pressed") == "false"
+    assert button.text == "Dark mode"
     view("20")  # a page that is opened in the dark starts dark
     assert background(browser) != light
 

@@ -22,6 +22,9 @@ IntArray = npt.NDArray[np.intp]
 #: The thresholds that the slider can take.
 GRID = np.arange(101) / 100
 _N_BINS = 10
+#: A bin of a reliability curve has so many predictions, and this part of those of its class, or it
+#: is joined to its neighbour: a share of a few rows says nothing.
+_LEAST_IN_BIN, _LEAST_SHARE = 10, 0.01
 #: Entries per node of a list of confusions, and of mistakes that go anywhere: what the page shows.
 _MOST_SIBLINGS = 6
 _MOST_PLACES = 6
@@ -298,9 +301,10 @@ def _first_of_each(nodes: IntArray, most: int) -> npt.NDArray[np.bool_]:
 
 
 def reliability(rows: Rows) -> dict[str, list[Any]]:
-    """Per node bins of equal width: mean confidence, part that is right, weight.
+    """Per node bins of confidence: mean confidence, part that is right, weight.
 
-    Node 0 has the predicted labels of all levels together.
+    Bins have equal width, but those with few predictions are joined to their neighbours. Node 0 has
+    the predicted labels of all levels together.
     """
     assert rows.confidence is not None
     nodes, bins, sure, right, weights = [], [], [], [], []
@@ -320,12 +324,35 @@ def reliability(rows: Rows) -> dict[str, list[Any]]:
         _totals(inverse, np.tile(np.concatenate(part), 2), len(distinct))
         for part in (sure, right, weights)
     )
+    node = distinct // _N_BINS
+    starts = _join_bins(node, w_sum)
+    p_sum, r_sum, w_sum = (np.add.reduceat(part, starts) for part in (p_sum, r_sum, w_sum))
     return {
-        "node": (distinct // _N_BINS).tolist(),
+        "node": node[starts].tolist(),
         "confidence": _short(p_sum / w_sum, 3),
         "right": _short(r_sum / w_sum, 3),
         "weight": _short(w_sum),
     }
+
+
+def _join_bins(node: IntArray, weight: FloatArray) -> IntArray:
+    """Where joined bins start: each takes up the next ones until it has enough predictions.
+
+    What is left at the end of a node is too little for a bin of its own, and joins the last one.
+    """
+    total = _totals(node, weight, int(node.max(initial=0)) + 1)
+    starts: list[int] = []
+    filled, before = 0.0, -1
+    for place, (v, w) in enumerate(zip(node.tolist(), weight.tolist(), strict=True)):
+        least = max(_LEAST_IN_BIN, _LEAST_SHARE * total[v])
+        if v != before:
+            starts.append(place)
+            filled, left = 0.0, float(total[v])
+        elif filled >= least and left >= least:
+            starts.append(place)
+            filled = 0.0
+        filled, left, before = filled + w, left - w, v
+    return np.array(starts, dtype=np.intp)
 
 
 def thresholds(rows: Rows) -> dict[str, Any]:

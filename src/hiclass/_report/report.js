@@ -42,6 +42,9 @@
   const leaves = children.map((below) => (below.length ? 0 : 1));
   for (let v = count - 1; v > 0; v--) leaves[nodes.parent[v]] += leaves[v];
   const unseen = new Set(data.unseen);
+  const known = count - 1 - unseen.size;
+  // What a number of classes counts: those of the model, and those that only the rows have.
+  const onlyHere = unseen.size ? `${rows(unseen.size)} more only in these rows` : "";
   const name = (v) => (v === 0 ? "All classes" : nodes.label[v]);
   function path(v) {
     const found = [];
@@ -153,7 +156,7 @@
     const inner = children.slice(1).filter((below) => below.length).length;
     byId("subtitle").append(
       [[...data.model.steps, data.model.name].join(" + ") + (data.model.children.length ? ` of ${data.model.children.join(", ")}` : ""),
-        plural(data.rows, "row", "rows"), `${plural(count - 1, "class", "classes")} on ${plural(depth, "level", "levels")}`,
+        plural(data.rows, "row", "rows"), `${plural(known, "class", "classes")} of the model on ${plural(depth, "level", "levels")}`,
         data.date].join(" · "));
     const whole = data.levels.length ? data.levels[0].reached : 0;
     byId("tiles").append(
@@ -162,9 +165,9 @@
       tile("Recall (hR)", score(data.scores.recall)),
       tile("Exact paths", percent(data.scores.exact)),
       tile("Coverage", percent(whole), "rows with a label"),
-      tile("Classes", rows(count - 1), `${rows(leaves[0])} leaves, ${rows(inner)} inner`));
+      tile("Classes of the model", rows(known), onlyHere || `${rows(leaves[0])} leaves, ${rows(inner)} inner`));
     const soft = Boolean(nodes.confidence);
-    const head = ["Level", "Classes", "Rows", "Reached", "Accuracy", "Precision", "Recall", "F1"];
+    const head = ["Level", "Classes here", "Rows", "Reached", "Accuracy", "Precision", "Recall", "F1"];
     if (soft) head.push("Confidence", "Calib. error");
     byId("levels").append(
       el("thead", {}, el("tr", {}, head.map((text) => el("th", { scope: "col" }, text)))),
@@ -466,24 +469,33 @@
   function curve(v, size) {
     const found = bins.get(v);
     if (!found) return null;
-    const [left, bottom] = [46, 30];
+    const { confidence, right, weight } = data.reliability;
+    const [left, bottom, counts] = [46, 30, 44];
     const x = (p) => left + p * (size - left - 8);
     const y = (p) => size - bottom - p * (size - bottom - 8);
-    const chart = draw("svg", { class: "chart", viewBox: `0 0 ${size} ${size}`, role: "img", style: `max-width:${size}px`,
-      "aria-label": "Reliability curve: part that is right against confidence" });
+    const chart = draw("svg", { class: "chart", viewBox: `0 0 ${size} ${size + counts}`, role: "img", style: `max-width:${size}px`,
+      "aria-label": `Reliability curve: part that is right against confidence. ${found.map((i) =>
+        `${plural(weight[i], "prediction", "predictions")} with confidence ${short(confidence[i])}: ${percent(right[i])} right`).join("; ")}` });
     for (const p of [0, 0.5, 1]) {
       chart.append(draw("line", { class: "grid", x1: x(0), x2: x(1), y1: y(p), y2: y(p) }),
         draw("text", { x: left - 6, y: y(p) + 4, "text-anchor": "end" }, p === 0.5 ? "0.5" : String(p)),
         draw("text", { x: x(p), y: size - bottom + 14, "text-anchor": "middle" }, p === 0.5 ? "0.5" : String(p)));
     }
-    const { confidence, right, weight } = data.reliability;
     const top = Math.max(...found.map((i) => weight[i]));
     chart.append(draw("line", { class: "ideal", x1: x(0), y1: y(0), x2: x(1), y2: y(1) }),
       draw("polyline", { class: "series blue", points: found.map((i) => `${x(confidence[i])},${y(right[i])}`).join(" "), "stroke-opacity": 0.45 }),
       ...found.map((i) => draw("circle", { class: "dot", cx: x(confidence[i]), cy: y(right[i]), r: 2.5 + 4.5 * Math.sqrt(weight[i] / top) },
         draw("title", {}, `confidence ${short(confidence[i])}, right ${percent(right[i])}, ${plural(weight[i], "prediction", "predictions")}`))),
       draw("text", { x: x(0.5), y: size - 2, "text-anchor": "middle" }, "confidence"),
-      draw("text", { x: 0, y: 0, transform: `translate(9 ${y(0.5)}) rotate(-90)`, "text-anchor": "middle" }, "right"));
+      draw("text", { x: 0, y: 0, transform: `translate(9 ${y(0.5)}) rotate(-90)`, "text-anchor": "middle" }, "right"),
+      draw("text", { x: left - 6, y: size + 16, "text-anchor": "end" }, "count"));
+    // How many predictions each dot stands for, where there is room beside the last number.
+    let before = -Infinity;
+    for (const i of found) {
+      if (x(confidence[i]) - before < 10) continue;
+      before = x(confidence[i]);
+      chart.append(draw("text", { class: "counts", x: 0, y: 0, "text-anchor": "end", transform: `translate(${before + 3.5} ${size + 7}) rotate(-90)` }, rows(weight[i])));
+    }
     return chart;
   }
 
@@ -521,7 +533,7 @@
 
   function detail(v) {
     const fact = (term, value) => el("div", {}, el("dt", {}, term), el("dd", {}, value));
-    const kind = v === 0 ? plural(count - 1, "class", "classes")
+    const kind = v === 0 ? [`${plural(known, "class", "classes")} of the model`, onlyHere].filter(Boolean).join(", ")
       : children[v].length ? `level ${level[v]} · ${plural(children[v].length, "child", "children")}` : `level ${level[v]} · leaf`;
     const above = path(v).slice(0, -1);
     byId("detail").replaceChildren(...[
@@ -620,7 +632,9 @@
     { key: "name", name: "Class" }, { key: "level", name: "Level" }, { key: "support", name: "Rows", kind: "count" },
     { key: "missed", name: "Missed", kind: "count" }, { key: "precision", name: "Precision" }, { key: "recall", name: "Recall" },
     { key: "f1", name: "F1" }, ...(nodes.confidence ? [{ key: "confidence", name: "Confidence" }] : [])];
-  const page = 100;
+  // Few rows at first: the sections below must not be far away, above all on a phone.
+  const narrow = window.matchMedia("(max-width: 600px)").matches;
+  const page = narrow ? 10 : 25;
   const sorting = { key: "missed", down: true };
   let limit = page;
   const paths = Array.from({ length: count }, (_, v) => pathText(v).toLowerCase());
@@ -647,7 +661,8 @@
 
   function fillTable() {
     const found = matching();
-    const body = el("tbody", {}, found.slice(0, limit).map((v) => el("tr", { "data-node": v, class: v === selected ? "selected" : null },
+    const most = printing ? Math.max(limit, 100) : limit;
+    const body = el("tbody", {}, found.slice(0, most).map((v) => el("tr", { "data-node": v, class: v === selected ? "selected" : null },
       el("td", {}, el("button", { type: "button", class: "link", on: { click: () => { choose(v); byId("hierarchy").scrollIntoView(); } } }, name(v)),
         level[v] > 1 ? el("span", { class: "path" }, path(nodes.parent[v]).map(name).join(" › ")) : null),
       el("td", {}, String(level[v])), el("td", {}, rows(nodes.support[v])), el("td", {}, rows(values.missed[v])),
@@ -659,8 +674,9 @@
     for (const head of table.querySelectorAll("th")) {
       head.setAttribute("aria-sort", head.dataset.key === sorting.key ? (sorting.down ? "descending" : "ascending") : "none");
     }
-    byId("count").textContent = found.length > limit ? `${rows(limit)} of ${plural(found.length, "class", "classes")}` : plural(found.length, "class", "classes");
-    byId("more").hidden = found.length <= limit;
+    byId("count").textContent = (found.length > most ? `${rows(most)} of ` : "") + plural(found.length, "class", "classes")
+      + (unseen.size && found.length === count - 1 ? `, ${rows(unseen.size)} of them not known to the model` : "");
+    byId("more").hidden = found.length <= most;
   }
 
   function buildTable() {
@@ -676,7 +692,7 @@
     const again = () => { limit = page; fillTable(); };
     byId("search").addEventListener("input", again);
     byId("level").addEventListener("change", again);
-    byId("more").addEventListener("click", () => { limit += 4 * page; fillTable(); });
+    byId("more").addEventListener("click", () => { limit += 100; fillTable(); });
     fillTable();
   }
 
@@ -689,16 +705,17 @@
       ...(data.weight === data.rows ? [] : [["Total weight", rows(data.weight)]]), ["Written", `${data.date}, hiclass ${data.version}`]];
     const notes = [
       "Hierarchical precision, recall and F1 count every label on a path: with the true path A › B and the predicted path A › C, one of two labels is right.",
-      "The scores of a level are means over its classes, as if the level stood alone; “reached” is the part of the predicted paths that get there.",
+      "Classes of the model are those that it was fitted on, on all levels; “classes here” are those of a level that a true or a predicted path of these rows has.",
+      "The scores of a level are means over its classes here, as if the level stood alone; “reached” is the part of the predicted paths that get there.",
       "Precision, recall and F1 of a class count the rows at or below it. A score without any row to count is undefined.",
       "A wrong turn is the first step at which a predicted path leaves the true one, so every wrong row is counted once.",
-      "The calibration error is the mean distance between confidence and accuracy over ten bins.",
+      "The calibration error is the mean distance between confidence and accuracy over ten bins. A dot of a reliability curve stands for at least ten predictions and 1 % of all: smaller bins are joined.",
       "The weights of linear classifiers can be compared only between features of a similar scale.",
       data.examples ? "The file holds texts of some rows as examples." : "The file holds totals, names of classes and names of features, and no row of the data.",
     ];
     byId("about-body").append(
       el("dl", {}, facts.filter(([, value]) => value !== "").flatMap(([term, value]) => [el("dt", {}, term), el("dd", {}, value)])),
-      el("ul", {}, notes.map((text) => el("li", {}, text))));
+      el("details", { open: narrow ? null : "" }, el("summary", {}, "How to read the numbers"), el("ul", {}, notes.map((text) => el("li", {}, text)))));
   }
 
   // -- theme, print, start ---------------------------------------------------------------------
@@ -709,13 +726,19 @@
   function setTheme() {
     root.dataset.theme = chosen || (wish.matches ? "dark" : "light");
     const dark = root.dataset.theme === "dark";
-    byId("theme").setAttribute("aria-pressed", dark);
+    byId("theme").textContent = dark ? "Light mode" : "Dark mode"; // what a click gives
     repaint();
   }
   byId("theme").addEventListener("click", () => { chosen = root.dataset.theme === "dark" ? "light" : "dark"; setTheme(); });
   wish.addEventListener("change", setTheme);
-  window.addEventListener("beforeprint", () => { printing = true; repaint(); });
-  window.addEventListener("afterprint", () => { printing = false; repaint(); });
+  function print(starts) {
+    printing = starts;
+    for (const part of document.querySelectorAll("details")) part.open = starts || !narrow;
+    repaint();
+    fillTable();
+  }
+  window.addEventListener("beforeprint", () => print(true));
+  window.addEventListener("afterprint", () => print(false));
   for (const [key, { name: text }] of Object.entries(measures)) byId("colour").append(el("option", { value: key }, text));
   byId("colour").addEventListener("change", () => { colour = byId("colour").value; repaint(); });
   byId("height").addEventListener("change", () => { heights = byId("height").value; layout(); zoom(zoomed); });
