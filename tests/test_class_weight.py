@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+import skops.io
 from imblearn.over_sampling import RandomOverSampler
 from imblearn.pipeline import make_pipeline as make_imblearn_pipeline
 from lightgbm import LGBMClassifier
@@ -22,6 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 from zoo import DAG, zoo
 
 from hiclass import (
+    TRUSTED_TYPES,
     EnsembleClassifier,
     FlatClassifier,
     GlobalClassifier,
@@ -378,3 +380,15 @@ def test_a_new_class_has_to_be_declared_before_it_can_have_a_weight():
     model.partial_fit(rows, paths, classes=[["A"], ["B"], ["later"]])
     model.partial_fit([[2.0]], [["later"]])
     assert weights_of(model)["later",] == {0: 1.0, 1: 2.0}
+
+
+@pytest.mark.parametrize("weights", [{"x": 3.0}, {("A", "x"): 3.0}])
+def test_a_model_with_weights_can_be_written_with_skops(weights):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = np.array([["A", "x"], ["A", "y"], ["B", "x"], ["B", "z"]] * 10)
+    model = LocalClassifierPerNode(LogisticRegression(class_weight=weights)).fit(X, y)
+    if ("A", "x") in weights:  # as the page on persistence says
+        model.set_params(local_classifier__class_weight=None)
+    again = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED_TYPES)
+    np.testing.assert_array_equal(again.predict_node_proba(X), model.predict_node_proba(X))
+    assert again.local_classifiers_["A", "x"].class_weight == {0: 1.0, 1: 3.0}
