@@ -37,6 +37,7 @@ from hiclass import (
     LocalClassifierPerParentNode,
 )
 from hiclass._problems import POLICIES
+from hiclass.metrics import f1
 
 FIXED = [LocalClassifierPerParentNode, LocalClassifierPerLevel, FlatClassifier]
 ESTIMATORS = [LocalClassifierPerNode, *FIXED]
@@ -285,6 +286,101 @@ def test_a_class_that_no_row_of_the_policy_has_reached_gets_what_its_siblings_le
         assert model.predict(X)[4:, 0].tolist() == ["c", "a"]
 
 
+# -- batches that lack classes -----------------------------------------------------------------
+
+LACK = "The batch has no rows, or hardly any, of classes that local classifiers have learned"
+STEPWISE = [
+    SGDClassifier(loss="log_loss", alpha=1e-3),
+    SGDClassifier(loss="hinge", alpha=1e-3),
+    Perceptron(),
+]
+
+
+def blobs(which, seed=0):
+    """Rows around five corners, and their paths."""
+    paths = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"], ["c", "x"]]
+    which = np.asarray(which)
+    X = np.random.default_rng(seed).normal(size=(len(which), 5)) + 4 * np.eye(5)[which]
+    return X, np.array([paths[i] for i in which.tolist()], dtype=object)
+
+
+def weights_of(model):
+    return {
+        **{key: c.coef_.copy() for key, c in model.local_classifiers_.items()},
+        **{("stop", *key): c.coef_ for key, c in getattr(model, "stop_classifiers_", {}).items()},
+    }
+
+
+@pytest.mark.parametrize("child", STEPWISE, ids=str)
+@pytest.mark.parametrize("leaf_only", [True, False])
+def test_a_batch_of_one_new_class_leaves_what_is_known_about_the_others(
+    estimator_class, child, leaf_only
+):
+    model = estimator_class(child, leaf_only=leaf_only, random_state=0)
+    everything = blobs(range(5))[1]
+    old = np.random.default_rng(0).permutation(np.repeat(range(4), 100))
+    fixed = {} if estimator_class is LocalClassifierPerNode else {"classes": everything}
+    for number in range(4):
+        model.partial_fit(*blobs(old[number::4], number), **fixed)
+    X_old, y_old = blobs(old, 9)
+    weights, predicted = weights_of(model), model.predict(X_old)
+    assert f1(y_old, predicted) > 0.9
+    for number in range(2):
+        with pytest.warns(UserWarning, match=LACK):
+            model.partial_fit(*blobs([4] * 100, number))
+    now = weights_of(model)
+    for name, coef in weights.items():
+        np.testing.assert_array_equal(now[name], coef)
+    assert model.predict(X_old).tolist() == predicted.tolist()
+    for number in range(4):  # together with the others it is learned
+        model.partial_fit(*blobs(np.random.default_rng(number).permutation([*old, *[4] * 100])))
+    X, y = blobs(np.repeat(range(5), 50), 10)
+    assert model.score(X, y) > 0.9
+
+
+def test_per_node_the_classifier_of_the_new_class_learns_its_rows():
+    model = LocalClassifierPerNode(SGDClassifier(loss="log_loss"), random_state=0)
+    old = np.random.default_rng(0).permutation(np.repeat(range(4), 100))
+    model.partial_fit(*blobs(old))
+    with pytest.warns(UserWarning, match=LACK + r": those of .*a.* were left as they were"):
+        model.partial_fit(*blobs([4] * 100))
+    assert model.local_classifiers_["c"].t_ == 101
+    assert model.local_classifiers_["a"].t_ == 401
+
+
+def test_after_fit_rows_of_one_class_do_not_undo_it(estimator_class):
+    old = np.repeat(range(4), 100)
+    model = estimator_class(SGDClassifier(loss="log_loss"), random_state=0).fit(*blobs(old))
+    weights = weights_of(model)
+    with pytest.warns(UserWarning, match=LACK):
+        model.partial_fit(*blobs([0] * 100))
+    for name, coef in weights.items():
+        np.testing.assert_array_equal(weights_of(model)[name], coef)
+
+
+def test_a_class_that_stops_coming_does_not_stop_the_others_but_is_pointed_out():
+    """A third of the rows had the class; the classifier goes on with the two thirds."""
+    model = LocalClassifierPerParentNode(SGDClassifier(loss="log_loss"), random_state=0)
+    rng = np.random.default_rng(0)
+    X, y = np.repeat(4 * np.eye(3), 100, axis=0), np.repeat(["a", "b", "c"], 100)
+    order = rng.permutation(300)
+    model.partial_fit(X[order], y[order])
+    with pytest.warns(UserWarning, match=LACK + r": those of the root may forget these classes"):
+        model.partial_fit(X[:200], y[:200])
+    assert model.local_classifiers_[()].t_ == 501
+
+
+def test_naive_bayes_counts_so_no_batch_is_left_out(estimator_class):
+    X, y = blobs(np.repeat(range(5), 100))
+    X = np.round(abs(X))
+    order = np.random.default_rng(0).permutation(500)
+    sorted_model = in_batches(
+        estimator_class(MultinomialNB()), X, y, [100, 200, 300, 400, 500], classes=y
+    )
+    shuffled = estimator_class(MultinomialNB()).partial_fit(X[order], y[order], classes=y)
+    assert_same_model(sorted_model, shuffled, X)
+
+
 # -- growing -----------------------------------------------------------------------------------
 
 
@@ -336,15 +432,33 @@ def test_a_gate_that_has_seen_no_stop_goes_by_how_many_there_were_before_it_was_
 
 
 @pytest.mark.parametrize("child", [MultinomialNB(), SGDClassifier(loss="log_loss"), Perceptron()])
-def test_a_class_that_comes_alone_does_not_push_out_the_others(child):
-    """Its classifier has no negative rows yet, so it gets what its siblings leave."""
+def test_a_class_that_comes_alone_waits_for_rows_of_its_siblings(child):
+    """Nothing has told it from the others before."""
     X = 5 * np.eye(4)
     model = LocalClassifierPerNode(child, random_state=0)
     for _ in range(3):
         model.partial_fit(X[:3], [["a"], ["b"], ["c"]])
-    for _ in range(3):
-        model.partial_fit(X[3:], [["d"]])
+    model.partial_fit(X[3:], [["d"]])
+    assert model.predict(X)[:3].tolist() == [["a"], ["b"], ["c"]]
+    assert model.predict(X)[3].tolist() != ["d"]
+    for _ in range(2):
+        model.partial_fit(X, [["a"], ["b"], ["c"], ["d"]])
     assert model.predict(X).tolist() == [["a"], ["b"], ["c"], ["d"]]
+
+
+class Rejects(MultinomialNB):
+    """Says no, whatever it has learned."""
+
+    def predict_proba(self, X):
+        return np.tile([1.0, 0.0], (len(X), 1))
+
+
+def test_a_row_that_all_others_reject_goes_to_the_class_that_came_alone():
+    model = LocalClassifierPerNode(Rejects()).partial_fit(np.eye(2), [["a"], ["b"]])
+    model.partial_fit(np.eye(2), [["c"], ["d"]]).partial_fit(np.eye(2)[:1], [["d"]])
+    model.partial_fit(np.eye(2)[:1], [["e"]])
+    # All but 'e', which came alone, have seen both sides.
+    assert model.predict(np.eye(2)).tolist() == [["e"], ["e"]]
 
 
 def test_an_only_class_and_a_new_one_share_until_their_classifiers_know_both():
@@ -427,7 +541,7 @@ def test_classes_given_later_are_taken_up_per_node_and_refused_elsewhere():
 def test_single_labels_grow_in_a_hierarchy_of_one_level():
     X = 5 * np.eye(3)
     model = LocalClassifierPerNode(MultinomialNB()).partial_fit(X[:2], [1, 3])
-    model.partial_fit(X[2:], [2])
+    model.partial_fit(X[1:], [3, 2])
     assert model.classes_.tolist() == [1, 2, 3]
     assert model.predict(X).tolist() == [1, 3, 2]
     assert model.predict(X).dtype.kind == "i"
@@ -438,7 +552,7 @@ def test_labels_grow_longer_and_levels_more():
     model = LocalClassifierPerNode(MultinomialNB())
     model.partial_fit(X[:2], np.array([["a"], ["b"]]))
     assert model.predict(X).dtype == "<U1"
-    model.partial_fit(X[2:], np.array([["crocodile"]]))
+    model.partial_fit(X[1:], np.array([["b"], ["crocodile"]]))
     assert model.predict(X).tolist() == [["a"], ["b"], ["crocodile"]]
     assert model.predict(X).dtype == "<U9"
     model.partial_fit(X[2:], np.array([["crocodile", "nile"]], dtype=object))
@@ -651,6 +765,7 @@ def test_batches_with_one_class_and_with_one_row_are_fine(estimator_class, child
     model = estimator_class(child, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=LACK)
         for start in range(0, 36, 6):  # a class each
             model.partial_fit(X[start : start + 6], y[start : start + 6], classes=y)
         assert model.predict(X[:1]).shape == (1, 3)
@@ -659,6 +774,21 @@ def test_batches_with_one_class_and_with_one_row_are_fine(estimator_class, child
         proba = model.predict_node_proba(X)
     assert model.score(X, y) > (0.8 if child.__class__ is not MLPClassifier else 0.3)
     assert np.isfinite(proba).all()
+
+
+def test_gaussian_bayes_without_two_rows_of_a_class_is_told_to_learn_more(estimator_class):
+    """One row has no variance, so it can only say "not a number": X is not to blame."""
+    X, y = [[1.0, 2.0], [3.0, 4.0]], [["a"], ["b"]]
+    model = estimator_class(GaussianNB()).partial_fit(X[:1], y[:1], classes=[*y, ["a", "x"]])
+    assert model.predict(X).tolist() == [["a", ""], ["a", ""]]
+    model.partial_fit(X[1:], y[1:])
+    part = r"^GaussianNB returned a probability that is not a number: .*too few rows.*partial_fit"
+    with pytest.raises(ValueError, match=part):
+        model.predict(X)
+    rng = np.random.default_rng(0)
+    more = rng.normal(size=(40, 2)) + np.repeat(X, 20, axis=0)
+    model.partial_fit(more, np.repeat(y, 20, axis=0))
+    assert model.predict(X).tolist() == [["a", ""], ["b", ""]]
 
 
 def test_one_class_alone_needs_no_classifier(estimator_class):

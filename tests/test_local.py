@@ -712,7 +712,7 @@ def test_asking_for_probabilities_that_do_not_exist_says_what_to_do(estimator_cl
     model = estimator_class(LinearSVC()).fit(*animals)
     with pytest.raises(AttributeError, match="predict_proba") as error:
         model.predict_proba(animals[0])
-    assert "local classifier has no predict_proba" in str(error.value.__cause__ or error.value)
+    assert "local classifier has no predict_proba" in str(error.value)
 
 
 # -- what users of the published package stumble over ------------------------------------------

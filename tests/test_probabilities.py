@@ -609,6 +609,6 @@ def test_predict_proba_exists_for_scores_exactly_with_a_calibration(kind):
     assert hasattr(calibrated, "predict_proba")
     with pytest.raises(AttributeError) as caught:
         plain.predict_proba(X)
-    assert "Use calibration='temperature'" in str(caught.value.__cause__)
+    assert "Use calibration='temperature'" in str(caught.value)
     for proba in calibrated.predict_proba(X):
         np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)

@@ -595,7 +595,7 @@ def test_methods_for_single_paths_are_not_offered(estimator_class):
         assert not hasattr(model, name)
         with pytest.raises(AttributeError) as caught:
             getattr(model, name)
-        assert "Use predict_node_proba" in str(caught.value.__cause__)
+        assert "Use predict_node_proba" in str(caught.value)
     assert hasattr(model, "predict_node_proba")
     assert not hasattr(estimator_class(hierarchy=DAG), "predict_proba")
     assert hasattr(estimator_class(), "predict_proba")

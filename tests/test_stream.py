@@ -19,6 +19,7 @@ from hiclass._problems import (
 )
 from hiclass._stream import (
     BatchIndex,
+    Guard,
     level_columns,
     make_layout,
     note_sides,
@@ -26,6 +27,7 @@ from hiclass._stream import (
     plan_per_level,
     plan_per_node,
     plan_per_parent,
+    rows_learned,
 )
 
 FEWER = settings(SETTINGS, max_examples=40)
@@ -161,3 +163,103 @@ def test_a_classifier_is_one_sided_until_it_has_seen_the_other_class():
     assert seen == {}
     learn([0, 1], is_new=True)
     assert seen == {}
+
+
+# -- what a batch must not make a classifier forget --------------------------------------------
+
+
+def guarded(learned, binary):
+    return Guard({7: np.array([learned, np.zeros(len(learned))], dtype=float)}, binary=binary)
+
+
+def problem_of(counts):
+    target = np.repeat(np.arange(len(counts)), counts)
+    return LocalProblem(7, None, target, np.arange(len(counts)))
+
+
+@pytest.mark.parametrize(
+    ("learned", "counts", "admitted", "said"),
+    [
+        ([60, 40], [12, 0], True, False),  # 4.8 rows are overdue
+        ([60, 40], [13, 0], False, False),  # 5.2: chance would explain it, but little is lost
+        ([60, 40], [50, 0], False, True),  # 20
+        ([60, 40], [0, 8], True, False),
+        ([60, 40], [0, 9], False, False),
+        ([60, 40], [100, 3], False, False),  # 41.2 less 30
+        ([60, 40], [100, 4], True, False),  # 41.6 less 40
+        ([60, 40], [200, 5], False, True),
+        ([60, 0], [0, 500], True, False),  # it has not seen both sides
+        ([0, 60], [0, 500], True, False),
+        ([0, 0], [500, 0], True, False),
+    ],
+)
+def test_a_binary_classifier_sits_out_what_lacks_one_of_its_sides(learned, counts, admitted, said):
+    guard = guarded(learned, binary=True)
+    assert guard.admits(problem_of(counts), may_forget=True) is admitted
+    assert bool(guard.left_out) is said
+    assert guard.forgetting == []
+    expected = np.add(learned, counts) if admitted else learned
+    assert guard.learned[7][0].tolist() == list(expected)
+
+
+@pytest.mark.parametrize(
+    ("learned", "counts", "admitted", "forgets"),
+    [
+        ([50, 30, 20, 0], [0, 0, 0, 100], False, False),  # a new class alone
+        ([50, 30, 20, 0], [0, 60, 0, 60], False, False),  # lacks 70 %
+        ([50, 30, 20, 0], [60, 0, 0, 60], True, True),  # lacks 50 %
+        ([50, 30, 20, 0], [60, 60, 0, 0], True, True),
+        ([50, 45, 5, 0], [50, 50, 0, 0], True, False),  # five rows are overdue
+        ([60, 40, 0, 0], [100, 0, 0, 0], False, False),  # rows of one class teach nothing
+        ([99, 1, 0, 0], [500, 0, 0, 0], True, False),
+        ([50, 30, 20, 0], [50, 30, 20, 100], True, False),
+        ([50, 0, 0, 0], [0, 500, 0, 0], True, False),  # it knows one class only
+    ],
+)
+def test_a_classifier_of_several_classes_sits_out_where_more_is_lost_than_gained(
+    learned, counts, admitted, forgets
+):
+    guard = guarded(learned, binary=False)
+    assert guard.admits(problem_of(counts), may_forget=True) is admitted
+    assert bool(guard.left_out) is not admitted
+    assert bool(guard.forgetting) is forgets
+
+
+def test_a_classifier_that_counts_learns_everything():
+    guard = guarded([50, 50], binary=True)
+    assert guard.admits(problem_of([500, 0]), may_forget=False)
+    assert guard.left_out == guard.forgetting == []
+
+
+def test_rows_that_come_one_by_one_are_overdue_together():
+    """Half of the rows were positive: after ten negative ones nearly five are overdue."""
+    guard = guarded([1000, 1000], binary=True)
+    one = problem_of([1, 0])
+    assert [guard.admits(one, may_forget=True) for _ in range(100)].count(True) == 10
+    assert len(guard.left_out) == 60  # all after the fortieth: this is not an accident
+    assert not guard.admits(problem_of([0, 1]), may_forget=True)  # twenty less ten
+    assert guard.admits(problem_of([0, 1]), may_forget=True)
+    assert guard.admits(one, may_forget=True)
+
+
+def test_shares_count_from_the_first_batch_with_both_sides():
+    guard = guarded([0, 1000], binary=True)
+    assert guard.admits(problem_of([90, 10]), may_forget=True)
+    assert guard.learned[7].tolist() == [[90, 10], [0, 0]]
+    assert guard.admits(problem_of([45, 0]), may_forget=True)
+
+
+def test_what_fit_learned_is_counted_by_node():
+    y = [["a", "x"]] * 3 + [["a", "y"]] * 2 + [["b"]] * 4 + [["a"]]
+    tree, nodes = encoded(y)
+    n_own = np.bincount(nodes, minlength=tree.n_nodes)
+    distinct = np.flatnonzero(n_own)
+    layout = make_layout(tree, n_own > 0)
+    a, x, b = tree.find("a"), tree.find(("a", "x")), tree.find("b")
+    plan = plan_per_node(BatchIndex(tree, distinct), layout, "siblings")
+    learned = rows_learned(plan, n_own[distinct], {a, x, b, ~a})
+    counts = {key: rows[0].tolist() for key, rows in learned.items()}
+    assert counts == {a: [4, 6], b: [6, 4], x: [2, 3], ~a: [5, 1]}
+    plan = plan_per_parent(BatchIndex(tree, distinct), layout)
+    learned = rows_learned(plan, n_own[distinct], {0, a})
+    assert {key: rows[0].tolist() for key, rows in learned.items()} == {0: [6, 4], a: [3, 2, 1]}

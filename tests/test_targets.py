@@ -141,12 +141,39 @@ def test_the_hierarchy_of_y_is_the_one_that_from_paths_builds(y):
 )
 def test_the_type_that_comes_back_depends_on_y_and_on_whether_paths_may_end(y, dtype, ended):
     target = encode(y)
-    nodes = target.hierarchy.leaves()
+    leaves = target.hierarchy.leaves()
+    nodes = leaves[target.hierarchy.levels[leaves] == 2]
     for may_end, expected in [(False, dtype), (True, ended)]:
         for rows in (nodes, nodes[:1], nodes[:0]):
             back = decode(rows, target.hierarchy, target.format, may_end=may_end)
             assert back.dtype == np.dtype(expected)
             assert back.shape == (len(rows), 2)
+
+
+@pytest.mark.parametrize(
+    ("y", "inner"),
+    [
+        (np.array([[1, 11], [2, 21]]), "1"),
+        (np.array([[True, False], [False, True]]), "True"),
+        (np.array([[b"a", b"x"], [b"b", b"y"]]), "b'a'"),
+        (np.array([5, 6]), "the root"),
+    ],
+)
+def test_a_path_that_ends_early_without_a_value_for_it_is_refused(y, inner):
+    """No memory that nothing was written to comes back as a label."""
+    target = encode(y)
+    tree = target.hierarchy
+    node = tree.find((y[0, 0].item(),)) if y.ndim == 2 else 0
+    nodes = np.array([tree.leaves()[0], node])
+    with pytest.raises(ValueError, match=f"The path of row 1 ends at {inner}, but labels of type"):
+        decode(nodes, tree, target.format, may_end=False)
+    assert decode(nodes, tree, target.format, may_end=True).shape == (2, *y.shape[1:])
+
+
+def test_a_type_with_a_value_for_missing_labels_is_always_used():
+    target = encode(np.array([["a", "x"], ["b", "y"]]))
+    back = decode(np.array([0, 1]), target.hierarchy, target.format, may_end=False)
+    assert back.tolist() == [["", ""], ["a", ""]]
 
 
 def test_an_empty_path_is_written_as_missing_labels():

@@ -18,7 +18,6 @@ import scipy.sparse as sp
 from joblib import cpu_count, effective_n_jobs
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.metaestimators import available_if
 
 from hiclass import metrics
 from hiclass._decision import Decides
@@ -55,14 +54,15 @@ from hiclass._validation import (
     check_X,
     chunks_of_rows,
     n_rows_of,
+    offered_if,
     slice_rows,
 )
 from hiclass._version import Stamped
 from hiclass.hierarchy import Hierarchy
 
 
-def _has_proba(self: BaseHierarchicalClassifier) -> bool:
-    """Whether probabilities can be had, before and after fit."""
+def _has_proba(self: BaseHierarchicalClassifier) -> None:
+    """Say why there are no probabilities, before and after fit."""
     models = self.__dict__.get("_models")
     if not (models.has_proba if models is not None else self._promises_proba()):
         raise AttributeError(
@@ -70,17 +70,16 @@ def _has_proba(self: BaseHierarchicalClassifier) -> bool:
             f"predict_proba. Use calibration='temperature', which needs only decision_function, or "
             f"wrap the classifier into sklearn.calibration.CalibratedClassifierCV."
         )
-    return True
 
 
-def _has_paths(self: BaseHierarchicalClassifier) -> bool:
-    """Whether a row has one path, and its probabilities can be had, before and after fit."""
+def _has_paths(self: BaseHierarchicalClassifier) -> None:
+    """Say why a row has no path, or no probabilities, before and after fit."""
     if self._is_about_sets():
         raise AttributeError(
             f"A prediction of this {type(self).__name__} is a set of classes, which has no path "
             f"and no columns per level. Use predict_node_proba."
         )
-    return _has_proba(self)
+    _has_proba(self)
 
 
 class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimator):
@@ -262,7 +261,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
             )
         return self.thresholds_
 
-    @available_if(_has_paths)
+    @offered_if(_has_paths)
     def predict_confidence(self, X: Any) -> FloatArray:
         """Return the probability of every node on the predicted paths.
 
@@ -283,7 +282,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         padded[:, :width] = confidence[:, :width]
         return padded
 
-    @available_if(_has_proba)
+    @offered_if(_has_proba)
     def predict_node_proba(self, X: Any) -> FloatArray:
         """Return the probability of every node of the hierarchy.
 
@@ -304,7 +303,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         ask = set_node_proba if isinstance(self._models, SetModels) else node_proba
         return np.concatenate(self._map(lambda chunk: ask(self._models, chunk), X, width))
 
-    @available_if(_has_paths)
+    @offered_if(_has_paths)
     def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
         """Return probabilities per label.
 
@@ -325,7 +324,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         levels = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
         return levels[0] if self._format.ndim == 1 else levels
 
-    @available_if(_has_paths)
+    @offered_if(_has_paths)
     def predict_log_proba(self, X: Any) -> FloatArray | list[FloatArray]:
         """Return the logarithms of ``predict_proba``.
 
@@ -367,7 +366,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         labels = object_array(distinct_labels(hierarchy.labels[ends]))
         return labels.astype(self._format.dtype)
 
-    @available_if(_has_paths)
+    @offered_if(_has_paths)
     def predict_paths(self, X: Any, k: int = 5) -> tuple[AnyArray, FloatArray]:
         """Return the k most probable paths of every row.
 
@@ -399,7 +398,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         may_end = self._ends_early() or k > len(self._models.options.ends)
         return decode(nodes, self.hierarchy_, self._format, may_end=may_end), proba
 
-    @available_if(_has_paths)
+    @offered_if(_has_paths)
     def restricted_to(self, classes: Iterable[Any]) -> Any:
         """Return a light copy of the fitted model that knows for sure: it is one of these classes.
 

@@ -6,13 +6,24 @@ They can be changed after ``fit``. Here they are checked, and turned into a func
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
-from hiclass._decode import best_path, custom, expected_f1, top_down
+from hiclass._decode import Decision, best_path, custom, expected_f1, top_down
+from hiclass._predict import LocalModels
 from hiclass._set_predict import SetModels
 from hiclass._validation import Interval, check_parameters
 from hiclass.hierarchy import Hierarchy
+
+#: Decodings by name: functions of the models and a chunk of rows. A function of node probabilities,
+#: which a user gives, and expected F1, which has a parameter, are picked in ``_decoder``.
+DECODINGS: dict[str, Callable[[LocalModels, Any], Decision]] = {
+    "top_down": top_down,
+    "best_path": best_path,
+}
+#: Those that go on as far as the model does. With any other a path may end early.
+FULL_LENGTH = ("top_down", "best_path")
 
 
 class Decides:
@@ -113,9 +124,10 @@ class Decides:
         models = self._models
         if self.decoding == "top_down":
             return models.width
-        if callable(self.decoding) or (self.decoding == "expected_f1" and self.leaf_only):
-            return self.hierarchy_.n_nodes
-        return self._width_of_search(1)
+        searches = self.decoding == "best_path" or (
+            self.decoding == "expected_f1" and not self.leaf_only
+        )
+        return self._width_of_search(1) if searches else self.hierarchy_.n_nodes
 
     def _width_of_search(self, k: int) -> int:
         """A search holds the options of some nodes per level, and never more than all nodes."""
@@ -144,7 +156,7 @@ class Decides:
                     "expect, for example expected_f1=0.8."
                 )
             return lambda X: expected_f1(models, X, f, self.leaf_only)
-        decode_rows = {"top_down": top_down, "best_path": best_path}[decoding]
+        decode_rows = DECODINGS[decoding]
         return lambda X: decode_rows(models, X)
 
     def _f_to_expect(self) -> float | None:
@@ -162,9 +174,10 @@ class Decides:
         """Whether a prediction may leave levels out: from parameters and training rows only."""
         if self.min_confidence > 0 or callable(self.decoding):
             return True
-        if self._format.ndim == 1:
-            return False
-        if self.decoding == "expected_f1" and not self.leaf_only and self._format.n_levels > 1:
+        if self.decoding == "expected_f1":  # it says at least one label, and only leaves if asked
+            if not self.leaf_only and self._format.ndim == 2 and self._format.n_levels > 1:
+                return True
+        elif self.decoding not in FULL_LENGTH:
             return True
         return self._ends_early()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -24,9 +24,11 @@ from hiclass._predict import LocalModels
 from hiclass._problems import LocalProblem, Options, RowCounts, find_options
 from hiclass._stream import (
     BatchIndex,
+    Guard,
     LevelColumns,
     Plan,
     check_layout,
+    learns_by_counting,
     level_columns,
     make_layout,
     note_sides,
@@ -35,6 +37,9 @@ from hiclass._stream import (
     plan_per_node,
     plan_per_parent,
     read_policy,
+    renumbered,
+    rows_learned,
+    warn_of_lack,
 )
 from hiclass._targets import LabelFormat, _walk, _warn_of_lookalikes, as_hierarchy, nodes_of
 from hiclass._validation import UNUSED, check_X, n_rows_of, offered_if
@@ -320,9 +325,8 @@ class IncrementalClassifier(BaseLocalClassifier):
             classifiers={int(moved[node]): c for node, c in models.classifiers.items()},
             gates={int(moved[node]): c for node, c in models.gates.items()},
             n_own=n_own,
-            one_sided={
-                int(moved[n]) if n >= 0 else ~int(moved[~n]): s for n, s in models.one_sided.items()
-            },
+            one_sided=renumbered(models.one_sided, moved),
+            learned=renumbered(models.learned, moved),
         )
         return models, nodes
 
@@ -430,9 +434,18 @@ class IncrementalClassifier(BaseLocalClassifier):
         """Let the classifiers that have rows in the batch learn them."""
         hierarchy = models.hierarchy
         plan = self._plan(stream, index)
-        one_sided = dict(models.one_sided)
+        one_sided, guard = dict(models.one_sided), self._guard(models, stream)
+
+        def admitted() -> Iterator[LocalProblem]:
+            for problem in plan.problems:
+                old = (models.gates if problem.gate else models.classifiers).get(problem.owner)
+                if guard.admits(
+                    problem, may_forget=old is not None and not learns_by_counting(old)
+                ):
+                    yield problem
+
         learned = fit_problems(
-            plan.problems,
+            admitted(),
             plan.n_problems,
             X,
             self._learner_factory(models, one_sided),
@@ -448,8 +461,12 @@ class IncrementalClassifier(BaseLocalClassifier):
                 soft &= all(hasattr(c, "predict_proba") for c in new.values())
                 both = dict(sorted(both.items()))
             merged.append(both)
+        warn_of_lack(guard, lambda problem: self._owner_name(problem, hierarchy))
         n_own = models.n_own.copy()
-        np.add.at(n_own, index.nodes, 1)
+        known = np.ones(index.n_rows, dtype=np.intp)
+        for rows in guard.unknown:
+            known[rows] = 0
+        np.add.at(n_own, index.nodes, known)
         options = models.options
         if len(options.can_stop) < len(n_own) or not models.n_own[index.distinct].all():
             options = find_options(RowCounts(hierarchy, n_own), leaf_only=self.leaf_only)
@@ -461,7 +478,18 @@ class IncrementalClassifier(BaseLocalClassifier):
             soft=soft,
             n_own=n_own,
             one_sided=one_sided,
+            learned=guard.learned,
         )
+
+    def _guard(self, models: LocalModels, stream: Stream) -> Guard:
+        """What decides which classifiers learn; after ``fit``, it counts the rows of that."""
+        learned = models.learned
+        if not learned and (models.classifiers or models.gates):
+            nodes = np.flatnonzero(models.n_own)
+            plan = self._plan(stream, BatchIndex(models.hierarchy, nodes))
+            owners = {*models.classifiers, *(~node for node in models.gates)}
+            learned = rows_learned(plan, models.n_own[nodes], owners)
+        return Guard(learned, binary=self._strategy == "node")
 
     def _learner_factory(
         self, models: LocalModels, one_sided: dict[int, int]

@@ -32,7 +32,7 @@ from hiclass._local import LocalClassifierPerParentNode
 from hiclass._onnx_graph import Graph, n_features_of, parts_of
 from hiclass._predict import TINY, FloatArray, LocalModels
 from hiclass._set_predict import SetModels
-from hiclass._targets import decode
+from hiclass._targets import labels_by_node
 from hiclass._validation import check_is_fitted
 from hiclass._version import __version__
 from hiclass._wrapping import unwrap
@@ -483,10 +483,11 @@ def _path_table(model: Any) -> IntArray:
 
 def _labels(model: Any) -> AnyArray:
     """What is predicted for every node: numbers if all are numbers, else text."""
-    may_end = model._may_end()
-    nodes = np.arange(model.hierarchy_.n_nodes)
-    labels = decode(nodes, model.hierarchy_, model._format, may_end=may_end)
-    exists = _path_table(model) >= 0 if labels.ndim == 2 else nodes > 0
+    labels = labels_by_node(model.hierarchy_, model._format, may_end=model._may_end())
+    exists = np.arange(len(labels)) > 0
+    if model._format.ndim == 2:
+        path = _path_table(model)
+        labels, exists = labels[np.maximum(path, 0)], path >= 0
     if labels.dtype.kind in "biu":
         kind = np.uint64 if labels.dtype == np.uint64 else np.int64
         return np.where(exists, labels.astype(kind), kind(0))

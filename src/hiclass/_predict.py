@@ -19,7 +19,6 @@ at every node would make some child of a wrong branch look likely, whatever the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -41,6 +40,9 @@ Group = tuple[int, IntArray]  # a node and the rows, ascending, that have come t
 #: Probabilities are mixed with this share of a uniform one before their logarithm is taken: it is
 #: never infinite, and their order stays.
 TINY = 1e-2
+
+#: How much of what others leave goes to a class whose own classifier cannot answer yet.
+_HARDLY = 1e-6
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,9 @@ class LocalModels:
     one_sided : dict
         Binary classifiers, as (node, is it a gate), that have seen rows of one class only, and
         which class: they were born late in incremental learning, and cannot answer yet.
+    learned : dict
+        In incremental learning, for each classifier the rows learned and overdue by class; see
+        ``_stream.Guard``.
     """
 
     strategy: str
@@ -95,6 +100,7 @@ class LocalModels:
     n_own: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     layout: Options | None = None
     one_sided: dict[int, int] = field(default_factory=dict)
+    learned: dict[int, FloatArray] = field(default_factory=dict)
 
     @property
     def has_proba(self) -> bool:
@@ -224,7 +230,7 @@ def _per_node(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArr
                 silent = np.flatnonzero(~answers)
                 if len(silent):
                     heard = found[:, np.flatnonzero(answers)]
-                    found[:, silent] = _left_over(models, heard, len(silent))
+                    found[:, silent] = _left_over(models, heard, children, silent)
             if gate is not None:
                 found[:, -1] = (
                     _share_of_stops(models, node)
@@ -240,14 +246,20 @@ def _can_answer(models: LocalModels, child: int) -> bool:
     return child in models.classifiers and child not in models.one_sided
 
 
-def _left_over(models: LocalModels, found: FloatArray, n_silent: int) -> FloatArray:
-    """Evidence for children whose classifiers cannot answer: what the others leave.
+def _left_over(
+    models: LocalModels, found: FloatArray, children: list[int], silent: IntArray
+) -> FloatArray:
+    """Evidence for children whose classifiers cannot answer yet: their part of what others leave.
 
-    The others have seen rows of these children, as negative ones.
+    The others need not have seen rows of these children, and leave much of every row that they are
+    not sure of. So only rows that all of them reject go there; scores do not say that.
     """
     if not models.soft:
-        return -found.max(axis=1, keepdims=True, initial=-np.inf)
-    return np.maximum(1 - found.sum(axis=1, keepdims=True), 0) / n_silent
+        return np.full((len(found), len(silent)), -np.inf if found.shape[1] else 0.0)
+    end = models.hierarchy.subtree_end
+    n_below = np.array([models.n_own[c : end[c]].sum() for c in children])
+    left = np.maximum(1 - found.sum(axis=1, keepdims=True), 0)
+    return left * (_HARDLY * n_below[silent] / n_below.sum())
 
 
 def _share_of_stops(models: LocalModels, node: int) -> float:
@@ -285,9 +297,21 @@ def _nothing(models: LocalModels) -> float:
     return 0.0 if models.soft else -np.inf
 
 
-def _quiet(models: LocalModels) -> Any:
-    """Some naive Bayes classifiers take the logarithm of 0, the share of a class without rows."""
-    return nullcontext() if models.layout is None else np.errstate(divide="ignore")
+def _soft(models: LocalModels, estimator: Any, X: Any, k: int) -> FloatArray:
+    """Probabilities of a classifier, which in a stream may have seen too little to have any."""
+    if models.layout is None:
+        return _proba(estimator, X, k)
+    # Some naive Bayes classifiers take the logarithm of 0, the share of a class without rows.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        proba = _proba(estimator, X, k)
+    if not np.isfinite(proba).all():
+        raise ValueError(
+            f"{type(estimator).__name__} returned a probability that is not a number: it has "
+            f"learned too few rows of some class to know how they vary. Call partial_fit with more "
+            f"rows, best with several of every class in the first batch, before predicting, or "
+            f"use another local classifier."
+        )
+    return proba
 
 
 def _choice(
@@ -299,8 +323,7 @@ def _choice(
     if models.temperature is not None:
         return _scores(estimator, X, k)
     if models.soft:
-        with _quiet(models):
-            return _proba(estimator, X, k)
+        return _soft(models, estimator, X, k)
     # Its own choice might be a class that is no option.
     restricted = models.layout is not None and hasattr(estimator, "decision_function")
     if scored or restricted:
@@ -312,8 +335,7 @@ def _choice(
 def _positive(models: LocalModels, estimator: Any, X: Any) -> FloatArray:
     """Evidence of a binary classifier for its class 1."""
     if models.temperature is None and models.soft:
-        with _quiet(models):
-            return normalised(_proba(estimator, X, 2))[:, 1]
+        return normalised(_soft(models, estimator, X, 2))[:, 1]
     if hasattr(estimator, "decision_function"):
         return _positive_score(estimator, X)
     return _logit(normalised(_proba(estimator, X, 2))[:, 1])
@@ -548,7 +570,7 @@ def evidence_of_endings(models: LocalModels, X: Any) -> FloatArray:
     """What the classifier of a flat model says: a column per ending."""
     known, ends = models.known.ends, models.options.ends
     estimator = models.classifiers.get(0)
-    if estimator is None:
+    if estimator is None or len(ends) == 1:
         return np.zeros((n_rows_of(X), len(ends)))
     return _columns(models, _choice(models, estimator, X, len(known)), known, ends)
 

@@ -237,18 +237,45 @@ def decode(
     -------
     ndarray
         The shape of ``nodes``, for paths with one more axis of ``n_levels``.
+
+    Raises
+    ------
+    ValueError
+        If a path ends early although ``may_end`` is false and the type has no missing label.
     """
+    lookup = labels_by_node(hierarchy, format, may_end=may_end)
+    at = nodes
+    if format.ndim == 2:
+        at = np.zeros((*nodes.shape, format.n_levels), dtype=np.intp)
+        width = min(format.n_levels, hierarchy.depth)
+        np.maximum(hierarchy.ancestor_table[nodes][..., :width], 0, out=at[..., :width])
+    if not at.all() and lookup.dtype != label_dtype(format, may_end=True):
+        _refuse_early_end(nodes, at, hierarchy, lookup.dtype)
+    return lookup[at]
+
+
+def labels_by_node(hierarchy: Hierarchy, format: LabelFormat, *, may_end: bool) -> AnyArray:
+    """The label of every node; the first, of the root, is the missing one if the type has one."""
     dtype = label_dtype(format, may_end)
-    lookup = np.empty(hierarchy.n_nodes, dtype=dtype)
-    lookup[1:] = hierarchy.labels[1:]
-    if may_end or dtype.kind == "O":
-        lookup[0] = format.missing
-    if format.ndim == 1:
-        return lookup[nodes]
-    path = np.zeros((*nodes.shape, format.n_levels), dtype=np.intp)
-    width = min(format.n_levels, hierarchy.depth)
-    np.maximum(hierarchy.ancestor_table[nodes][..., :width], 0, out=path[..., :width])
-    return lookup[path]
+    labels = np.zeros(hierarchy.n_nodes, dtype=dtype)
+    labels[1:] = hierarchy.labels[1:]
+    if dtype == label_dtype(format, may_end=True):
+        labels[0] = format.missing
+    return labels
+
+
+def _refuse_early_end(
+    nodes: IntArray, at: IntArray, hierarchy: Hierarchy, dtype: np.dtype[Any]
+) -> None:
+    """Refuse to write a missing label where the type of the labels has no value for one."""
+    ended = ~at.reshape(nodes.size, -1).all(axis=1)
+    row = int(np.argmax(ended))
+    name = hierarchy.describe(int(nodes.ravel()[row]))
+    raise ValueError(
+        f"The path of row {row} ends at {name}, but labels of type {dtype} cannot say that there "
+        f"is none below, and this model promised that its paths never end early. A decoding that "
+        f"ends paths early must not be in FULL_LENGTH of hiclass._decision."
+    )
 
 
 def label_dtype(format: LabelFormat, may_end: bool) -> np.dtype[Any]:
