@@ -2,15 +2,18 @@
 
     python benchmarks/incremental.py --memory                         # 5,000,000 generated rows
     python benchmarks/incremental.py --data DATA --sets cfpb naics    # against a batch-fitted model
+    python benchmarks/incremental.py --new-class --data DATA          # batches of one class only
     python benchmarks/incremental.py --plot docs/images               # the curves, from the results
     python benchmarks/incremental.py --markdown docs/incremental.md   # the tables, from the results
 
-Results go to ``results/incremental-memory.json`` and ``results/incremental-quality.json``.
+Results go to ``results/incremental-memory.json``, ``incremental-quality.json`` and
+``incremental-new-class.json``.
 """
 
 import argparse
 import json
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,14 +21,22 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from _common import environment, table, write_json, write_section
-from _decisions_data import load
+from _decisions_data import Task, load
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
-from hiclass import Hierarchy, LocalClassifierPerParentNode
+from hiclass import (
+    FlatClassifier,
+    Hierarchy,
+    LocalClassifierPerLevel,
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+)
 from hiclass.metrics import f1
 
 RESULTS = Path(__file__).parent / "results"
-MEMORY, QUALITY = (RESULTS / f"incremental-{name}.json" for name in ("memory", "quality"))
+MEMORY, QUALITY, NEW_CLASS = (
+    RESULTS / f"incremental-{name}.json" for name in ("memory", "quality", "new-class")
+)
 LIMIT = 1e9  # bytes
 N_FEATURES, N_WORDS, BATCH = 1000, 12, 20_000
 FANOUT = (4, 5, 5)
@@ -146,6 +157,106 @@ def measure_quality(name: str, folder: Path, epochs: int, batch: int, alpha: flo
     }
 
 
+# -- a class that comes alone ------------------------------------------------------------------
+
+STRATEGIES = {
+    "per node": LocalClassifierPerNode,
+    "per parent node": LocalClassifierPerParentNode,
+    "per level": LocalClassifierPerLevel,
+    "flat": FlatClassifier,
+}
+NEW = (
+    ("Checking or savings account",),
+    ("Payday loan, title loan, or personal loan",),
+    ("Mortgage", "Conventional home mortgage"),
+)
+
+
+def measure_new_class(folder: Path, batch: int, alpha: float) -> Any:
+    """Hold one class back, then learn batches that hold nothing else, then shuffled ones."""
+    task = load("cfpb", folder)
+    if task is None:
+        return None
+    return [
+        {"strategy": name, "new": list(new), **new_class_alone(task, cls, new, batch, alpha)}
+        for name, cls in STRATEGIES.items()
+        for new in NEW
+    ]
+
+
+def new_class_alone(
+    task: Task, cls: Any, new: tuple[str, ...], batch: int, alpha: float
+) -> dict[str, Any]:
+    """One epoch without a class, two batches of it alone, three of all classes: hF after each."""
+
+    def is_new(y: np.ndarray) -> np.ndarray:
+        return (y[:, : len(new)] == np.array(new, dtype=object)).all(axis=1)
+
+    X, y, rng = task.X[task.train], task.y[task.train], np.random.default_rng(0)
+    X_test, y_test, late = task.X[task.test], task.y[task.test], is_new(task.y[task.test])
+    model = cls(SGDClassifier(loss="log_loss", alpha=alpha), leaf_only=True, random_state=0)
+    classes = None if cls is LocalClassifierPerNode else Hierarchy.from_paths(y)
+
+    def score() -> dict[str, Any]:
+        predicted = model.predict(X_test)
+        return {
+            "hF_old": round(f1(y_test[~late], predicted[~late]), 4),
+            "hF_new": round(f1(y_test[late], predicted[late]), 4),
+            "old_as_new": int(is_new(predicted[~late]).sum()),
+        }
+
+    old, alone = np.flatnonzero(~is_new(y)), np.flatnonzero(is_new(y))
+    for rows in np.array_split(rng.permutation(old), max(len(old) // batch, 1)):
+        model.partial_fit(X[rows], y[rows], classes=classes)
+    before, after = score(), []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The batch has no rows, or hardly any")
+        for rows in np.array_split(rng.permutation(alone), 2):
+            model.partial_fit(X[rows], y[rows], classes=classes)
+            after.append(score())
+    for rows in np.array_split(rng.permutation(len(y)), max(len(y) // batch, 1))[:3]:
+        model.partial_fit(X[rows], y[rows], classes=classes)
+    found = {
+        "rows": len(alone),
+        "test_rows_old": int((~late).sum()),
+        "before": before,
+        "alone": after,
+        "mixed": score(),
+    }
+    print(f"{cls.__name__}, {new[-1]}: {before['hF_old']} -> {after[-1]['hF_old']}")
+    return found
+
+
+def new_class_table() -> str:
+    """The result as Markdown."""
+    found = json.loads(NEW_CLASS.read_text())["runs"]
+    header = (
+        "model",
+        "class that comes alone",
+        "its rows",
+        "old classes, before",
+        "after one batch",
+        "after two",
+        "old rows taken for new",
+        "after three of all: old",
+        "new",
+    )
+    rows = [
+        (
+            run["strategy"],
+            run["new"][-1].partition(",")[0],
+            f"{run['rows']:,}",
+            f"{run['before']['hF_old']:.4f}",
+            *(f"{after['hF_old']:.4f}" for after in run["alone"]),
+            f"{run['alone'][-1]['old_as_new']} of {run['test_rows_old']:,}",
+            f"{run['mixed']['hF_old']:.4f}",
+            f"{run['mixed']['hF_new']:.4f}",
+        )
+        for run in found
+    ]
+    return table(header, rows)
+
+
 # -- what is shown -----------------------------------------------------------------------------
 
 
@@ -232,12 +343,14 @@ def tables() -> str:
 def write_page(page: str) -> None:
     """Put the tables of the stored results into a page."""
     write_section(page, "incremental", tables())
+    write_section(page, "new_class", new_class_table())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--memory", action="store_true", help="train on a generated stream")
     parser.add_argument("--rows", type=int, default=5_000_000, help="how long that stream is")
+    parser.add_argument("--new-class", action="store_true", help="learn a class that comes alone")
     parser.add_argument("--data", type=Path, help="folder of the real data")
     parser.add_argument("--sets", nargs="+", default=["cfpb", "naics"])
     parser.add_argument("--epochs", type=int, default=5)
@@ -251,7 +364,11 @@ def main() -> None:
         shown = {k: v for k, v in found["memory"].items() if k != "curve"}
         print(json.dumps(shown, indent=1))
         write_json(found, str(MEMORY))
-    if args.data is not None:
+    if args.data is not None and args.new_class:
+        runs = measure_new_class(args.data, args.batch, args.alpha)
+        if runs is not None:
+            write_json({"environment": environment(), "runs": runs}, str(NEW_CLASS))
+    elif args.data is not None:
         sets = json.loads(QUALITY.read_text())["sets"] if QUALITY.exists() else {}
         for name in args.sets:
             result = measure_quality(name, args.data, args.epochs, args.batch, args.alpha)

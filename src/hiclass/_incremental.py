@@ -124,7 +124,8 @@ class IncrementalClassifier(BaseLocalClassifier):
 
         Only the local classifiers that have rows in the batch are updated, so a batch costs time in
         proportion to its rows and their depth. It is learned as a whole or, where something is
-        wrong with it, not at all. Offered where the local classifier has ``partial_fit``.
+        wrong with it, not at all. A local classifier that would forget classes which the batch
+        lacks is left as it is. Offered where the local classifier has ``partial_fit``.
 
         Parameters
         ----------
@@ -152,6 +153,12 @@ class IncrementalClassifier(BaseLocalClassifier):
             empty or has other features than before, or for what a stream cannot serve:
             ``calibration``, ``checkpoint_dir`` and, unless ``fit`` came first or ``expected_f1`` is
             given, ``decoding="expected_f1"``.
+
+        Warns
+        -----
+        UserWarning
+            If local classifiers sat the batch out, or may forget classes, because it has no rows of
+            classes that they have learned. Mix rows of the classes so far into every batch.
 
         Examples
         --------

@@ -306,10 +306,10 @@ def _soft(models: LocalModels, estimator: Any, X: Any, k: int) -> FloatArray:
         proba = _proba(estimator, X, k)
     if not np.isfinite(proba).all():
         raise ValueError(
-            f"{type(estimator).__name__} returned a probability that is not a number: it has "
-            f"learned too few rows of some class to know how they vary. Call partial_fit with more "
-            f"rows, best with several of every class in the first batch, before predicting, or "
-            f"use another local classifier."
+            f"{type(estimator).__name__} returned a probability that is not a number: there were "
+            f"no rows, or too few, of some class to learn how they vary. Call partial_fit with "
+            f"rows of every class, start anew with several rows in the first batch, or use another "
+            f"local classifier."
         )
     return proba
 

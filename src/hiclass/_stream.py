@@ -218,8 +218,8 @@ def check_layout(hierarchy: Hierarchy, layout: Options, nodes: IntArray, leaf_on
 # -- what a batch must not make a classifier forget --------------------------------------------
 
 #: So many rows of a class may be overdue, by its share of the rows learned so far, before a batch
-#: counts as lacking the class. In shuffled rows that happens by accident, about once in 150 times.
-_PATIENCE = 5.0
+#: counts as lacking the class. In shuffled rows that happens by accident, about once in 20 times.
+_PATIENCE = 3.0
 #: With so many it is not an accident.
 _CERTAIN = 20.0
 #: A class may become so many times rarer than it was.
