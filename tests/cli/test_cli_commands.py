@@ -323,7 +323,7 @@ class TestEvaluate:
         out, _ = run("evaluate", model, train)
         lines = out.splitlines()
         assert lines[0].split() == [
-            "level", "name", "classes", "rows", "answered",
+            "level", "name", "classes", "here", "rows", "reached",
             "accuracy", "precision", "recall", "F1",
         ]  # fmt: skip
         assert lines[1].split()[:4] == ["1", "product", "3", "60"]

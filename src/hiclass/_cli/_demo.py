@@ -8,50 +8,84 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from hiclass import HierarchicalKFold, datasets
 from hiclass._cli import _screen
+from hiclass._cli._calibrate import learn_expected_f1, learn_temperature
 from hiclass._cli._commands import write_report
 from hiclass._cli._features import Columns, feature_names, make_features
-from hiclass._cli._recipe import make_model
-from hiclass._cli._scores import write_scores
+from hiclass._cli._recipe import make_baseline, make_model
+from hiclass._cli._scores import overall_text, write_scores
 from hiclass._cli._tables import check_output
+
+Rows = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one part of the demo shows.
+
+    Attributes
+    ----------
+    name : str
+        The name of the report.
+    columns : dict
+        The features by kind.
+    levels : list of str
+        The names of the levels.
+    model : estimator
+        The hierarchical classifier.
+    train, test : pair of frame and ndarray
+        Rows and paths.
+    titles : ndarray of str
+        What to call the test rows.
+    calibrate : pair of frame and ndarray, default=None
+        Rows and paths to calibrate the model on; by default it does so out of fold.
+    """
+
+    name: str
+    columns: Columns
+    levels: list[str]
+    model: Any
+    train: Rows
+    test: Rows
+    titles: Any
+    calibrate: Rows | None = None
 
 
 def demo(args: argparse.Namespace) -> None:
     """Run the parts of the demo that are asked for."""
-    parts = {"animals": show_animals, "icd10cm": show_icd10cm}
+    parts = {"animals": animals, "icd10cm": icd10cm}
     chosen = [args.only] if args.only else list(parts)
     for name in chosen:
         check_output(str(Path(args.report_dir) / f"{name}.html"))
     start = time.perf_counter()
     for name in chosen:
-        parts[name](args)
+        _show(args, parts[name](args))
     _screen.heading(f"The demo took {time.perf_counter() - start:.0f} s.")
 
 
-def show_animals(args: argparse.Namespace) -> None:
-    """Learn class, order and family of animals from plain facts."""
-    animals = datasets.load_animals(as_frame=True)
-    categories = [name for name in animals.data if not _is_numeric(animals.data[name])]
-    numbers = [name for name in animals.data if name not in categories]
-    y = animals.target.to_numpy(dtype=object)
+def animals(args: argparse.Namespace) -> Part:
+    """Class, order and family of animals from plain facts."""
+    data = datasets.load_animals(as_frame=True)
+    categories = [name for name in data.data if not _is_numeric(data.data[name])]
+    numbers = [name for name in data.data if name not in categories]
+    y = data.target.to_numpy(dtype=object)
     train, test = next(HierarchicalKFold(4, shuffle=True, random_state=0).split(y, y))
     _screen.heading("Animals: plain facts, and class / order / family")
-    _show(
-        args,
-        "animals",
-        Columns(text=[], numbers=numbers, categories=categories),
-        make_model("recommended", n_jobs=args.jobs),
-        (animals.data.iloc[train], y[train]),
-        (animals.data.iloc[test], y[test]),
-        list(animals.target_names),
-        animals.name[test],
+    return Part(
+        name="animals",
+        columns=Columns(text=[], numbers=numbers, categories=categories),
+        levels=list(data.target_names),
+        model=make_model("recommended", n_jobs=args.jobs),
+        train=(data.data.iloc[train], y[train]),
+        test=(data.data.iloc[test], y[test]),
+        titles=data.name[test],
     )
 
 
@@ -59,60 +93,87 @@ def _is_numeric(column: Any) -> bool:
     return bool(np.issubdtype(np.asarray(column).dtype, np.number))
 
 
-def show_icd10cm(args: argparse.Namespace) -> None:
-    """Learn chapter, block and category of diagnoses from titles; predict inclusion terms."""
+def icd10cm(args: argparse.Namespace) -> Part:
+    """Chapter, block and category of diagnoses: titles to learn from, inclusion terms to test."""
     icd = datasets.load_icd10cm(as_frame=True)
     train = icd.kind == "title"
     # A few inclusion terms repeat a title of their category: they would test what was learned.
-    test = ~train & ~np.isin(icd.group, icd.group[train])
+    other = ~train & ~np.isin(icd.group, icd.group[train])
+    # Every second one calibrates; equal ones stay together.
+    odd = np.unique(icd.group, return_inverse=True)[1] % 2 == 1
     X, y = icd.frame[["text"]], icd.target.to_numpy(dtype=object)
     _screen.heading("ICD-10-CM: titles of diagnoses, and chapter / block / category")
     # The flat part of the recommended model would take ten minutes or more with so many classes.
-    model = make_model("parent", n_jobs=args.jobs).set_params(decoding="expected_f1")
-    _show(
-        args,
-        "icd10cm",
-        Columns(text=["text"], numbers=[], categories=[]),
-        model,
-        (X[train], y[train]),
-        (X[test], y[test]),
-        list(icd.target_names),
-        icd.data[test].to_numpy(),
+    model = make_model("parent", n_jobs=args.jobs, verbose=int(not args.quiet))
+    return Part(
+        name="icd10cm",
+        columns=Columns(text=["text"], numbers=[], categories=[]),
+        levels=list(icd.target_names),
+        model=model.set_params(decoding="expected_f1"),
+        train=(X[train], y[train]),
+        test=(X[other & ~odd], y[other & ~odd]),
+        titles=icd.data[other & ~odd].to_numpy(),
+        calibrate=(X[other & odd], y[other & odd]),
     )
 
 
-def _show(
-    args: argparse.Namespace,
-    name: str,
-    columns: Columns,
-    model: Any,
-    train: tuple[Any, Any],
-    test: tuple[Any, Any],
-    levels: list[str],
-    titles: Any,
-) -> None:
-    """Fit, score, predict, report."""
-    pipeline = Pipeline([("features", make_features(columns)), ("classifier", model)])
+def _show(args: argparse.Namespace, part: Part) -> None:
+    """Fit, score beside a flat model, predict, report."""
+    model = part.model
     start = time.perf_counter()
-    pipeline.fit(*train)
+    features = make_features(part.columns)
+    X_train, (X_test, y) = features.fit_transform(part.train[0]), part.test
+    X_test = features.transform(X_test)
+    if part.calibrate is None:
+        model.fit(X_train, part.train[1])
+    else:
+        _fit_calibrated(part, X_train, features.transform(part.calibrate[0]))
     seconds = time.perf_counter() - start
     _screen.write(
-        f"{len(train[1]):,} rows to learn from, {len(test[1]):,} to test on, "
-        f"{model.hierarchy_.n_nodes - 1:,} classes; fitted in {seconds:.1f} s\n"
+        f"{len(part.train[1]):,} rows to learn from, {_calibrated_on(part)}{len(y):,} to test on; "
+        f"{model.hierarchy_.n_nodes - 1:,} classes in the rows to learn from; fitted in "
+        f"{seconds:.1f} s\n"
     )
-    X, y = pipeline[:-1].transform(test[0]), test[1]
-    predicted, confidence = model.predict(X), model.predict_confidence(X)
-    write_scores(y, predicted, levels)
-    _screen.write("\nSome predicted paths, with the confidence of every step:\n")
-    # The same rows in every run, from sure to unsure.
-    order = np.argsort(-np.nan_to_num(confidence).sum(axis=1), kind="stable")
-    for row in order[np.linspace(0, len(order) - 1, 10).astype(int)].tolist():
-        _screen.write(f"  {titles[row]}")
-        _screen.write(f"    {_screen.path_text(predicted[row], confidence[row])}")
-        if not np.array_equal(predicted[row], y[row]):
-            _screen.write(f"    true: {_screen.path_text(y[row])}")
-    path = Path(args.report_dir) / f"{name}.html"
-    names = feature_names(pipeline[0], columns)
-    write_report(model, X, y, str(path), title=name, names=names)
+    predicted, confidence = model.predict(X_test), model.predict_confidence(X_test)
+    write_scores(y, predicted, part.levels)
+    leaves = f"{int(model.hierarchy_.is_leaf.sum()):,} leaves"
+    _screen.note(f"Fitting a flat model over all {leaves}, to compare", args.quiet)
+    start = time.perf_counter()
+    flat = make_baseline(n_jobs=args.jobs).fit(X_train, part.train[1]).predict(X_test)
+    seconds = time.perf_counter() - start
+    _screen.write(f"flat baseline:   {overall_text(y, flat)}; fitted in {seconds:.1f} s")
+    _screen.write(
+        "The flat model always goes down to a leaf; this one stops early where it is unsure."
+    )
+    _write_paths(part, predicted, confidence)
+    _screen.note("Writing the report", args.quiet)
+    path = Path(args.report_dir) / f"{part.name}.html"
+    names = feature_names(features, part.columns)
+    write_report(model, X_test, y, str(path), title=part.name, names=names)
     _screen.write(f"\nReport: {path}")
     _screen.write()
+
+
+def _fit_calibrated(part: Part, X: Any, X_calibrate: Any) -> None:
+    """Fit a model whose confidences are right for other rows than those it learns from."""
+    assert part.calibrate is not None
+    model, y, y_calibrate = part.model, part.train[1], part.calibrate[1]
+    model.set_params(temperature=1.0, expected_f1=0.5).fit(X, y)
+    temperature = learn_temperature(model, X_calibrate, y_calibrate)
+    model.set_params(temperature=temperature).fit(X, y)
+    learn_expected_f1(model, X_calibrate, y_calibrate)
+
+
+def _calibrated_on(part: Part) -> str:
+    return "" if part.calibrate is None else f"{len(part.calibrate[1]):,} to calibrate on, "
+
+
+def _write_paths(part: Part, predicted: Any, confidence: Any) -> None:
+    """Write some rows, the same ones in every run, from sure to unsure."""
+    _screen.write("\nSome predicted paths, with the confidence of every step:\n")
+    order = np.argsort(-np.nan_to_num(confidence).sum(axis=1), kind="stable")
+    for row in order[np.linspace(0, len(order) - 1, 10).astype(int)].tolist():
+        _screen.write(f"  {part.titles[row]}")
+        _screen.write(f"    {_screen.path_text(predicted[row], confidence[row])}")
+        if not np.array_equal(predicted[row], part.test[1][row]):
+            _screen.write(f"    true: {_screen.path_text(part.test[1][row])}")

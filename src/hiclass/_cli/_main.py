@@ -60,7 +60,8 @@ examples:
   hiclass evaluate model.skops test.csv --report report.html --min-confidence 0.8
   hiclass evaluate model.skops test.csv --report report.html --examples narrative
 
-"answered" is the share of rows whose predicted path reaches the level.
+"classes here" are the classes of the level that a true or a predicted path of these rows has, and
+"reached" is the share of rows whose predicted path gets to the level.
 """
 TREE_EXAMPLES = """\
 examples:
@@ -69,7 +70,7 @@ examples:
 """
 DEMO_EXAMPLES = """\
 examples:
-  hiclass demo                  animals (seconds), then ICD-10-CM (about two minutes)
+  hiclass demo                  animals (seconds), then ICD-10-CM (one to two minutes)
   hiclass demo --only animals   the first part alone
 """
 _FORMATS = ("csv", "tsv", "parquet", "jsonl")

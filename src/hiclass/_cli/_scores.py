@@ -18,9 +18,9 @@ def write_scores(y: Any, predicted: Any, target: list[str], hierarchy: Any = Non
     header = [
         "level",
         "name",
-        "classes",
+        "classes here",
         "rows",
-        "answered",
+        "reached",
         "accuracy",
         "precision",
         "recall",
@@ -40,14 +40,19 @@ def write_scores(y: Any, predicted: Any, target: list[str], hierarchy: Any = Non
             ]
         )
     _screen.write_table(header, rows, left=2)
+    text = f"over all levels: {overall_text(y, predicted)}"
+    _screen.write(_screen.paint(text, "bold", sys.stdout))
+
+
+def overall_text(y: Any, predicted: Any) -> str:
+    """The scores over all levels, in one line."""
     overall = {
         "hierarchical precision": metrics.precision(y, predicted, zero_division=0.0),
         "recall": metrics.recall(y, predicted, zero_division=0.0),
         "F1": metrics.f1(y, predicted, zero_division=0.0),
         "whole path right": metrics.exact_match(y, predicted),
     }
-    text = ", ".join(f"{name} {value:.3f}" for name, value in overall.items())
-    _screen.write(_screen.paint(f"over all levels: {text}", "bold", sys.stdout))
+    return ", ".join(f"{name} {value:.3f}" for name, value in overall.items())
 
 
 def reached_levels(predicted: Any) -> Any:

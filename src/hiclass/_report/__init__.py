@@ -226,4 +226,6 @@ def _steps(opened: OpenModel, members: list[Member]) -> list[Any]:
 
 
 def _text(value: Any) -> str:
-    return getattr(value, "__name__", "function") if callable(value) else str(value)
+    if callable(value):
+        return str(getattr(value, "__name__", "function"))
+    return str(round(value, 4) if isinstance(value, float) else value)
