@@ -26,8 +26,9 @@ from test_probabilities import (
 )
 
 from hiclass import FlatClassifier, LocalClassifierPerNode, LocalClassifierPerParentNode
-from hiclass._decode import best_path, best_paths, cut, expected_f1, k_best, top_down
+from hiclass._decode import best_path, best_paths, cut, expected_f1, top_down
 from hiclass._predict import direct_endings, node_proba
+from hiclass._search import k_best
 
 
 def nodes_of(model, labels):
@@ -97,21 +98,38 @@ def test_the_k_best_columns_are_the_first_of_all_sorted_ones(values, k):
     np.testing.assert_array_equal(k_best(values, k), everything[:, :k])
 
 
+WAYS = {"search": lambda models, k: False, "all": lambda models, k: True}
+
+
 @pytest.mark.parametrize("kind", ["node", "parent", "level"])
 @EXAMPLES
-@given(y=PATHS, seed=SEEDS, k=st.integers(1, 4))
-def test_very_many_endings_below_a_node_are_searched_to_the_same_result(kind, y, seed, k):
-    """Of many endings only the best go on; here many are more than none."""
+@given(y=PATHS, seed=SEEDS, k=st.integers(1, 6))
+def test_a_search_finds_what_is_best_of_all(kind, y, seed, k):
+    """To the last bit, ties included, whatever the first pass follows."""
     model = make(kind).fit(rows_for(y, seed), y)
     X = rows_for(y, seed + 1).round()  # some rows are alike, and so are some probabilities
-    expected = best_paths(model._models, X, k), best_path(model._models, X)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hiclass._decode._MANY", 0)
-        found = best_paths(model._models, X, k), best_path(model._models, X)
-    for a, b in zip(found[0], expected[0], strict=True):
-        np.testing.assert_array_equal(a, b)
-    np.testing.assert_array_equal(found[1].nodes, expected[1].nodes)
-    np.testing.assert_array_equal(found[1].confidence, expected[1].confidence)
+    found = []
+    for way, followed in (("all", 1), ("search", 1), ("search", 1000)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("hiclass._search._wants_all", WAYS[way])
+            patch.setattr("hiclass._search._MOST_FOLLOWED", followed)
+            found.append(best_paths(model._models, X, k))
+    for nodes, proba in found[1:]:
+        np.testing.assert_array_equal(nodes, found[0][0])
+        np.testing.assert_array_equal(proba, found[0][1])
+
+
+@EXAMPLES
+@given(y=PATHS, seed=SEEDS)
+def test_the_confidence_of_the_best_path_is_the_probability_of_its_nodes(y, seed):
+    for kind in ("node", "parent", "level"):
+        model = make(kind).fit(rows_for(y, seed), y)
+        X = rows_for(y, seed + 1)
+        decision = best_path(model._models, X)
+        proba = node_proba(model._models, X)
+        path = model.hierarchy_.ancestor_table[decision.nodes]
+        expected = np.where(path >= 0, np.take_along_axis(proba, path, axis=1), np.nan)
+        np.testing.assert_array_equal(decision.confidence, expected)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -126,10 +144,10 @@ def test_the_first_of_k_paths_is_the_best_path(kind):
 BUSH = [["A", "x"], ["B", "u"], ["B", "v"], ["C", "w", "s"], ["C", "w", "t"]]
 
 
-@pytest.mark.parametrize("many", [0, 1000])
-def test_ties_go_to_the_lowest_node_even_where_another_was_found_first(many, monkeypatch):
+@pytest.mark.parametrize("way", WAYS)
+def test_ties_go_to_the_lowest_node_even_where_another_was_found_first(way, monkeypatch):
     """A/x is behind B/u for the first sweep, which follows the best node of every level."""
-    monkeypatch.setattr("hiclass._decode._MANY", many)
+    monkeypatch.setattr("hiclass._search._wants_all", WAYS[way])
     tables = {0: Proba([0.25, 0.5, 0.25]), 3: Proba([0.5, 0.5]), 7: Proba([1, 0])}
     models = models_of("parent", BUSH, tables)
     X = np.zeros((2, 1))

@@ -9,21 +9,17 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import cpu_count, effective_n_jobs
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from hiclass import metrics
+from hiclass._chunks import map_chunks
 from hiclass._decision import Decides
 from hiclass._decode import Decision, best_paths, cut
-from hiclass._fit import in_thread
-from hiclass._labels import AnyArray, object_array
+from hiclass._labels import AnyArray, IntArray, object_array
 from hiclass._levels import level_columns, level_proba
 from hiclass._predict import (
     FloatArray,
@@ -32,6 +28,7 @@ from hiclass._predict import (
     node_proba,
 )
 from hiclass._restrict import restrict
+from hiclass._search import width_of_search
 from hiclass._set_labels import SetFormat, write_sets
 from hiclass._set_predict import SetModels, decide_nodes, decide_sets, set_node_proba
 from hiclass._set_targets import (
@@ -48,14 +45,14 @@ from hiclass._targets import (
     decode,
     distinct_labels,
     encode,
+    label_dtype,
+    label_writer,
 )
 from hiclass._validation import (
     check_is_fitted,
     check_X,
-    chunks_of_rows,
     n_rows_of,
     offered_if,
-    slice_rows,
 )
 from hiclass._version import Stamped
 from hiclass.hierarchy import Hierarchy
@@ -191,32 +188,56 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         self._check_fitted()
         return check_X(self, X, self._input_tags(), reset=False)
 
-    def _map(self, function: Any, X: Any, width: int | None = None) -> list[Any]:
-        """Call a function on chunks of rows, in ``n_jobs`` threads."""
-        n_jobs = effective_n_jobs(self.n_jobs)
-        if n_jobs > 1:  # threads of this machine, also where the active backend is a cluster
-            n_jobs = min(n_jobs, cpu_count())
-        parts = list(chunks_of_rows(X, width or self._models.width, n_jobs))
-        if n_jobs == 1 or len(parts) == 1:
-            return [function(slice_rows(X, rows)) for rows in parts]
-        # Not processes: models may be large, and most classifiers release the GIL here. Not
-        # joblib's Parallel, which looks for results every hundredth of a second, nor that of
-        # scikit-learn, which in threads would change the warning filters of the process.
-        work = partial(in_thread, get_config(), lambda rows: function(slice_rows(X, rows)))
-        with ThreadPoolExecutor(n_jobs) as pool:
-            return list(pool.map(work, parts))
+    def _map(
+        self, function: Any, X: Any, width: int | None = None, *, everywhere: bool = False
+    ) -> list[Any]:
+        """Call a function on chunks of rows, in up to ``n_jobs`` threads."""
+        return map_chunks(
+            lambda chunk, _: function(chunk),
+            X,
+            self._models,
+            width or self._models.width,
+            self.n_jobs,
+            everywhere=everywhere,
+        )
+
+    def _fill(
+        self, out: list[AnyArray], function: Any, X: Any, width: int, *, everywhere: bool = False
+    ) -> list[AnyArray]:
+        """Fill arrays with what a function returns for chunks of rows; so it is held only once."""
+
+        def fill(chunk: Any, rows: slice) -> None:
+            for whole, part in zip(out, function(chunk), strict=True):
+                whole[rows] = part
+
+        map_chunks(fill, X, self._models, width, self.n_jobs, everywhere=everywhere)
+        return out
+
+    def _decision_of_chunk(self) -> Any:
+        """A function that decides on a path for every row of a chunk."""
+        self._check_decision_parameters()
+        decide = self._decoder()
+        return lambda chunk: cut(decide(chunk), self.hierarchy_, self.min_confidence)
 
     def _decide(self, X: Any) -> Decision:
         """Decide on a path for every row, in chunks."""
         X = self._check_rows(X)
-        self._check_decision_parameters()
-        decide = self._decoder()
-        done = self._map(
-            lambda chunk: cut(decide(chunk), self.hierarchy_, self.min_confidence),
-            X,
-            self._width_of_decoding(),
-        )
-        return Decision.join(done)
+        decide, n = self._decision_of_chunk(), n_rows_of(X)
+
+        def parts(chunk: Any) -> tuple[AnyArray, AnyArray]:
+            decision = decide(chunk)
+            return decision.nodes, decision.confidence
+
+        out = [np.empty(n, dtype=np.intp), np.empty((n, self.hierarchy_.depth))]
+        return Decision(*self._fill(out, parts, X, self._width_of_decoding()))
+
+    def _decide_nodes(self, X: Any) -> IntArray:
+        """The nodes of the same decisions, without the probabilities along the paths."""
+        X = self._check_rows(X)
+        decide = self._decision_of_chunk()
+        out = [np.empty(n_rows_of(X), dtype=np.intp)]
+        self._fill(out, lambda chunk: [decide(chunk).nodes], X, self._width_of_decoding())
+        return out[0]
 
     def predict(self, X: Any) -> AnyArray:
         """Predict the path, or the label, of every row.
@@ -236,8 +257,8 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         self._check_fitted()
         if isinstance(self._models, SetModels):
             return self._predict_sets(X)
-        decision = self._decide(X)
-        return decode(decision.nodes, self.hierarchy_, self._format, may_end=self._may_end())
+        nodes = self._decide_nodes(X)
+        return decode(nodes, self.hierarchy_, self._format, may_end=self._may_end())
 
     def _predict_sets(self, X: Any) -> Any:
         """Predict the set of classes, or in a DAG with one label per row the class, of rows."""
@@ -300,8 +321,10 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         """
         X = self._check_rows(X)
         width = self.hierarchy_.n_nodes
-        ask = set_node_proba if isinstance(self._models, SetModels) else node_proba
-        return np.concatenate(self._map(lambda chunk: ask(self._models, chunk), X, width))
+        query = set_node_proba if isinstance(self._models, SetModels) else node_proba
+        out = [np.empty((n_rows_of(X), width))]
+        self._fill(out, lambda chunk: [query(self._models, chunk)], X, width, everywhere=True)
+        return out[0]
 
     @offered_if(_has_paths)
     def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
@@ -320,8 +343,9 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
             be. Classes of one level that have the same label are summed.
         """
         X = self._check_rows(X)
-        chunks = self._map(self._by_label(), X, self.hierarchy_.n_nodes)
-        levels = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
+        classes = [self.classes_] if self._format.ndim == 1 else self.classes_
+        levels = [np.empty((n_rows_of(X), len(labels))) for labels in classes]
+        self._fill(levels, self._by_label(), X, self.hierarchy_.n_nodes, everywhere=True)
         return levels[0] if self._format.ndim == 1 else levels
 
     @offered_if(_has_paths)
@@ -392,11 +416,19 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be an integer of at least 1; got {k!r}.")
         X = self._check_rows(X)
-        width = self._width_of_search(int(k))
-        chunks = self._map(lambda chunk: best_paths(self._models, chunk, int(k)), X, width)
-        nodes, proba = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
-        may_end = self._ends_early() or k > len(self._models.options.ends)
-        return decode(nodes, self.hierarchy_, self._format, may_end=may_end), proba
+        models, k = self._models, int(k)
+        may_end = self._ends_early() or k > len(models.options.ends)
+        write = label_writer(self.hierarchy_, self._format, may_end=may_end)
+
+        def paths(chunk: Any) -> tuple[AnyArray, FloatArray]:
+            nodes, proba = best_paths(models, chunk, k)
+            return write(nodes), proba
+
+        shape = (n_rows_of(X), k)
+        of_path = () if self._format.ndim == 1 else (self._format.n_levels,)
+        labels = np.empty((*shape, *of_path), dtype=label_dtype(self._format, may_end))
+        self._fill([labels, proba := np.empty(shape)], paths, X, width_of_search(models, k))
+        return labels, proba
 
     @offered_if(_has_paths)
     def restricted_to(self, classes: Iterable[Any]) -> Any:

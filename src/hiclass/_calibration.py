@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from hiclass._decode import best_path, best_values, explore, split
+from hiclass._decode import best_path, best_values, explore, split, width_of_exploring
 from hiclass._labels import AnyArray, IntArray
 from hiclass._predict import (
     FloatArray,
@@ -28,6 +28,7 @@ from hiclass._predict import (
     joint_evidence,
     joint_scores,
 )
+from hiclass._search import width_of_search
 from hiclass._validation import chunks_of_rows, slice_rows, take_rows
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import deal_folds
@@ -154,7 +155,7 @@ def _path_questions(
     models: LocalModels, X: Any, nodes: IntArray, weights: AnyArray
 ) -> Iterator[Block]:
     hierarchy, options = models.hierarchy, models.options
-    path = np.column_stack([np.zeros(len(nodes), dtype=np.intp), hierarchy.ancestor_table[nodes]])
+    path = np.column_stack([np.zeros(len(nodes), dtype=np.intp), hierarchy.paths_of(nodes)])
     known = np.arange(len(nodes))  # rows whose path the fold knows so far
     for level in range(hierarchy.depth):
         groups = split(path[known, level], known, options)
@@ -276,7 +277,8 @@ def reached_f(
     parts = []
     for models, rows in held_out:
         X_held = take_rows(X, rows)
-        for part in chunks_of_rows(X_held, models.width):
+        width = width_of_search(models, 1) if leaf_only else width_of_exploring(models, _FLOOR)
+        for part in chunks_of_rows(X_held, width):
             chunk = slice_rows(X_held, part)
             found = best_path(models, chunk).nodes if leaf_only else explore(models, chunk, _FLOOR)
             parts.append((models.hierarchy, found, rows[part]))
@@ -300,7 +302,7 @@ def _f_of(
     common = predicted = true = 0.0
     for hierarchy, found, rows in parts:
         chosen = best_values(hierarchy, found, len(rows), f) if isinstance(found, list) else found
-        a, b = hierarchy.ancestor_table[chosen], hierarchy.ancestor_table[nodes[rows]]
+        a, b = hierarchy.paths_of(chosen), hierarchy.paths_of(nodes[rows])
         common += float(weights[rows] @ ((a == b) & (a >= 0)).sum(axis=1))
         predicted += float(weights[rows] @ hierarchy.levels[chosen])
         true += float(weights[rows] @ hierarchy.levels[nodes[rows]])

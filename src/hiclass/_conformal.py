@@ -98,8 +98,8 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
             "earlier. Fit with leaf_only=False to use a threshold."
         )
     decision = _uncut(model, opened.transform(X))
-    table = model.hierarchy_.ancestor_table
-    right = table[decision.nodes] == table[_true_nodes(model, y, len(decision.nodes))]
+    true = _true_nodes(model, y, len(decision.nodes))
+    right = model.hierarchy_.paths_of(decision.nodes) == model.hierarchy_.paths_of(true)
     given = ~np.isnan(decision.confidence)
     if not given.any():
         raise ValueError("The model predicts nothing but empty paths: there is no label to judge.")
@@ -357,9 +357,8 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             )
         decision = self._decide_inside(X)
         nodes = _true_nodes(self, y, len(decision.nodes))
-        table = self.hierarchy_.ancestor_table
-        path = table[decision.nodes]
-        wrong = (path >= 0) & (path != table[nodes])
+        path = self.hierarchy_.paths_of(decision.nodes)
+        wrong = (path >= 0) & (path != self.hierarchy_.paths_of(nodes))
         first = wrong.argmax(axis=1)
         rows = np.arange(len(nodes))
         return np.where(wrong.any(axis=1), decision.confidence[rows, first], 0.0)
@@ -405,10 +404,15 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             return cut(self._decide_inside(X), self.hierarchy_, float(above))
         return Decision.join(self._map_endings(X, self._cover))
 
+    def _decide_nodes(self, X: Any) -> IntArray:
+        return self._decide(X).nodes
+
     def _map_endings(self, X: Any, function: Any) -> list[Any]:
         """Call a function with the probabilities of endings of one chunk of rows after another."""
         X, width = self._check_rows(X), self.hierarchy_.n_nodes
-        return self._map(lambda chunk: function(ending_proba(self._models, chunk)), X, width)
+        return self._map(
+            lambda chunk: function(ending_proba(self._models, chunk)), X, width, everywhere=True
+        )
 
     def _cover(self, endings: FloatArray) -> Decision:
         """Decide for the deepest node above everything that is likely."""
@@ -429,7 +433,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
 
     def _covering_node(self, chosen: AnyArray) -> IntArray:
         """The deepest node above all endings of a set."""
-        path = self.hierarchy_.ancestor_table[self._models.options.ends]
+        path = self.hierarchy_.paths_of(self._models.options.ends)
         nodes = np.zeros(len(chosen), dtype=np.intp)
         alive = np.ones(len(chosen), dtype=bool)
         for level in range(path.shape[1]):
@@ -481,7 +485,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         return [[self._name(int(v)) for v in np.flatnonzero(row)] for row in covers]
 
     def _covered_above(self, covers: AnyArray, nodes: IntArray) -> AnyArray:
-        table = self.hierarchy_.ancestor_table[nodes]
+        table = self.hierarchy_.paths_of(nodes)
         above = np.zeros((len(covers), len(nodes)), dtype=bool)
         for level in range(int(self.hierarchy_.levels[nodes[0]]) - 1):
             above |= covers[:, table[:, level]]

@@ -10,8 +10,16 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
-from hiclass._decode import Decision, best_path, custom, expected_f1, top_down
+from hiclass._decode import (
+    Decision,
+    best_path,
+    custom,
+    expected_f1,
+    top_down,
+    width_of_exploring,
+)
 from hiclass._predict import LocalModels
+from hiclass._search import width_of_search
 from hiclass._set_predict import SetModels
 from hiclass._validation import Interval, check_parameters
 from hiclass.hierarchy import Hierarchy
@@ -120,19 +128,15 @@ class Decides:
     # -- deciding ------------------------------------------------------------------------------
 
     def _width_of_decoding(self) -> int:
-        """How many numbers per row deciding holds at a time, at most."""
-        models = self._models
+        """How many numbers per row deciding holds in each of a few arrays, at most."""
+        models, depth = self._models, self.hierarchy_.depth
         if self.decoding == "top_down":
-            return models.width
-        searches = self.decoding == "best_path" or (
-            self.decoding == "expected_f1" and not self.leaf_only
-        )
-        return self._width_of_search(1) if searches else self.hierarchy_.n_nodes
-
-    def _width_of_search(self, k: int) -> int:
-        """A search holds the options of some nodes per level, and never more than all nodes."""
-        some = self._models.width * self.hierarchy_.depth * (k + 1)
-        return min(some, 2 * self.hierarchy_.n_nodes)
+            return int(models.width + depth)
+        if self.decoding == "best_path":
+            return width_of_search(models, 1) + depth
+        if self.decoding == "expected_f1" and not self.leaf_only:
+            return width_of_exploring(models, (self._f_to_expect() or 1.0) / 2) + depth
+        return self.hierarchy_.n_nodes
 
     def _decoder(self) -> Any:
         """A function that decides for a chunk of rows."""

@@ -19,18 +19,16 @@ from hiclass._predict import (
     FloatArray,
     Group,
     LocalModels,
+    Queries,
     ask,
     direct_endings,
     endings_to_nodes,
     node_proba,
 )
 from hiclass._problems import Options
+from hiclass._search import k_best_ends, runs, search
 from hiclass._validation import n_rows_of
 from hiclass.hierarchy import Hierarchy
-
-#: From this number of endings below one node on, a search goes on with the best of them only. A
-#: few are sorted faster together with those of other nodes than chosen from.
-_MANY = 1000
 
 
 @dataclass(frozen=True)
@@ -149,156 +147,16 @@ def best_path(models: LocalModels, X: Any) -> Decision:
         endings = direct_endings(models, X)
         nodes = models.options.ends[endings.argmax(axis=1)]
         return with_confidence(models, endings_to_nodes(models, endings), nodes)
-    nodes, _, seen = _search(models, X, 1)
-    return _with_seen(models, nodes[:, 0], seen)
+    nodes, _, along = search(models, X, 1)
+    return Decision(nodes[:, 0], along)
 
 
 def best_paths(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArray]:
     """The k most probable endings and their probabilities; node 0 where there are fewer."""
     if not models.is_direct:
-        nodes, proba, _ = _search(models, X, k)
+        nodes, proba, _ = search(models, X, k)
         return nodes, proba
-    endings = direct_endings(models, X)
-    nodes = np.zeros((len(endings), k), dtype=np.intp)
-    proba = np.zeros((len(endings), k))
-    order = k_best(endings, k)
-    nodes[:, : order.shape[1]] = models.options.ends[order]
-    proba[:, : order.shape[1]] = np.take_along_axis(endings, order, axis=1)
-    return nodes, proba
-
-
-def _search(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArray, list[Candidates]]:
-    """Find the k most probable endings of every row, exactly.
-
-    Probabilities fall along a path, so a node below the k-th best ending found so far cannot lead
-    to a better one. A first sweep down the tree follows the k best nodes of each level, which finds
-    good endings; a second one opens whatever is still above that bound. Each local classifier is
-    called at most twice per chunk.
-    """
-    n = n_rows_of(X)
-    found = _Endings(n, k)
-    seen: list[Candidates] = []
-    depth = models.hierarchy.depth
-    waiting: list[list[Candidates]] = [[] for _ in range(depth + 1)]
-    beam = Candidates(np.arange(n), np.zeros(n, dtype=np.intp), np.ones(n))
-    for level in range(depth):
-        below, endings = _open(models, X, beam, k)
-        seen += [beam, endings]
-        found.add(endings)
-        ahead = _best_per_row(below, k)
-        waiting[level + 1].append(below.where(~ahead))
-        beam = below.where(ahead)
-    for level in range(1, depth):
-        here = Candidates.join(waiting[level])
-        here = here.where(found.may_beat(here))
-        below, endings = _open(models, X, here, k)
-        seen += [here, endings]
-        found.add(endings)
-        waiting[level + 1].append(below)
-    return found.nodes, np.maximum(found.proba, 0), seen
-
-
-class _Endings:
-    """The k best endings of every row so far."""
-
-    def __init__(self, n: int, k: int) -> None:
-        self.nodes = np.zeros((n, k), dtype=np.intp)
-        # A place that holds no ending yet is worse than an ending of probability 0.
-        self.proba = np.full((n, k), -1.0)
-
-    def may_beat(self, new: Candidates) -> Any:
-        """Whether something at or below a node may be better than the k-th best ending."""
-        bound, node = self.proba[new.rows, -1], self.nodes[new.rows, -1]
-        return (new.proba > bound) | ((new.proba == bound) & (new.nodes < node))
-
-    def add(self, new: Candidates) -> None:
-        new = new.where(self.may_beat(new))
-        if not len(new.rows):
-            return
-        touched = np.unique(new.rows)
-        k = self.nodes.shape[1]
-        both = Candidates.join(
-            [
-                new,
-                Candidates(
-                    np.repeat(touched, k), self.nodes[touched].ravel(), self.proba[touched].ravel()
-                ),
-            ]
-        )
-        order = np.lexsort([both.nodes, -both.proba, both.rows])
-        first = np.searchsorted(both.rows[order], touched)
-        take = order[first[:, None] + np.arange(k)]
-        self.nodes[touched], self.proba[touched] = both.nodes[take], both.proba[take]
-
-
-def k_best(values: FloatArray, k: int) -> IntArray:
-    """Columns of the k largest values of every row, best first; ties go to the first columns."""
-    n, width = values.shape
-    if k >= width:
-        return np.argsort(-values, axis=1, kind="stable")
-    least = np.partition(values, width - k, axis=1)[:, width - k, None]
-    above, level = values > least, values == least
-    missing = k - above.sum(axis=1, keepdims=True)
-    above |= level & (np.cumsum(level, axis=1) <= missing)
-    columns = np.nonzero(above)[1].reshape(n, k)
-    order = np.argsort(-np.take_along_axis(values, columns, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(columns, order, axis=1)
-
-
-def _open(
-    models: LocalModels, X: Any, at: Candidates, k: int | None = None
-) -> tuple[Candidates, Candidates]:
-    """Go one step down from some nodes of one level: what can go on, and what ends.
-
-    If only the k best endings of a row are wanted, some that are not among them may be left out.
-    """
-    order = np.lexsort([at.rows, at.nodes])
-    at = at.where(order)
-    groups = split(at.nodes, at.rows, models.options)
-    if not groups:
-        return Candidates.join([]), Candidates.join([])
-    n_options = np.diff(models.options.indptr)
-    reached = at.proba[n_options[at.nodes] > 0]
-    on: list[Candidates] = []
-    ended: list[Candidates] = []
-    start = 0
-    for (node, rows), answer in zip(groups, ask(models, X, groups), strict=True):
-        options = models.options.of(node)
-        joint = answer * reached[start : start + len(rows), None]
-        start += len(rows)
-        ends = (n_options[options] == 0) | (options == node)
-        for part, columns in ((on, ~ends), (ended, ends)):
-            n_columns = int(columns.sum())
-            if part is ended and k is not None and n_columns > max(k, _MANY):
-                part.append(_best_endings(rows, options[columns], joint[:, columns], k))
-            elif n_columns:
-                part.append(
-                    Candidates(
-                        np.repeat(rows, n_columns),
-                        np.tile(options[columns], len(rows)),
-                        joint[:, columns].ravel(),
-                    )
-                )
-    return Candidates.join(on), Candidates.join(ended)
-
-
-def _best_endings(rows: IntArray, nodes: IntArray, joint: FloatArray, k: int) -> Candidates:
-    """The k best of many endings below one node, for some rows."""
-    if nodes[-1] < nodes[0]:  # "stop here", which has the lowest number, comes last
-        nodes, joint = np.roll(nodes, 1), np.roll(joint, 1, axis=1)
-    best = k_best(joint, k)
-    proba = np.take_along_axis(joint, best, axis=1)
-    return Candidates(np.repeat(rows, k), nodes[best].ravel(), proba.ravel())
-
-
-def _best_per_row(below: Candidates, k: int) -> Any:
-    """Whether an entry is among the k best of its row."""
-    order = np.lexsort([below.nodes, -below.proba, below.rows])
-    rows = below.rows[order]
-    rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
-    best = np.empty(len(rows), dtype=bool)
-    best[order] = rank < k
-    return best
+    return k_best_ends(direct_endings(models, X), models.options.ends, k)
 
 
 # -- the best expected F-score -----------------------------------------------------------------
@@ -332,19 +190,43 @@ def explore(models: LocalModels, X: Any, floor: float) -> list[Candidates]:
         return _explore_proba(models.hierarchy, node_proba(models, X), floor)
     n = n_rows_of(X)
     here = Candidates(np.arange(n), np.zeros(n, dtype=np.intp), np.ones(n))
+    queries = Queries(models, X)
     levels = []
     for level in range(models.hierarchy.depth):
-        below, ended = _open(models, X, here)
-        # "Stop here" adds no node to a path.
-        ended = ended.where(models.hierarchy.levels[ended.nodes] == level + 1)
-        below = Candidates.join([below, ended])
-        keep = below.proba > floor
-        if level == 0:
-            keep |= _best_per_row(below, 1)
-        here = below.where(keep)
+        parts = [
+            _above(queries, node, here.where(at), floor, and_best=level == 0)
+            for node, at in runs(here.nodes, here.rows)
+            if models.options.indptr[node + 1] > models.options.indptr[node]
+        ]
+        here = Candidates.join(parts)
         levels.append(here)
         here = here.where(here.proba > floor)
     return levels
+
+
+def _above(
+    queries: Queries, node: int, at: Candidates, floor: float, *, and_best: bool
+) -> Candidates:
+    """The children of a node with a probability above a floor; on demand also the best one."""
+    children = queries.models.options.children_of(node)
+    joint = queries.ask(node, at.rows)[:, : len(children)] * at.proba[:, None]
+    keep = joint > floor
+    if and_best and len(children):
+        keep[np.arange(len(keep)), joint.argmax(axis=1)] = True
+    i, column = np.nonzero(keep)
+    return Candidates(at.rows[i], children[column], joint[i, column])
+
+
+def width_of_exploring(models: LocalModels, floor: float) -> int:
+    """How many numbers per row exploring holds, in units of four."""
+    hierarchy = models.hierarchy
+    if models.is_direct:
+        return 2 * hierarchy.n_nodes
+    # The nodes of a level sum to one, so that few are above the floor. An entry is three numbers,
+    # which are put into order.
+    entries = min(hierarchy.n_nodes, int(hierarchy.depth / max(floor, 1e-9)) + 1)
+    kept = hierarchy.n_nodes if models.strategy == "level" else 0
+    return models.width + (kept + 12 * entries) // 4 + 1
 
 
 def _explore_proba(hierarchy: Hierarchy, proba: FloatArray, floor: float) -> list[Candidates]:
@@ -416,7 +298,7 @@ def custom(
 
 def with_confidence(models: LocalModels, proba: FloatArray, nodes: IntArray) -> Decision:
     """Look up the probabilities along the paths to some nodes."""
-    path = models.hierarchy.ancestor_table[nodes]
+    path = models.hierarchy.paths_of(nodes)
     confidence = np.take_along_axis(proba, np.maximum(path, 0), axis=1)
     return Decision(nodes, np.where(path >= 0, confidence, np.nan))
 
@@ -428,7 +310,7 @@ def _with_seen(models: LocalModels, nodes: IntArray, seen: list[Candidates]) -> 
     # "Stop here" stands beside its node with a smaller probability: keep the larger.
     order = np.lexsort([-everything.proba, everything.rows * n_nodes + everything.nodes])
     key = (everything.rows * n_nodes + everything.nodes)[order]
-    path = models.hierarchy.ancestor_table[nodes]
+    path = models.hierarchy.paths_of(nodes)
     wanted = np.arange(len(nodes))[:, None] * n_nodes + np.maximum(path, 0)
     place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
     return Decision(nodes, np.where(path >= 0, everything.proba[order][place], np.nan))
@@ -443,7 +325,7 @@ def cut(decision: Decision, hierarchy: Hierarchy, min_confidence: float) -> Deci
     # Probabilities fall along a path, so what is sure comes first.
     length = sure.sum(axis=1)
     path = np.column_stack(
-        [np.zeros(len(length), dtype=np.intp), hierarchy.ancestor_table[decision.nodes]]
+        [np.zeros(len(length), dtype=np.intp), hierarchy.paths_of(decision.nodes)]
     )
     return Decision(
         path[np.arange(len(length)), length], np.where(sure, decision.confidence, np.nan)

@@ -17,6 +17,9 @@ from hiclass._closure import closure_matrix
 from hiclass._graph import gather
 from hiclass._labels import AnyArray, IntArray
 
+#: From this number of entries on, paths of nodes are walked and not looked up in a table.
+_MOST_TABLE = 1 << 23
+
 _STATE = (
     "n_nodes",
     "labels",
@@ -155,6 +158,25 @@ class Nodes:
             table[nodes] = table[self.parent[nodes]]
             table[nodes, level] = nodes
         return _frozen(table)
+
+    def paths_of(self, nodes: IntArray) -> IntArray:
+        """The rows of ``ancestor_table`` of some nodes, without the table where that is large."""
+        if self.n_nodes * self.depth <= _MOST_TABLE:
+            return self.ancestor_table[nodes]
+        at = np.array(nodes, dtype=np.intp).ravel()
+        path = np.full((len(at), self.depth), -1, dtype=np.intp)
+        for level in range(int(self.levels[at].max(initial=0)), 0, -1):
+            here = np.flatnonzero(self.levels[at] == level)
+            path[here, level - 1] = at[here]
+            at[here] = self.parent[at[here]]
+        return path.reshape(*np.shape(nodes), self.depth)
+
+    def at_level(self, nodes: IntArray, level: int) -> IntArray:
+        """For a tree, the ancestor-or-self of some nodes at a level from 1 on; -1 below a node."""
+        # In preorder a subtree follows its node: it is the last node of the level up to there.
+        there = self.nodes_by_level[level]
+        found = there[np.maximum(np.searchsorted(there, nodes, side="right") - 1, 0)]
+        return np.where(self.levels[nodes] >= level, found, -1)
 
     def children(self, node: int) -> IntArray:
         """Return the children of a node.

@@ -44,6 +44,10 @@ TINY = 1e-2
 #: How much of what others leave goes to a class whose own classifier cannot answer yet.
 _HARDLY = 1e-6
 
+#: Final classes are summed with a matrix of all classes above them where it has at most so many
+#: entries, else level by level.
+_MOST_PLACES = 1 << 23
+
 
 @dataclass(frozen=True)
 class LocalModels:
@@ -179,38 +183,87 @@ def _per_parent(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatA
 
 
 def _per_level(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
-    """Ask the classifier of the level once, and restrict its answer to the options of each node."""
+    """Query the classifier of the level once, and restrict it to the options of each node."""
+    asked = [rows for node, rows in groups if len(models.options.of(node)) > 1]
+    rows_asked = np.unique(np.concatenate(asked)) if asked else np.empty(0, dtype=np.intp)
     level = int(models.hierarchy.levels[groups[0][0]]) + 1
+    found = _level_answers(models, X, rows_asked, level)
+    position = np.zeros(n_rows_of(X), dtype=np.intp)
+    position[rows_asked] = np.arange(len(rows_asked))
+    if len(found) < len(rows_asked):  # the level has no classifier
+        position[:] = 0
+    starts = _starts_in_level(models, level)
+    return [
+        _restrict_to_node(models, found, node, position[rows], starts[node])
+        for node, rows in groups
+    ]
+
+
+def _starts_in_level(models: LocalModels, level: int) -> dict[int, int]:
+    """The first class of every parent among the classes of the classifier of a level."""
     parents = models.hierarchy.nodes_by_level[level - 1]
     counts = np.diff(models.known.indptr)[parents]
-    start = dict(zip(parents.tolist(), (np.cumsum(counts) - counts).tolist(), strict=True))
+    return dict(zip(parents.tolist(), (np.cumsum(counts) - counts).tolist(), strict=True))
+
+
+def _reads_logarithms(models: LocalModels, level: int) -> bool:
+    """Whether probabilities become scores, which happens after they are restricted.
+
+    Small ones among their siblings count.
+    """
     estimator = models.classifiers.get(level)
-    asked = [rows for node, rows in groups if len(models.options.of(node)) > 1]
-    position = np.zeros(n_rows_of(X), dtype=np.intp)
-    k = int(counts.sum())
-    answer = np.zeros((1, k))
-    # Probabilities become scores after they are restricted: small ones among their siblings count.
-    logged = (
-        models.temperature is not None
-        and not models.joint
-        and not hasattr(estimator, "decision_function")
-    )
-    if estimator is not None and asked:
-        rows_asked = np.unique(np.concatenate(asked))
-        position[rows_asked] = np.arange(len(rows_asked))
-        here = _rows(X, rows_asked)
-        answer = (
-            _proba(estimator, here, k)
-            if logged
-            else _choice(models, estimator, here, k, scored=True)
+    is_scored = models.temperature is not None and not models.joint
+    return is_scored and not hasattr(estimator, "decision_function")
+
+
+def _level_answers(models: LocalModels, X: Any, rows: IntArray, level: int) -> FloatArray:
+    """What the classifier of a level says about some rows; one row of zeros if there is none."""
+    parents = models.hierarchy.nodes_by_level[level - 1]
+    k = int(np.diff(models.known.indptr)[parents].sum())
+    estimator = models.classifiers.get(level)
+    if estimator is None or not len(rows):
+        return np.zeros((1, k))
+    if _reads_logarithms(models, level):
+        return _proba(estimator, _rows(X, rows), k)
+    return _choice(models, estimator, _rows(X, rows), k, scored=True)
+
+
+def _restrict_to_node(
+    models: LocalModels, found: FloatArray, node: int, rows: IntArray, start: int
+) -> FloatArray:
+    """The evidence at a node from what the classifier of its level says."""
+    known = models.known.of(node)
+    here = _columns(models, found[rows, start : start + len(known)], known, models.options.of(node))
+    level = int(models.hierarchy.levels[node]) + 1
+    return _log(here) if _reads_logarithms(models, level) else here
+
+
+class Queries:
+    """Queries about a chunk of rows, node by node in any order.
+
+    The classifier of a level is queried about all rows once, and what it says is kept.
+    """
+
+    def __init__(self, models: LocalModels, X: Any) -> None:
+        self.models = models
+        self._X = X
+        self._levels: dict[int, tuple[FloatArray, dict[int, int]]] = {}
+
+    def ask(self, node: int, rows: IntArray) -> FloatArray:
+        """P(option | node) for some rows."""
+        if self.models.strategy != "level":
+            return ask(self.models, self._X, [(node, rows)])[0]
+        level = int(self.models.hierarchy.levels[node]) + 1
+        if level not in self._levels:
+            everyone = np.arange(n_rows_of(self._X))
+            found = _level_answers(self.models, self._X, everyone, level)
+            self._levels[level] = found, _starts_in_level(self.models, level)
+        found, starts = self._levels[level]
+        if len(found) < n_rows_of(self._X):
+            rows = np.zeros_like(rows)
+        return _link(
+            self.models, _restrict_to_node(self.models, found, node, rows, starts[node]), False
         )
-    evidence = []
-    for node, rows in groups:
-        known = models.known.of(node)
-        found = answer[position[rows], start[node] : start[node] + len(known)]
-        found = _columns(models, found, known, models.options.of(node))
-        evidence.append(_log(found) if logged else found)
-    return evidence
 
 
 def _per_node(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
@@ -267,6 +320,24 @@ def _share_of_stops(models: LocalModels, node: int) -> float:
     below = models.n_own[node : models.hierarchy.subtree_end[node]].sum()
     share = float(models.n_own[node] / below)
     return share if models.soft else share - 0.5
+
+
+def query_of_everyone(models: LocalModels) -> Callable[[Any], Any] | None:
+    """A query of one local classifier about rows, one that all rows pass; None if there is none.
+
+    For models with a classifier per node or per parent node.
+    """
+    node = 0
+    while len(models.options.of(node)) == 1 and models.options.of(node)[0] != node:
+        node = int(models.options.of(node)[0])
+    if models.strategy == "parent" and node in models.classifiers:
+        k = len(models.known.of(node))
+        return lambda X: _choice(models, models.classifiers[node], X, k)
+    if models.strategy == "node":
+        for child in models.options.children_of(node).tolist():
+            if _can_answer(models, child):
+                return lambda X: _positive(models, models.classifiers[child], X)
+    return None
 
 
 _GATHER: dict[str, Callable[[LocalModels, Any, list[Group]], list[FloatArray]]] = {
@@ -499,14 +570,18 @@ def endings_to_nodes(models: LocalModels, endings: FloatArray) -> FloatArray:
 
 def sum_endings(models: LocalModels, values: FloatArray) -> FloatArray:
     """For every node the sum of the values of the endings at or below it."""
-    ends = models.options.ends
-    path = np.column_stack(
-        [np.zeros(len(ends), dtype=np.intp), models.hierarchy.ancestor_table[ends]]
-    )
-    row, column = np.nonzero(path >= 0)
-    shape = (len(ends), models.hierarchy.n_nodes)
-    closure = sp.csr_array((np.ones(len(row)), (row, path[row, column])), shape=shape)
-    return values @ closure
+    hierarchy, ends = models.hierarchy, models.options.ends
+    if int(hierarchy.levels[ends].sum()) <= _MOST_PLACES:
+        path = np.column_stack([np.zeros(len(ends), dtype=np.intp), hierarchy.paths_of(ends)])
+        row, column = np.nonzero(path >= 0)
+        shape = (len(ends), hierarchy.n_nodes)
+        closure = sp.csr_array((np.ones(len(row)), (row, path[row, column])), shape=shape)
+        return values @ closure
+    total = np.zeros((hierarchy.n_nodes, len(values)))  # a line per node lies together in memory
+    total[ends] = values.T
+    for nodes in reversed(hierarchy.nodes_by_level[1:]):
+        np.add.at(total, hierarchy.parent[nodes], total[nodes])
+    return np.ascontiguousarray(total.T)
 
 
 def direct_endings(models: LocalModels, X: Any) -> FloatArray:
@@ -577,12 +652,18 @@ def evidence_of_endings(models: LocalModels, X: Any) -> FloatArray:
 
 def _ensemble_endings(models: LocalModels, X: Any) -> FloatArray:
     """Product or mean of the members' probabilities of endings."""
-    parts = [ending_proba(member, X) for member in models.members]
-    if models.voting == "mean":
-        return normalised(sum(w * p for w, p in zip(models.weights, parts, strict=True)))  # type: ignore[arg-type]
-    # Logarithms, so that a product of many small numbers does not vanish.
-    with np.errstate(divide="ignore"):
-        total = sum(w * np.log(p) for w, p in zip(models.weights, parts, strict=True) if w)
+    product = models.voting == "product"
+    total = np.zeros((n_rows_of(X), len(models.options.ends)))
+    for member, weight in zip(models.members, models.weights, strict=True):
+        if not weight:
+            continue
+        part = ending_proba(member, X)
+        if product:  # as logarithms, so that a product of many small numbers does not vanish
+            with np.errstate(divide="ignore"):
+                np.log(part, out=part)
+        total += np.multiply(part, weight, out=part)
+    if not product:
+        return normalised(total)
     best = np.max(total, axis=1, keepdims=True)
     # Where the members agree on nothing at all, nothing is known.
     return softmax(np.where(np.isfinite(best), total, 0.0), axis=1)

@@ -15,10 +15,10 @@ def restrict(models: LocalModels, allowed: AnyArray) -> LocalModels:
     """A model conditional on ending at one of the allowed nodes (a mask over nodes)."""
     hierarchy, old = models.hierarchy, models.options
     ends = old.ends[allowed[old.ends]]
-    reached = np.zeros(hierarchy.n_nodes, dtype=bool)
-    reached[hierarchy.ancestor_table[ends]] = True  # -1 marks the last node, put right below
-    reached[-1] = hierarchy.n_nodes - 1 in ends
-    reached[0] = True
+    # A subtree is an interval of numbers: which ones have an end in them?
+    reached = np.searchsorted(ends, hierarchy.subtree_end) > np.searchsorted(
+        ends, np.arange(hierarchy.n_nodes)
+    )
     can_stop = old.can_stop & allowed
     source = np.repeat(np.arange(hierarchy.n_nodes), np.diff(old.indptr))
     keep = np.where(source == old.indices, can_stop[old.indices], reached[old.indices])

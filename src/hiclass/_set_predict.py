@@ -272,6 +272,17 @@ def _rows(X: Any, rows: IntArray) -> Any:
     return protect(X) if len(rows) == n_rows_of(X) else take_rows(X, rows)
 
 
+def set_query_of_everyone(models: SetModels) -> Callable[[Any], Any] | None:
+    """A query of one local classifier about rows, one that all rows pass; None if there is none."""
+    below = [0] if models.strategy == "parent" else models.hierarchy.children(0).tolist()
+    for owner in below:
+        estimator = models.classifiers.get(owner)
+        if models.strategy in ("node", "parent") and estimator is not None:
+            k = 1 if models.strategy == "node" else len(models.classes[owner])
+            return lambda X: answers(estimator, X, k)
+    return None
+
+
 # -- decisions ---------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ Together with ``_labels`` this is the only place that sees labels. Everything be
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,9 @@ from hiclass._labels import (
 )
 from hiclass._lookup import nodes_with_label, unknown_class
 from hiclass.hierarchy import Hierarchy
+
+#: Nodes are written as labels in parts: the paths of a part have so many nodes.
+_NUMBERS_AT_A_TIME = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -243,15 +246,32 @@ def decode(
     ValueError
         If a path ends early although ``may_end`` is false and the type has no missing label.
     """
+    return label_writer(hierarchy, format, may_end=may_end)(nodes)
+
+
+def label_writer(
+    hierarchy: Hierarchy, format: LabelFormat, *, may_end: bool
+) -> Callable[[IntArray], AnyArray]:
+    """The function that writes nodes as labels, as :func:`decode` does, for several calls."""
     lookup = labels_by_node(hierarchy, format, may_end=may_end)
-    at = nodes
-    if format.ndim == 2:
-        at = np.zeros((*nodes.shape, format.n_levels), dtype=np.intp)
-        width = min(format.n_levels, hierarchy.depth)
-        np.maximum(hierarchy.ancestor_table[nodes][..., :width], 0, out=at[..., :width])
-    if not at.all() and lookup.dtype != label_dtype(format, may_end=True):
-        _refuse_early_end(nodes, at, hierarchy, lookup.dtype)
-    return lookup[at]
+    has_missing = lookup.dtype == label_dtype(format, may_end=True)
+    n_levels = format.n_levels if format.ndim == 2 else 1
+    width = min(n_levels, hierarchy.depth)
+    step = max(1, _NUMBERS_AT_A_TIME // hierarchy.depth)
+
+    def write(nodes: IntArray) -> AnyArray:
+        every = nodes.reshape(-1)
+        labels = np.full((len(every), n_levels), lookup[0], dtype=lookup.dtype)
+        for start in range(0, len(every), step):
+            at = every[start : start + step, None]
+            if format.ndim == 2:
+                at = np.maximum(hierarchy.paths_of(at[:, 0])[:, :width], 0)
+            if not has_missing and (width < n_levels or not at.all()):
+                _refuse_early_end(every, at, start, hierarchy, lookup.dtype)
+            labels[start : start + step, :width] = lookup[at]
+        return labels.reshape(nodes.shape if format.ndim == 1 else (*nodes.shape, n_levels))
+
+    return write
 
 
 def labels_by_node(hierarchy: Hierarchy, format: LabelFormat, *, may_end: bool) -> AnyArray:
@@ -265,12 +285,14 @@ def labels_by_node(hierarchy: Hierarchy, format: LabelFormat, *, may_end: bool) 
 
 
 def _refuse_early_end(
-    nodes: IntArray, at: IntArray, hierarchy: Hierarchy, dtype: np.dtype[Any]
+    nodes: IntArray, at: IntArray, start: int, hierarchy: Hierarchy, dtype: np.dtype[Any]
 ) -> None:
-    """Refuse to write a missing label where the type of the labels has no value for one."""
-    ended = ~at.reshape(nodes.size, -1).all(axis=1)
-    row = int(np.argmax(ended))
-    name = hierarchy.describe(int(nodes.ravel()[row]))
+    """Refuse to write a missing label where the type of the labels has no value for one.
+
+    ``at`` are the paths of the nodes from ``start`` on.
+    """
+    row = start + int(np.argmax(~at.all(axis=1)))
+    name = hierarchy.describe(int(nodes[row]))
     raise ValueError(
         f"The path of row {row} ends at {name}, but labels of type {dtype} cannot say that there "
         f"is none below, and this model promised that its paths never end early. A decoding that "

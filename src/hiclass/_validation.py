@@ -45,7 +45,7 @@ from hiclass._labels import AnyArray, IntArray
 from hiclass._wrapping import name_for_fit, unwrap
 
 _CHUNK_BYTES = 1 << 28
-#: A chunk has 64 rows even if that takes more, since every call of a classifier has a price; but
+#: A chunk has 256 rows even if that takes more, since every call of a classifier has a price; but
 #: so many times more, as with a million classes, would fill the memory.
 _MOST_CHUNK_BYTES = 1 << 29
 _MOST_INT32 = np.iinfo(np.int32).max
@@ -164,7 +164,7 @@ def chunks_of_rows(X: Any, width: int, n_jobs: int = 1) -> Iterator[slice]:
     n_rows = n_rows_of(X)
     per_row = 8 * 4 * width + _bytes_per_row(X, n_rows)
     size = min(_CHUNK_BYTES // (n_jobs * per_row), -(-n_rows // n_jobs))
-    fewest = min(64, n_rows) if n_jobs == 1 else _FEWEST_ROWS
+    fewest = min(_FEWEST_ROWS, n_rows) if n_jobs == 1 else _FEWEST_ROWS
     size = max(size, min(fewest, _MOST_CHUNK_BYTES // (n_jobs * per_row)), 1)
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
