@@ -28,6 +28,15 @@ class Ruler(ClassifierMixin, BaseEstimator):
         return abs(X[:, :1] - self.marks_).argmin(axis=1)
 
 
+class Unsure(Ruler):
+    """A ruler whose marks all look nearly alike: no branch can be left out of a search."""
+
+    def predict_proba(self, X):
+        proba = 1 + 0.01 * np.sin(X[:, :1] * (1 + np.arange(len(self.marks_))))
+        proba /= proba.sum(axis=1, keepdims=True)
+        return proba
+
+
 def deep(n_levels):
     """A chain with a leaf beside every step, and two rows for each ending."""
     names = [f"step {j}" for j in range(n_levels)]
@@ -35,6 +44,12 @@ def deep(n_levels):
     y = [path for path in y for _ in range(2)]
     X = np.array([[len(path) + (path[-1] != "leaf")] for path in y], dtype=float)
     return X, y
+
+
+def chain(n_levels):
+    """The edges of a chain with two leaves beside every step but the last."""
+    on = [(f"step {j}", f"step {j + 1}") for j in range(n_levels - 1)]
+    return on + [(a, f"{a} {side}") for a, _ in on for side in ("left", "right")]
 
 
 def wide(n_children):

@@ -9,7 +9,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from limits import Ruler, deep, long, many, wide
+from limits import Ruler, chain, deep, long, many, wide
 
 from hiclass import (
     FlatClassifier,
@@ -67,6 +67,38 @@ def test_a_thousand_levels_with_many_classifiers(model_class):
     np.testing.assert_allclose(model.predict_node_proba(X[:4])[:, 0], 1)
     for decoding in ("best_path", "top_down"):
         assert len(model.set_params(decoding=decoding).predict(X[:4])) == 4
+
+
+def test_paths_are_walked_where_a_table_of_all_of_them_would_be_large(monkeypatch):
+    tree = Hierarchy.from_edges(chain(40))
+    nodes = np.random.default_rng(0).integers(0, tree.n_nodes, size=(5, 4))
+    expected = tree.ancestor_table[nodes]
+    monkeypatch.setattr("hiclass._nodes._MOST_TABLE", 0)
+    walked = Hierarchy.from_edges(chain(40)).paths_of(nodes)
+    np.testing.assert_array_equal(walked, expected)
+    for level in (1, 7, 40):
+        np.testing.assert_array_equal(tree.at_level(nodes, level), expected[..., level - 1])
+    assert tree.paths_of(nodes[0, :0]).shape == (0, 40)
+
+
+def test_very_many_levels_take_no_table_of_nodes_times_levels():
+    """3,000 levels with 8,998 nodes: such a table would have 216 MB."""
+    tree = Hierarchy.from_edges(chain(3000))
+    leaves = tree.leaves()[::100]
+    y = sorted((tree.path(v) for v in leaves.tolist()), key=len)
+    X = np.arange(len(y), dtype=float)[:, None]
+    tracemalloc.start()
+    for model_class in (LocalClassifierPerParentNode, FlatClassifier):
+        model = model_class(Ruler(), hierarchy=tree).fit(X, y)
+        assert model.predict(X[:3]).shape == (3, len(y[-1]))
+        for decoding in ("best_path", "expected_f1"):
+            model.set_params(decoding=decoding, expected_f1=0.5)
+            assert model.predict_confidence(X[:3]).shape == (3, len(y[-1]))
+        model.predict_paths(X[:3], 2)
+        model.restricted_to([tuple(y[0][:2])]).predict(X[:3])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6
 
 
 def test_a_hierarchy_of_a_thousand_levels_can_be_shown_written_and_read():
@@ -162,9 +194,9 @@ def test_one_classifier_per_node_refuses_from_the_limit_on(monkeypatch):
 
 
 def test_chunks_stay_small_with_very_many_classes():
-    """A chunk is 64 rows or more, unless a few rows alone are half a gigabyte."""
+    """A chunk is 256 rows or more, unless these alone are half a gigabyte."""
     X = np.zeros((1000, 2))
-    for width, n_jobs, most in ((10, 1, 1000), (10_000, 1, 838), (100_000, 1, 83), (10**6, 1, 16),
+    for width, n_jobs, most in ((10, 1, 1000), (10_000, 1, 838), (100_000, 1, 167), (10**6, 1, 16),
                                 (10**6, 4, 4), (10**9, 1, 1)):  # fmt: skip
         sizes = [part.stop - part.start for part in chunks_of_rows(X, width, n_jobs)]
         assert sum(sizes) == 1000

@@ -86,8 +86,8 @@ def _threads_pay(X: Any, models: Any, width: int, n_threads: int, everywhere: bo
 
     In one thread all calls take (price + rows); in several, (price * threads + rows / threads).
     """
-    while models.members:
-        models = models.members[0]
+    while models.members:  # all final classes are computed by every one of them
+        models, everywhere = models.members[0], True
     if len(models.classifiers) + len(models.gates) <= _FEW_CALLS:
         return True
     is_set = isinstance(models, SetModels)

@@ -135,8 +135,11 @@ def width_of_search(models: LocalModels, k: int) -> int:
     hierarchy = models.hierarchy
     n_inner = int((np.diff(models.options.indptr) > 0).sum())
     # The children that are kept, of nodes that the first pass opened and of one path.
-    kept = min(_n_followed(models, k) * models.width * hierarchy.depth, n_inner)
+    n_followed = _n_followed(models, k)
+    kept = min(n_followed * models.width * hierarchy.depth, n_inner)
     kept += min(models.width * hierarchy.depth, n_inner)
+    # The first pass chooses from so many; it is six numbers for each, and copies of them.
+    kept += 16 * min(n_followed * min(n_followed, models.width), n_inner)
     kept += 2 * hierarchy.depth if k == 1 else 12 * k
     if models.strategy == "level":
         kept += hierarchy.n_nodes
