@@ -498,6 +498,7 @@ def test_sets_are_the_same_in_many_chunks(trained, monkeypatch):
     whole = ConformalClassifier(FrozenEstimator(trained), kind="set").fit(X, y)
     expected = whole.predict(X), whole.predict_confidence(X), whole.predict_set(X)
     monkeypatch.setattr("hiclass._validation._CHUNK_BYTES", 1)
+    monkeypatch.setattr("hiclass._validation._FEWEST_ROWS", 64)
     parts = ConformalClassifier(FrozenEstimator(trained), kind="set").fit(X, y)
     assert parts.threshold_ == pytest.approx(whole.threshold_, abs=1e-12)
     np.testing.assert_array_equal(parts.predict(X), expected[0])

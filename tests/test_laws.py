@@ -500,6 +500,7 @@ def test_chunks_change_nothing(estimator_class, container, monkeypatch):
     whole = answers(model, X)
     assert max(AnyRows.calls) == 300
     monkeypatch.setattr("hiclass._validation._CHUNK_BYTES", 1)
+    monkeypatch.setattr("hiclass._validation._FEWEST_ROWS", 64)
     AnyRows.calls.clear()
     pieces = answers(model, X)
     assert max(AnyRows.calls) < 100

@@ -509,6 +509,7 @@ def test_the_size_of_chunks_changes_nothing(kind, calibration, monkeypatch):
     whole = fitted(kind, calibration, y, 0)
     expected = everything(whole, X)
     monkeypatch.setattr("hiclass._validation._CHUNK_BYTES", 1)
+    monkeypatch.setattr("hiclass._validation._FEWEST_ROWS", 64)
     pieces = fitted(kind, calibration, y, 0)
     assert_same(everything(whole, X), expected, atol=0)
     # Sums over blocks may round otherwise in the search for a temperature.

@@ -190,10 +190,8 @@ def confidence_by_level(
             f"confidence has {p.shape[1]} column(s), but a predicted path has {deepest} levels. "
             f"Give a column per level, as predict_confidence returns them."
         )
-    table = pair.hierarchy.ancestor_table
-    for level in range(p.shape[1]):
-        column = table[:, level] if level < table.shape[1] else np.full(len(table), -1)
-        rows = np.flatnonzero(column[pair.pred] >= 0)
+    for level in range(min(p.shape[1], pair.hierarchy.depth)):
+        rows = np.flatnonzero(pair.hierarchy.levels[pair.pred] > level)
         values = p[rows, level]
         if np.isnan(values).any():
             row = np.flatnonzero(pair.keep)[rows[np.argmax(np.isnan(values))]]
@@ -201,7 +199,8 @@ def confidence_by_level(
                 f"confidence is NaN in row {row} at level {level + 1}, where y_pred has a label. "
                 f"It may be NaN only after the end of the predicted path."
             )
-        correct = column[pair.pred[rows]] == column[pair.true[rows]]
+        pred = pair.hierarchy.at_level(pair.pred[rows], level + 1)
+        correct = pred == pair.hierarchy.at_level(pair.true[rows], level + 1)
         yield values, correct.astype(np.float64), pair.weight[rows]
 
 

@@ -195,19 +195,20 @@ def mean(values: FloatArray, weight: FloatArray) -> float:
 
 def meeting_level(pair: Pair) -> IntArray:
     """Level of the lowest common ancestor of every row's two nodes; trees only."""
-    table = pair.hierarchy.ancestor_table
-    level = np.zeros(len(pair.true), dtype=np.intp)
-    for column in table.T:
-        a = column[pair.true]
-        level += (a == column[pair.pred]) & (a >= 0)
-    return level
+    tree, meeting = pair.hierarchy, np.zeros(len(pair.true), dtype=np.intp)
+    for level in range(1, tree.depth + 1):
+        a = tree.at_level(pair.true, level)
+        meeting += (a == tree.at_level(pair.pred, level)) & (a >= 0)
+    return meeting
 
 
 def meeting_node(pair: Pair) -> IntArray:
     """Lowest common ancestor of every row's two nodes; trees only."""
-    level = meeting_level(pair)
-    table = pair.hierarchy.ancestor_table
-    return np.where(level > 0, table[pair.true, level - 1], 0)
+    tree, node = pair.hierarchy, np.zeros(len(pair.true), dtype=np.intp)
+    for level in range(1, tree.depth + 1):
+        a = tree.at_level(pair.true, level)
+        node = np.where((a == tree.at_level(pair.pred, level)) & (a >= 0), a, node)
+    return node
 
 
 def row_counts(pair: Pair | SetPair) -> Counts:
