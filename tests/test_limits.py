@@ -79,6 +79,17 @@ def test_paths_are_walked_where_a_table_of_all_of_them_would_be_large(monkeypatc
     for level in (1, 7, 40):
         np.testing.assert_array_equal(tree.at_level(nodes, level), expected[..., level - 1])
     assert tree.paths_of(nodes[0, :0]).shape == (0, 40)
+    assert tree.at_level(nodes[0], 41).tolist() == [-1] * 4
+
+
+def test_final_classes_are_summed_level_by_level_where_a_matrix_would_be_large(monkeypatch):
+    tree = Hierarchy.from_edges(chain(40))
+    y = tree.labels[tree.leaves()]
+    X = np.arange(len(y), dtype=float)[:, None]
+    model = FlatClassifier(Ruler(), hierarchy=tree).fit(X, y)
+    expected = model.predict_node_proba(X)
+    monkeypatch.setattr("hiclass._predict._MOST_PLACES", 0)
+    np.testing.assert_allclose(model.predict_node_proba(X), expected, rtol=1e-12)
 
 
 def test_very_many_levels_take_no_table_of_nodes_times_levels():

@@ -173,6 +173,8 @@ class Nodes:
 
     def at_level(self, nodes: IntArray, level: int) -> IntArray:
         """For a tree, the ancestor-or-self of some nodes at a level from 1 on; -1 below a node."""
+        if level > self.depth:
+            return np.full(np.shape(nodes), -1, dtype=np.intp)
         if self.n_nodes * self.depth <= _MOST_TABLE:
             return self.ancestor_table[nodes, level - 1]
         # In preorder a subtree follows its node: it is the last node of the level up to there.

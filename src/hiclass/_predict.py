@@ -571,7 +571,7 @@ def endings_to_nodes(models: LocalModels, endings: FloatArray) -> FloatArray:
 def sum_endings(models: LocalModels, values: FloatArray) -> FloatArray:
     """For every node the sum of the values of the endings at or below it."""
     hierarchy, ends = models.hierarchy, models.options.ends
-    if int(hierarchy.levels[ends].sum()) <= _MOST_PLACES:
+    if len(ends) * hierarchy.depth <= _MOST_PLACES:
         path = np.column_stack([np.zeros(len(ends), dtype=np.intp), hierarchy.paths_of(ends)])
         row, column = np.nonzero(path >= 0)
         shape = (len(ends), hierarchy.n_nodes)

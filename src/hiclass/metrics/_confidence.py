@@ -190,7 +190,7 @@ def confidence_by_level(
             f"confidence has {p.shape[1]} column(s), but a predicted path has {deepest} levels. "
             f"Give a column per level, as predict_confidence returns them."
         )
-    for level in range(min(p.shape[1], pair.hierarchy.depth)):
+    for level in range(p.shape[1]):
         rows = np.flatnonzero(pair.hierarchy.levels[pair.pred] > level)
         values = p[rows, level]
         if np.isnan(values).any():
