@@ -378,7 +378,7 @@ def ways_taken(index: RowIndex, ways: IntArray) -> AnyArray:
     """The closed matrix: which ways the path of every row takes."""
     column = column_of(ways, index.hierarchy.n_nodes)
     taken = np.zeros((index.n_rows, len(ways)), dtype=bool)
-    for on_path in (*index.hierarchy.paths_of(index.nodes).T, ~index.nodes):
+    for on_path in (*index.hierarchy._paths_of(index.nodes).T, ~index.nodes):
         # Below its end, a path has no nodes, and at a leaf there is no stop.
         rows = np.flatnonzero((on_path != -1) & (column[on_path] >= 0))
         taken[rows, column[on_path[rows]]] = True

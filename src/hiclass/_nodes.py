@@ -159,7 +159,7 @@ class Nodes:
             table[nodes, level] = nodes
         return _frozen(table)
 
-    def paths_of(self, nodes: IntArray) -> IntArray:
+    def _paths_of(self, nodes: IntArray) -> IntArray:
         """The rows of ``ancestor_table`` of some nodes, without the table where that is large."""
         if self.n_nodes * self.depth <= _MOST_TABLE:
             return self.ancestor_table[nodes]
@@ -171,7 +171,7 @@ class Nodes:
             at[here] = self.parent[at[here]]
         return path.reshape(*np.shape(nodes), self.depth)
 
-    def at_level(self, nodes: IntArray, level: int) -> IntArray:
+    def _at_level(self, nodes: IntArray, level: int) -> IntArray:
         """For a tree, the ancestor-or-self of some nodes at a level from 1 on; -1 below a node."""
         if level > self.depth:
             return np.full(np.shape(nodes), -1, dtype=np.intp)

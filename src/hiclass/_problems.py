@@ -275,7 +275,7 @@ def problems_per_level(index: RowIndex, options: Options) -> Iterator[LocalProbl
         rows = np.flatnonzero(here)
         nodes = index.nodes[rows]
         # A row that ends above this level takes the stop option of its own node.
-        taken = hierarchy.at_level(nodes, level)
+        taken = hierarchy._at_level(nodes, level)
         taken = np.where(taken < 0, nodes, taken)
         column = np.empty(hierarchy.n_nodes, dtype=np.intp)
         column[classes] = np.arange(len(classes))

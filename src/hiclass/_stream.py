@@ -55,7 +55,7 @@ class BatchIndex(SortedRows):
 
     def reached(self) -> IntArray:
         """The root and all nodes that have rows at or below them, ascending."""
-        nodes = np.unique(self.hierarchy.paths_of(self.distinct))
+        nodes = np.unique(self.hierarchy._paths_of(self.distinct))
         return np.concatenate([[0], nodes[nodes > 0]])
 
 
@@ -131,7 +131,7 @@ def plan_per_level(index: BatchIndex, layout: Options, columns: LevelColumns) ->
         rows = np.flatnonzero((level_of_row >= level) | stops)
         if len(rows) and len(classes) > 1:
             at = nodes[rows]
-            taken = columns.child[hierarchy.at_level(at, level)]
+            taken = columns.child[hierarchy._at_level(at, level)]
             target = np.where(level_of_row[rows] >= level, taken, columns.stop[at])
             problems.append(LocalProblem(level, rows, target, classes))
     return _as_plan(problems)
@@ -202,7 +202,7 @@ def check_layout(hierarchy: Hierarchy, layout: Options, nodes: IntArray, leaf_on
         "A model that fit has begun knows only classes of which fit had rows. Call fit with such "
         "rows, or start anew with partial_fit and classes=."
     )
-    path = hierarchy.paths_of(nodes)
+    path = hierarchy._paths_of(nodes)
     unknown = (path >= 0) & ~known[path]
     if unknown.any():
         row, level = (int(i[0]) for i in np.nonzero(unknown))

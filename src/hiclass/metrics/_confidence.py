@@ -199,8 +199,8 @@ def confidence_by_level(
                 f"confidence is NaN in row {row} at level {level + 1}, where y_pred has a label. "
                 f"It may be NaN only after the end of the predicted path."
             )
-        pred = pair.hierarchy.at_level(pair.pred[rows], level + 1)
-        correct = pred == pair.hierarchy.at_level(pair.true[rows], level + 1)
+        pred = pair.hierarchy._at_level(pair.pred[rows], level + 1)
+        correct = pred == pair.hierarchy._at_level(pair.true[rows], level + 1)
         yield values, correct.astype(np.float64), pair.weight[rows]
 
 

@@ -197,8 +197,8 @@ def meeting_level(pair: Pair) -> IntArray:
     """Level of the lowest common ancestor of every row's two nodes; trees only."""
     tree, meeting = pair.hierarchy, np.zeros(len(pair.true), dtype=np.intp)
     for level in range(1, tree.depth + 1):
-        a = tree.at_level(pair.true, level)
-        meeting += (a == tree.at_level(pair.pred, level)) & (a >= 0)
+        a = tree._at_level(pair.true, level)
+        meeting += (a == tree._at_level(pair.pred, level)) & (a >= 0)
     return meeting
 
 
@@ -206,8 +206,8 @@ def meeting_node(pair: Pair) -> IntArray:
     """Lowest common ancestor of every row's two nodes; trees only."""
     tree, node = pair.hierarchy, np.zeros(len(pair.true), dtype=np.intp)
     for level in range(1, tree.depth + 1):
-        a = tree.at_level(pair.true, level)
-        node = np.where((a == tree.at_level(pair.pred, level)) & (a >= 0), a, node)
+        a = tree._at_level(pair.true, level)
+        node = np.where((a == tree._at_level(pair.pred, level)) & (a >= 0), a, node)
     return node
 
 
