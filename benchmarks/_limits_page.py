@@ -20,3 +20,26 @@ def show(result: dict[str, Any]) -> str:
         if "steps" in case
     ]
     return table(("size", *SHOWN, "all steps", "peak MiB"), rows)
+
+
+def show_hard(result: dict[str, Any]) -> str:
+    """CPU seconds and memory of the hard cases, before and after."""
+    rows = []
+    for case in result["cases"]:
+        for step, after in case["after"].items():
+            before = case.get("before", {})
+            clock = "wall" if "n_jobs" in step else "cpu"
+            old = before.get(step) or {}
+            stopped = "stopped" if "failed" in before else ""
+            rows.append(
+                (
+                    case["name"],
+                    step,
+                    f"{old[clock]:.1f}" if old else stopped,
+                    f"{after[clock]:.1f}",
+                    f"{old['mib']:,}" if old else stopped and "8,000",
+                    f"{after['mib']:,}",
+                )
+            )
+    header = ("case", "step", "s before", "s", "MiB before", "MiB")
+    return table(header, rows)

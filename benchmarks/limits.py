@@ -7,17 +7,25 @@ Each case runs in a process of its own, whose memory is watched. Local classifie
     PYTHON benchmarks/limits.py --small    # a tenth of the sizes, to try it
 
 ``--only wide`` runs the cases of one kind, and keeps the others of the file.
+
+``--hard`` runs other cases instead, with classifiers of scikit-learn: what is hard to predict, and
+which part of the time is theirs. ``--before SRC`` also runs them with the sources of another
+checkout, in turns.
+
+    PYTHON benchmarks/limits.py --hard --before OTHER/src --json benchmarks/results/limits_hard.json
 """
 
 import argparse
 import json
+import os
 import pickle
 import sys
 import time
 from pathlib import Path
 
 from _common import environment, run_child, write_json
-from _limits_page import show
+from _limits_hard import HARD, run_hard
+from _limits_page import show, show_hard
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -68,13 +76,52 @@ def run_case(kind: str, size: int, name: str) -> dict[str, float]:
     return seconds
 
 
+def compare(arguments: argparse.Namespace) -> None:
+    """Run the hard cases with these sources, and with those of another checkout."""
+    sources = {"after": str(ROOT / "src")}
+    if arguments.before:
+        sources = {"before": arguments.before, **sources}
+    result = {
+        "command": "PYTHON benchmarks/limits.py --hard --before OTHER/src --json "
+        "benchmarks/results/limits_hard.json",
+        "what": "per step CPU seconds, seconds, and the peak of memory above what was held when it "
+        "began, in MiB; stopped at 8 GB",
+        **environment(),
+        "cases": [],
+    }
+    for title, kind, size in HARD:
+        if arguments.only not in (None, kind):
+            continue
+        case = {"name": title, "kind": kind, "size": size // 10 if arguments.small else size}
+        for name, source in sources.items():
+            command = [sys.executable, str(Path(__file__)), "--hard-case", kind, str(case["size"])]
+            env = os.environ | {"PYTHONPATH": source}
+            done = run_child(command, time_limit=1800, memory_limit=8e9, env=env)
+            steps = json.loads(done["lines"][-1]) if done["lines"] else None
+            case[name] = steps or {"failed": done["stopped"] or done["error"]}
+        result["cases"].append(case)
+        print(case, flush=True)
+    write_json(result, arguments.json)
+    print(show_hard(result))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--only")
     parser.add_argument("--case", nargs=3)
+    parser.add_argument("--hard", action="store_true")
+    parser.add_argument("--before")
+    parser.add_argument("--hard-case", nargs=2)
     arguments = parser.parse_args()
+    if arguments.hard_case:
+        kind, size = arguments.hard_case
+        print(json.dumps(run_hard(kind, int(size))))
+        return
+    if arguments.hard:
+        compare(arguments)
+        return
     if arguments.case:
         kind, size, name = arguments.case
         print(json.dumps(run_case(kind, int(size), name)))

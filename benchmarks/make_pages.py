@@ -83,6 +83,8 @@ def write_serving(page: str) -> None:
 def write_limits(page: str) -> None:
     result = json.loads((RESULTS / "limits.json").read_text())
     write_section(page, "limits", _limits_page.show(result))
+    result = json.loads((RESULTS / "limits_hard.json").read_text())
+    write_section(page, "limits_hard", _limits_page.show_hard(result))
 
 
 # What writes the sections of a page, given its file.

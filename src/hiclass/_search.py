@@ -100,6 +100,11 @@ class _Best:
     def add(self, rows: IntArray, nodes: IntArray, proba: FloatArray) -> IntArray:
         """Take in final classes of some rows; return the rows whose best one is new."""
         k = self.nodes.shape[1]
+        if k == 1:
+            better = self.may_beat(rows, proba[:, 0], nodes[:, 0])
+            rows = rows[better]
+            self.nodes[rows], self.proba[rows] = nodes[better], proba[better]
+            return rows
         before = self.nodes[rows, 0]
         nodes = np.hstack([self.nodes[rows], nodes])
         proba = np.hstack([self.proba[rows], proba])
@@ -229,7 +234,9 @@ class _Search:
         if not parts:
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
         joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
-        chosen = best_per_row(joined[3], joined[4], joined[5], n_followed)
+        chosen: Any = slice(None)
+        if n_followed > 1 and len(frames) > 1:  # else a row is in one frame, and has its best there
+            chosen = best_per_row(joined[3], joined[4], joined[5], n_followed)
         of_frame, i, column, rows, nodes, proba = (array[chosen] for array in joined)
         start = 0
         for j, stop in enumerate(np.searchsorted(of_frame, np.arange(len(frames)), "right")):
@@ -354,6 +361,6 @@ def runs(nodes: IntArray, rows: IntArray) -> Iterator[tuple[int, IntArray]]:
     if not len(nodes):
         return
     order = np.lexsort([rows, nodes])
-    starts = np.flatnonzero(np.diff(nodes[order], prepend=-1))
-    for here in np.split(order, starts[1:]):
+    in_order = nodes[order]
+    for here in np.split(order, np.flatnonzero(in_order[1:] != in_order[:-1]) + 1):
         yield int(nodes[here[0]]), here
