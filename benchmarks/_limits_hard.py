@@ -86,7 +86,7 @@ def _unsure(n_rows: int, steps: Steps) -> None:
     steps.run("best_path", lambda: model.predict(X))
     steps.run("predict_paths, k=5", lambda: model.predict_paths(X, 5))
     steps.run("predict_paths, k=50", lambda: model.predict_paths(X, 50))
-    steps.run("all final classes", lambda: model.predict_node_proba(X[:1000]))
+    steps.run("predict_node_proba, 1,000 rows", lambda: model.predict_node_proba(X[:1000]))
 
 
 def _constant(n_rows: int, steps: Steps) -> None:

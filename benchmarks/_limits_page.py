@@ -28,15 +28,15 @@ def show_hard(result: dict[str, Any]) -> str:
     for case in result["cases"]:
         for step, after in case["after"].items():
             before = case.get("before", {})
-            clock = "wall" if "n_jobs" in step else "cpu"
+            clock, form = ("wall", ".2f") if "n_jobs" in step else ("cpu", ".1f")
             old = before.get(step) or {}
             stopped = "stopped" if "failed" in before else ""
             rows.append(
                 (
                     case["name"],
                     step,
-                    f"{old[clock]:.1f}" if old else stopped,
-                    f"{after[clock]:.1f}",
+                    f"{old[clock]:{form}}" if old else stopped,
+                    f"{after[clock]:{form}}",
                     f"{old['mib']:,}" if old else stopped and "8,000",
                     f"{after['mib']:,}",
                 )
