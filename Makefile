@@ -54,6 +54,7 @@ lint: $(VENV)/.lint ## Check style, format, types, imports and docstrings
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python tools/check_imports.py
 	@$(BIN)/python tools/check_docstrings.py
 

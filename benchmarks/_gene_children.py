@@ -14,7 +14,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.metrics.pairwise import rbf_kernel
 
-from hiclass._forest import features_per_split
+from hiclass._estimators.forest import features_per_split
 
 
 class _ManyClasses(ClassifierMixin, BaseEstimator):

@@ -26,7 +26,7 @@ from scipy.stats import norm, rankdata
 from sklearn.ensemble import ExtraTreesRegressor
 
 from hiclass import GlobalClassifier
-from hiclass._forest import features_per_split, same_value
+from hiclass._estimators.forest import features_per_split, same_value
 
 RESULT = Path(__file__).parent / "results" / "default_forest.json"
 SETS = ("cellcycle_FUN", "derisi_FUN", "Diatoms", "Enron", "pheno_FUN")

@@ -37,8 +37,8 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from hiclass import LocalClassifierPerParentNode
-from hiclass._problems import RowIndex, find_options, problems_per_parent
-from hiclass._targets import encode
+from hiclass._problems.problems import RowIndex, find_options, problems_per_parent
+from hiclass._targets.paths import encode
 
 RESULTS = Path(__file__).parent / "results" / "engine.json"
 CHILDREN = ("LinearSVC", "LogisticRegression", "LightGBM", "RandomForest")

@@ -27,7 +27,7 @@ from sklearn.linear_model import Ridge
 from strategies import dag_edges, pad, paths
 
 import hiclass
-from hiclass._labels import is_missing, plain
+from hiclass._labels.columns import is_missing, plain
 
 GOOD, BAD, EITHER = "good", "bad", "either"
 

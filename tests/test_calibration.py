@@ -13,10 +13,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 from test_probabilities import FOREST, LOCAL, Linear, Scored, Soft, counting, make, rows_for
 
-import hiclass._calibration
+import hiclass._out_of_fold.temperatures
 from hiclass import Hierarchy, LocalClassifierPerNode, LocalClassifierPerParentNode, metrics
-from hiclass._calibration import _f_of, best_temperature, fit_out_of_fold, reached_f
-from hiclass._predict import ending_proba, node_proba
+from hiclass._inference.paths import ending_proba, node_proba
+from hiclass._out_of_fold.temperatures import _f_of, best_temperature, fit_out_of_fold, reached_f
 from hiclass.model_selection import deal_folds
 
 
@@ -95,9 +95,9 @@ def test_a_large_number_of_questions_is_thinned_out_before_it_is_asked(monkeypat
         asked.append(rows)
         return real(models, X, rows, *rest)
 
-    real = hiclass._calibration._questions
-    monkeypatch.setattr("hiclass._calibration._questions", spy)
-    monkeypatch.setattr("hiclass._calibration._MOST_NUMBERS", 300 * 4 // 5)
+    real = hiclass._out_of_fold.temperatures._questions
+    monkeypatch.setattr("hiclass._out_of_fold.temperatures._questions", spy)
+    monkeypatch.setattr("hiclass._out_of_fold.temperatures._MOST_NUMBERS", 300 * 4 // 5)
     model.fit(X, y)
     assert [len(rows) for rows in asked] == [20, 20, 20]
     assert all((np.diff(rows) >= 5).all() for rows in asked)
@@ -469,14 +469,14 @@ def test_the_search_for_the_score_ends_even_if_it_never_settles(monkeypatch):
         asked.append(f)
         return 0.4 if f > 0.5 else 0.6
 
-    monkeypatch.setattr("hiclass._calibration._f_of", swing)
+    monkeypatch.setattr("hiclass._out_of_fold.temperatures._f_of", swing)
     found = reached_f(*parts_of(FOREST), np.ones(len(FOREST)))
     assert asked == [1.0, *[0.4, 0.6] * 10][:20]
     assert found == pytest.approx(0.5)
 
 
 def test_the_score_has_a_floor_below_which_nodes_are_not_looked_at(monkeypatch):
-    monkeypatch.setattr("hiclass._calibration._f_of", lambda *args: 0.0)
+    monkeypatch.setattr("hiclass._out_of_fold.temperatures._f_of", lambda *args: 0.0)
     assert reached_f(*parts_of(FOREST), np.ones(len(FOREST))) == 0.1
 
 

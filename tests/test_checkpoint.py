@@ -186,7 +186,7 @@ import sys
 import numpy as np
 from engine_helpers import Child, make_data
 from sklearn.pipeline import make_pipeline
-from hiclass._checkpoint import checkpoint_key
+from hiclass._engine.checkpoints import checkpoint_key
 X, y = make_data()
 params = {"sample_weight": X[:, 0], "names": {"b", "a", "c"}, "more": {"x": 1, "y": (2, "z")}}
 child = make_pipeline("passthrough", Child(once={"p", "q", "r"}))

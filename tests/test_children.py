@@ -38,7 +38,7 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
-from hiclass._validation import copy_child, set_random_state
+from hiclass._engine.local_classifiers import copy_child, set_random_state
 
 SCORED = (LocalClassifierPerNode, LocalClassifierPerLevel)  # compare answers of classifiers
 

@@ -29,8 +29,8 @@ def seconds(monkeypatch):
         query(X)
         return 1 + per_row["s"] * (len(X) - 1)
 
-    monkeypatch.setattr("hiclass._chunks._seconds", measured)
-    monkeypatch.setattr("hiclass._chunks.cpu_count", lambda: 2)
+    monkeypatch.setattr("hiclass._inference.chunks._seconds", measured)
+    monkeypatch.setattr("hiclass._inference.chunks.cpu_count", lambda: 2)
     Watched.seen.clear()
     return per_row
 

@@ -26,9 +26,9 @@ from test_probabilities import (
 )
 
 from hiclass import FlatClassifier, LocalClassifierPerNode, LocalClassifierPerParentNode
-from hiclass._decode import best_path, best_paths, cut, expected_f1, top_down
-from hiclass._predict import direct_endings, node_proba
-from hiclass._search import k_best
+from hiclass._inference.decodings import best_path, best_paths, cut, expected_f1, top_down
+from hiclass._inference.paths import direct_endings, node_proba
+from hiclass._inference.search import k_best
 
 
 def nodes_of(model, labels):
@@ -111,8 +111,8 @@ def test_a_search_finds_what_is_best_of_all(kind, y, seed, k):
     found = []
     for way, followed in (("all", 1), ("search", 1), ("search", 1000)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("hiclass._search._wants_all", WAYS[way])
-            patch.setattr("hiclass._search._MOST_FOLLOWED", followed)
+            patch.setattr("hiclass._inference.search._wants_all", WAYS[way])
+            patch.setattr("hiclass._inference.search._MOST_FOLLOWED", followed)
             found.append(best_paths(model._models, X, k))
     for nodes, proba in found[1:]:
         np.testing.assert_array_equal(nodes, found[0][0])
@@ -147,7 +147,7 @@ BUSH = [["A", "x"], ["B", "u"], ["B", "v"], ["C", "w", "s"], ["C", "w", "t"]]
 @pytest.mark.parametrize("way", WAYS)
 def test_ties_go_to_the_lowest_node_even_where_another_was_found_first(way, monkeypatch):
     """A/x is behind B/u for the first sweep, which follows the best node of every level."""
-    monkeypatch.setattr("hiclass._search._wants_all", WAYS[way])
+    monkeypatch.setattr("hiclass._inference.search._wants_all", WAYS[way])
     tables = {0: Proba([0.25, 0.5, 0.25]), 3: Proba([0.5, 0.5]), 7: Proba([1, 0])}
     models = models_of("parent", BUSH, tables)
     X = np.zeros((2, 1))

@@ -261,7 +261,7 @@ def test_x_is_put_into_rays_store_once_and_the_cluster_is_left_alone(ray_cluster
 
 @pytest.mark.parametrize(("n_jobs", "expected"), [(3, 3), (None, 4), (-1, 4)])
 def test_n_jobs_limits_what_is_under_way_on_ray(ray_cluster, n_jobs, expected):
-    from hiclass._ray import connect
+    from hiclass._engine.ray import connect
 
     assert connect(n_jobs) == expected
 

@@ -25,7 +25,8 @@ from hiclass import (
     LocalClassifierPerParentNode,
     metrics,
 )
-from hiclass._predict import LocalModels, ending_proba, node_proba
+from hiclass._inference.paths import ending_proba, node_proba
+from hiclass._state import LocalModels
 from hiclass.model_selection import deal_folds
 
 

@@ -13,7 +13,7 @@ from hiclass import (
 )
 from hiclass import _decision as decision
 from hiclass import _problems as problems
-from hiclass._validation import StrOptions
+from hiclass._compat import StrOptions
 
 #: Paths of integers: 1 has the children 11 and 12, 2 has 21 and 22.
 Y = np.array([[1, 11], [1, 12], [2, 21], [2, 22]])

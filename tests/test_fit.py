@@ -521,7 +521,7 @@ def test_an_error_while_results_are_collected_stops_the_workers(monkeypatch):
         if next(calls) == 1:
             raise io.UnsupportedOperation("no more")
 
-    monkeypatch.setattr("hiclass._progress.Progress.finish", fail)
+    monkeypatch.setattr("hiclass._engine.progress.Progress.finish", fail)
     model = LocalClassifierPerNode(Child(pause=0.05), n_jobs=2)
     with pytest.raises(io.UnsupportedOperation):
         model.fit(X, y)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.ensemble import ExtraTreesRegressor
 
 from hiclass import GlobalClassifier, Hierarchy, metrics
-from hiclass._forest import features_per_split, forest_params, same_value
+from hiclass._estimators.forest import features_per_split, forest_params, same_value
 
 NAN = np.nan
 ONE_ROW = np.zeros((1, 1))

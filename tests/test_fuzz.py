@@ -60,7 +60,7 @@ from hiclass import (
     metrics,
     truncate_at_gap,
 )
-from hiclass._labels import is_missing
+from hiclass._labels.columns import is_missing
 
 #: Cases in all, over the tests below; 0 for the small choice of ``make test``.
 CASES = int(os.environ.get("HICLASS_FUZZ", "0"))

@@ -6,9 +6,9 @@ from hypothesis import given
 from strategies import SETTINGS, paths
 
 from hiclass import Hierarchy
-from hiclass._growth import first_format, grow, widen_format
-from hiclass._labels import read_labels
-from hiclass._targets import LabelFormat
+from hiclass._labels.columns import read_labels
+from hiclass._state import LabelFormat
+from hiclass._targets.growth import first_format, grow, widen_format
 
 
 @SETTINGS

@@ -23,7 +23,7 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
-from hiclass._inspection import local_models, open_child, open_model, strongest
+from hiclass._inspect.models import local_models, open_child, open_model, strongest
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0], [4.0, 0.0], [5.0, 2.0]])
 Y = [["A", "x"], ["A", "y"], ["A", "y"], ["B", "z"], ["B", "z"], ["C"]]

@@ -28,7 +28,7 @@ from test_probabilities import (
 )
 
 from hiclass import EnsembleClassifier, FlatClassifier, LocalClassifierPerParentNode
-from hiclass._predict import ending_proba
+from hiclass._inference.paths import ending_proba
 from hiclass.model_selection import deal_folds
 
 
@@ -170,7 +170,7 @@ def test_many_rows_are_thinned_out(limits, monkeypatch):
     X = blobs(2, y)
     everything = make("parent", "joint", child=LinearSVC()).fit(X, y)
     for name, limit in limits.items():
-        monkeypatch.setattr(f"hiclass._calibration.{name}", limit)
+        monkeypatch.setattr(f"hiclass._out_of_fold.temperatures.{name}", limit)
     some = make("parent", "joint", child=LinearSVC()).fit(X, y)
     assert some.temperature_ != everything.temperature_
     assert some.temperature_ == pytest.approx(everything.temperature_, rel=0.5)

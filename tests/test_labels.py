@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from strategies import ODD_STRINGS, SETTINGS, paths
 
 from hiclass import truncate_at_gap
-from hiclass._labels import (
+from hiclass._labels.columns import (
     check_paths,
     is_missing,
     merge_labels,

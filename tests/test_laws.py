@@ -499,8 +499,8 @@ def test_chunks_change_nothing(estimator_class, container, monkeypatch):
     AnyRows.calls.clear()
     whole = answers(model, X)
     assert max(AnyRows.calls) == 300
-    monkeypatch.setattr("hiclass._validation._CHUNK_BYTES", 1)
-    monkeypatch.setattr("hiclass._validation._FEWEST_ROWS", 64)
+    monkeypatch.setattr("hiclass._rows._CHUNK_BYTES", 1)
+    monkeypatch.setattr("hiclass._rows._FEWEST_ROWS", 64)
     AnyRows.calls.clear()
     pieces = answers(model, X)
     assert max(AnyRows.calls) < 100

@@ -27,7 +27,7 @@ from hiclass import (
     LocalClassifierPerParentNode,
     _liblinear,
 )
-from hiclass._liblinear import can_be_divided, fit_classes, fit_linear_svc, put_together
+from hiclass._engine.liblinear import can_be_divided, fit_classes, fit_linear_svc, put_together
 
 
 class Plain(LinearSVC):
@@ -603,7 +603,7 @@ def test_a_large_problem_is_divided_among_threads(monkeypatch):
         asked.append((len(target), classes.tolist()))
         return fit_classes(estimator, X, target, params, classes)
 
-    monkeypatch.setattr("hiclass._fit.fit_classes", spy)
+    monkeypatch.setattr("hiclass._engine.fit.fit_classes", spy)
     make = partial(
         LocalClassifierPerParentNode, LinearSVC(tol=1e-6, max_iter=10_000), random_state=0
     )
@@ -623,7 +623,7 @@ def test_an_error_in_a_part_names_the_problem(monkeypatch):
     def fail(*args):
         raise ArithmeticError("out of luck")
 
-    monkeypatch.setattr("hiclass._fit.fit_classes", fail)
+    monkeypatch.setattr("hiclass._engine.fit.fit_classes", fail)
     model = FlatClassifier(LinearSVC(), n_jobs=2)
     with joblib.parallel_config("threading"), pytest.raises(ArithmeticError) as caught:
         model.fit(X, target.astype(str))

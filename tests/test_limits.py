@@ -21,7 +21,7 @@ from hiclass import (
     make_report,
     metrics,
 )
-from hiclass._validation import chunks_of_rows
+from hiclass._rows import chunks_of_rows
 
 N_LEVELS = 1100  # more than Python's limit on recursion
 
@@ -73,7 +73,7 @@ def test_paths_are_walked_where_a_table_of_all_of_them_would_be_large(monkeypatc
     tree = Hierarchy.from_edges(chain(40))
     nodes = np.random.default_rng(0).integers(0, tree.n_nodes, size=(5, 4))
     expected = tree.ancestor_table[nodes]
-    monkeypatch.setattr("hiclass._nodes._MOST_TABLE", 0)
+    monkeypatch.setattr("hiclass.hierarchy._nodes._MOST_TABLE", 0)
     walked = Hierarchy.from_edges(chain(40))._paths_of(nodes)
     np.testing.assert_array_equal(walked, expected)
     for level in (1, 7, 40):
@@ -88,7 +88,7 @@ def test_final_classes_are_summed_level_by_level_where_a_matrix_would_be_large(m
     X = np.arange(len(y), dtype=float)[:, None]
     model = FlatClassifier(Ruler(), hierarchy=tree).fit(X, y)
     expected = model.predict_node_proba(X)
-    monkeypatch.setattr("hiclass._predict._MOST_PLACES", 0)
+    monkeypatch.setattr("hiclass._inference.paths._MOST_PLACES", 0)
     np.testing.assert_allclose(model.predict_node_proba(X), expected, rtol=1e-12)
 
 
@@ -195,7 +195,7 @@ def test_one_classifier_per_node_refuses_a_million_children_at_once():
 
 
 def test_one_classifier_per_node_refuses_from_the_limit_on(monkeypatch):
-    monkeypatch.setattr("hiclass._problems._MOST_ROWS", 100)
+    monkeypatch.setattr("hiclass._problems.problems._MOST_ROWS", 100)
     model = LocalClassifierPerNode(Ruler())
     assert len(model.fit(np.arange(9.0)[:, None], np.arange(9)).local_classifiers_) == 9
     with pytest.raises(

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from hiclass import FlatClassifier, LocalClassifierPerNode, LocalClassifierPerParentNode
-from hiclass._linear import linear_choice, linear_scores
+from hiclass._engine.linear import linear_choice, linear_scores
 
 LINEAR = [
     LinearSVC(random_state=0),

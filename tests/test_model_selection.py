@@ -32,7 +32,7 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
-from hiclass._targets import encode
+from hiclass._targets.paths import encode
 from hiclass.datasets import make_hierarchical_classification
 
 NAN = float("nan")

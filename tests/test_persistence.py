@@ -34,7 +34,7 @@ from hiclass import (
     _version,
     trusted_types,
 )
-from hiclass._base import BaseHierarchicalClassifier
+from hiclass._estimators.base import BaseHierarchicalClassifier
 
 #: How to make the estimators that are made of models.
 COMPOSITES = {

@@ -23,14 +23,9 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
-from hiclass._predict import (
-    LocalModels,
-    direct_endings,
-    ending_proba,
-    node_proba,
-    nodes_to_endings,
-)
-from hiclass._problems import RowIndex, find_options
+from hiclass._inference.paths import direct_endings, ending_proba, node_proba, nodes_to_endings
+from hiclass._problems.problems import RowIndex, find_options
+from hiclass._state import LocalModels
 
 # -- what the tests of probabilities and decisions share ---------------------------------------
 
@@ -508,8 +503,8 @@ def test_the_size_of_chunks_changes_nothing(kind, calibration, monkeypatch):
     assert len(X) > 3 * 64  # the smallest chunk has 64 rows
     whole = fitted(kind, calibration, y, 0)
     expected = everything(whole, X)
-    monkeypatch.setattr("hiclass._validation._CHUNK_BYTES", 1)
-    monkeypatch.setattr("hiclass._validation._FEWEST_ROWS", 64)
+    monkeypatch.setattr("hiclass._rows._CHUNK_BYTES", 1)
+    monkeypatch.setattr("hiclass._rows._FEWEST_ROWS", 64)
     pieces = fitted(kind, calibration, y, 0)
     assert_same(everything(whole, X), expected, atol=0)
     # Sums over blocks may round otherwise in the search for a temperature.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import SETTINGS, paths
 
 from hiclass import Hierarchy
-from hiclass._problems import (
+from hiclass._problems.problems import (
     POLICIES,
     RowIndex,
     count_problems,
@@ -20,7 +20,7 @@ from hiclass._problems import (
     problems_per_node,
     problems_per_parent,
 )
-from hiclass._targets import encode
+from hiclass._targets.paths import encode
 
 SAME_WITHOUT_INNER_ROWS = "No training row ends at an inner node, so binary_policy="
 

@@ -16,7 +16,7 @@ from engine_helpers import BrokenError, Child, end_early, make_data
 from sklearn.naive_bayes import GaussianNB
 
 from hiclass import LocalClassifierPerLevel, LocalClassifierPerParentNode, _progress
-from hiclass._progress import Progress
+from hiclass._engine.progress import Progress
 
 SCRIPT = """
 import sys

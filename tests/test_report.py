@@ -25,7 +25,7 @@ from hiclass import (
     make_report,
     metrics,
 )
-from hiclass._report._render import to_html, to_json
+from hiclass._inspect.report._render import to_html, to_json
 
 
 class Fixed:
@@ -501,7 +501,7 @@ def test_examples_stay_within_their_budget(monkeypatch):
     X, y, X_test, y_test = mixture()
     model = LocalClassifierPerParentNode(LinearSVC()).fit(X, y)
     texts = ["x" * 200] * len(y_test)
-    monkeypatch.setattr("hiclass._report._data._EXAMPLE_BUDGET", 900)
+    monkeypatch.setattr("hiclass._inspect.report._data._EXAMPLE_BUDGET", 900)
     examples = make_report(model, X_test, y_test, examples=texts).data["examples"]
     assert len(examples["text"]) == 4
     assert examples["confidence"] is None

@@ -27,8 +27,8 @@ from test_probabilities import (
 )
 
 from hiclass import LocalClassifierPerParentNode
-from hiclass._predict import node_proba
-from hiclass._restrict import restrict
+from hiclass._inference.paths import node_proba
+from hiclass._inference.restrictions import restrict
 
 
 def below(hierarchy, node):

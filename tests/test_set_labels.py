@@ -14,8 +14,8 @@ from strategies import SETTINGS, hierarchies_with_sets, paths
 
 from hiclass import Hierarchy
 from hiclass._closure import close, most_specific
-from hiclass._set_labels import read_sets, write_sets
-from hiclass._set_targets import encode_set_pair, encode_sets
+from hiclass._labels.sets import read_sets, write_sets
+from hiclass._targets.sets import encode_set_pair, encode_sets
 
 PETS = Hierarchy.from_edges(
     [("pet", "cat"), ("feline", "cat"), ("feline", "lion"), ("pet", "dog"), ("dog", "pug")]

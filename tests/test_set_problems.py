@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from strategies import SETTINGS, hierarchies_with_sets
 
 from hiclass import Hierarchy
-from hiclass._problems import POLICIES
-from hiclass._set_problems import (
+from hiclass._problems.problems import POLICIES
+from hiclass._problems.set_problems import (
     SetIndex,
     count_set_problems,
     set_gates,
@@ -19,7 +19,7 @@ from hiclass._set_problems import (
     set_problems_per_node,
     set_problems_per_parent,
 )
-from hiclass._set_targets import encode_sets
+from hiclass._targets.sets import encode_sets
 
 PETS = [("pet", "cat"), ("feline", "cat"), ("feline", "lion"), ("pet", "dog"), ("dog", "pug")]
 

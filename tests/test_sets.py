@@ -38,8 +38,8 @@ from hiclass import (
     metrics,
     tune_confidence,
 )
-from hiclass._problems import POLICIES
-from hiclass._set_fit import OneVsRest
+from hiclass._estimators.set_fitting import OneVsRest
+from hiclass._problems.problems import POLICIES
 
 PRIOR = DummyClassifier(strategy="prior")
 

@@ -7,17 +7,8 @@ from hypothesis import strategies as st
 from strategies import SETTINGS, paths
 
 from hiclass import Hierarchy
-from hiclass._labels import read_labels
-from hiclass._problems import (
-    LocalProblem,
-    RowIndex,
-    find_options,
-    problems_flat,
-    problems_per_level,
-    problems_per_node,
-    problems_per_parent,
-)
-from hiclass._stream import (
+from hiclass._labels.columns import read_labels
+from hiclass._problems.batches import (
     BatchIndex,
     Guard,
     level_columns,
@@ -28,6 +19,15 @@ from hiclass._stream import (
     plan_per_node,
     plan_per_parent,
     rows_learned,
+)
+from hiclass._problems.problems import (
+    LocalProblem,
+    RowIndex,
+    find_options,
+    problems_flat,
+    problems_per_level,
+    problems_per_node,
+    problems_per_parent,
 )
 
 FEWER = settings(SETTINGS, max_examples=40)

@@ -16,9 +16,9 @@ from sklearn.dummy import DummyClassifier
 from strategies import ODD_STRINGS, SETTINGS, UNLIMITED_KINDS, pad, paths
 
 from hiclass import Hierarchy, LocalClassifierPerParentNode
-from hiclass._labels import object_array, read_labels
-from hiclass._targets import (
-    LabelFormat,
+from hiclass._labels.columns import object_array, read_labels
+from hiclass._state import LabelFormat
+from hiclass._targets.paths import (
     as_hierarchy,
     classes_by_level,
     decode,

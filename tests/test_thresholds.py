@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from hiclass import Hierarchy
-from hiclass._set_targets import encode_sets
-from hiclass._thresholds import _best, best_thresholds, rarest_nodes, tune_thresholds
+from hiclass._out_of_fold.thresholds import _best, best_thresholds, rarest_nodes, tune_thresholds
+from hiclass._targets.sets import encode_sets
 
 TREE = Hierarchy.from_edges([("a", "b"), (None, "c")])
 A, B, C = (TREE.find(name) for name in "abc")

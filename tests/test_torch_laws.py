@@ -23,7 +23,7 @@ from test_laws import (
 )
 
 from hiclass import Hierarchy
-from hiclass._problems import RowIndex, find_options
+from hiclass._problems.problems import RowIndex, find_options
 
 pytestmark = pytest.mark.heavy
 
@@ -291,7 +291,7 @@ def test_the_loss_of_endings_is_that_of_all_endings_below_a_row(y, seed, leaf_on
 def test_a_batch_has_runs_of_endings_only_if_a_row_stands_for_several(loss, y, leaf_only, several):
     import torch
 
-    from hiclass._targets import encode
+    from hiclass._targets.paths import encode
     from hiclass.torch._batches import Rows
     from hiclass.torch._known import Known
     from hiclass.torch._losses import LeafLoss

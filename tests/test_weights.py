@@ -26,8 +26,8 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
-from hiclass._predict import ending_proba
-from hiclass._weights import as_answers, best_exponents, best_shares
+from hiclass._inference.paths import ending_proba
+from hiclass._out_of_fold.weights import as_answers, best_exponents, best_shares
 from hiclass.model_selection import deal_folds
 
 # -- the optimum -------------------------------------------------------------------------------
@@ -375,7 +375,7 @@ def test_many_numbers_are_thinned_out_before_models_are_asked(monkeypatch):
     ensemble.fit(X, y)
     assert asked == [30, 30, 30]
     asked.clear()
-    monkeypatch.setattr("hiclass._weights._MOST_NUMBERS", 90 * 8 // 5)
+    monkeypatch.setattr("hiclass._out_of_fold.weights._MOST_NUMBERS", 90 * 8 // 5)
     ensemble.fit(X, y)
     assert asked == [6, 6, 6]
     asked.clear()

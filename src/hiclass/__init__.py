@@ -1,21 +1,21 @@
 """Hierarchical classification with scikit-learn: rows are classified into a tree of classes."""
 
 from hiclass import datasets, metrics
-from hiclass._conformal import ConformalClassifier, tune_confidence
-from hiclass._ensemble import EnsembleClassifier
-from hiclass._explain import explain
-from hiclass._flat import FlatClassifier
-from hiclass._global import GlobalClassifier
-from hiclass._labels import truncate_at_gap
-from hiclass._local import (
+from hiclass._estimators.conformal import ConformalClassifier, tune_confidence
+from hiclass._estimators.ensemble import EnsembleClassifier
+from hiclass._estimators.flat import FlatClassifier
+from hiclass._estimators.global_ import GlobalClassifier
+from hiclass._estimators.local import (
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
-from hiclass._onnx import to_onnx
-from hiclass._persistence import TRUSTED_TYPES, load, trusted_types
-from hiclass._queries import predict_confidence, predict_node_proba, predict_paths
-from hiclass._report import make_report
+from hiclass._export.onnx import to_onnx
+from hiclass._export.persistence import TRUSTED_TYPES, load, trusted_types
+from hiclass._inspect.explain import explain
+from hiclass._inspect.queries import predict_confidence, predict_node_proba, predict_paths
+from hiclass._inspect.report import make_report
+from hiclass._labels.columns import truncate_at_gap
 from hiclass._version import __version__ as __version__
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import HierarchicalKFold

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hiclass._labels import IntArray
+from hiclass._typing import IntArray
 
 
 def closure_matrix(hierarchy: Any) -> Any:

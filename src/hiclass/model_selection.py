@@ -11,10 +11,11 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from hiclass._closure import close, from_entries
-from hiclass._labels import IntArray, LabelColumns, check_paths, plain, read_labels
-from hiclass._set_targets import encode_in_dag, encode_sets
-from hiclass._targets import as_hierarchy, nodes_of
-from hiclass._validation import n_rows_of
+from hiclass._labels.columns import LabelColumns, check_paths, plain, read_labels
+from hiclass._rows import n_rows_of
+from hiclass._targets.paths import as_hierarchy, nodes_of
+from hiclass._targets.sets import encode_in_dag, encode_sets
+from hiclass._typing import IntArray
 from hiclass.hierarchy import Hierarchy
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from hiclass import HierarchicalKFold, Hierarchy
 from hiclass._cli import _screen
 from hiclass._cli._columns import Choice, choose_columns, find_given_away
 from hiclass._cli._errors import CommandError
@@ -36,6 +35,8 @@ from hiclass._cli._tables import (
     read_table,
     write_table,
 )
+from hiclass.hierarchy import Hierarchy
+from hiclass.model_selection import HierarchicalKFold
 
 
 def fit(args: argparse.Namespace) -> None:
@@ -160,7 +161,7 @@ def write_report(
     examples: Any = None,
 ) -> None:
     """Write the report on a classifier to a file, whole or not at all."""
-    from hiclass import make_report
+    from hiclass._inspect.report import make_report
 
     report = make_report(classifier, X, y, title=title, feature_names=names, examples=examples)
     with open_output(path) as file:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hiclass import HierarchicalKFold, datasets
+from hiclass import datasets
 from hiclass._cli import _screen
 from hiclass._cli._calibrate import learn_expected_f1, learn_temperature
 from hiclass._cli._commands import write_report
@@ -22,6 +22,7 @@ from hiclass._cli._features import Columns, feature_names, make_features
 from hiclass._cli._recipe import make_baseline, make_model
 from hiclass._cli._scores import overall_text, write_scores
 from hiclass._cli._tables import check_output
+from hiclass.model_selection import HierarchicalKFold
 
 Rows = tuple[Any, Any]
 

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from hiclass import __version__
 from hiclass._cli import _screen
 from hiclass._cli._errors import CommandError
+from hiclass._version import __version__
 
 DESCRIPTION = "Classify rows of a file into a hierarchy of classes."
 EXAMPLES = """\

@@ -8,11 +8,10 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from hiclass import Hierarchy, __version__
 from hiclass._cli._errors import CommandError
 from hiclass._cli._features import KINDS, Columns
 from hiclass._cli._tables import open_output
-from hiclass._persistence import (
+from hiclass._export.persistence import (
     FORMAT,
     FORMAT_VERSION,
     ModelFileError,
@@ -20,6 +19,8 @@ from hiclass._persistence import (
     is_command_line_file,
     read_model_file,
 )
+from hiclass._version import __version__
+from hiclass.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True)

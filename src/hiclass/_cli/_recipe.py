@@ -6,9 +6,9 @@ from typing import Any
 
 from sklearn.svm import LinearSVC
 
-from hiclass import (
-    EnsembleClassifier,
-    FlatClassifier,
+from hiclass._estimators.ensemble import EnsembleClassifier
+from hiclass._estimators.flat import FlatClassifier
+from hiclass._estimators.local import (
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,

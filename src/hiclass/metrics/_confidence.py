@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hiclass.metrics._pairs import FloatArray, Pair, encode_tree, mean, row_counts
+from hiclass._typing import FloatArray
+from hiclass.metrics._pairs import Pair, encode_tree, mean, row_counts
 
 
 class RiskCoverage(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hiclass._typing import FloatArray
 from hiclass._wrapping import unwrap
 from hiclass.metrics._confidence import (
     RiskCoverage,
@@ -15,7 +16,7 @@ from hiclass.metrics._confidence import (
     risk_coverage,
 )
 from hiclass.metrics._display_confusion import check_levels
-from hiclass.metrics._pairs import FloatArray, mean
+from hiclass.metrics._pairs import mean
 from hiclass.metrics._scorers import given_hierarchy
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hiclass._labels import AnyArray, IntArray
+from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
-from hiclass.metrics._pairs import FloatArray, Pair, encode_tree, total_by
+from hiclass.metrics._pairs import Pair, encode_tree, total_by
 from hiclass.metrics._scorers import given_hierarchy, refuse_sets
 
 _NORMALIZE = {"true": 1, "pred": 0, "all": None}

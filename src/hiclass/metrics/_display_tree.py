@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hiclass._labels import IntArray
+from hiclass._typing import FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
-from hiclass.metrics._pairs import FloatArray, divide, encode_tree, node_counts
+from hiclass.metrics._pairs import divide, encode_tree, node_counts
 from hiclass.metrics._scorers import given_hierarchy, refuse_sets
 
 #: Trees with more leaves than this are drawn as an icicle.

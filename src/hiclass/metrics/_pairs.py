@@ -17,12 +17,11 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.exceptions import UndefinedMetricWarning
 
-from hiclass._labels import IntArray
-from hiclass._set_targets import encode_set_pair
-from hiclass._targets import encode_pair
+from hiclass._targets.paths import encode_pair
+from hiclass._targets.sets import encode_set_pair
+from hiclass._typing import FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
-FloatArray = npt.NDArray[np.float64]
 #: True positives, predicted and true, per node or per row.
 Counts = tuple[FloatArray, ...]
 

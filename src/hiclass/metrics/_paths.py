@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hiclass._labels import AnyArray, IntArray
+from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
 from hiclass.metrics._pairs import (
     Pair,

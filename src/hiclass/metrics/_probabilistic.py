@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from hiclass._labels import AnyArray, check_paths, read_labels
-from hiclass._set_labels import membership, read_sets
-from hiclass._targets import as_hierarchy, nodes_of
+from hiclass._labels.columns import check_paths, read_labels
+from hiclass._labels.sets import membership, read_sets
+from hiclass._targets.paths import as_hierarchy, nodes_of
+from hiclass._typing import AnyArray, FloatArray
 from hiclass.hierarchy import Hierarchy
-from hiclass.metrics._pairs import FloatArray, check_weight, closure, mean, without_root
+from hiclass.metrics._pairs import check_weight, closure, mean, without_root
 
 #: Entries of a block of rows x nodes that is looked at together.
 _BLOCK = 1 << 20

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hiclass._labels import plain
+from hiclass._labels.columns import plain
 from hiclass.metrics._pairs import (
     Pair,
     SetPair,

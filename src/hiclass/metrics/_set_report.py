@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hiclass._labels import plain
+from hiclass._labels.columns import plain
 from hiclass.metrics._pairs import SetPair, divide, mean, node_counts
 
 #: A table: the same keys in every row.

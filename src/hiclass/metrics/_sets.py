@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from hiclass._typing import FloatArray
 from hiclass.metrics._pairs import (
-    FloatArray,
     check_zero_division,
     divide,
     encode,

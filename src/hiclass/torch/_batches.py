@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from hiclass._labels import AnyArray, IntArray
+from hiclass._typing import AnyArray, IntArray
 from hiclass.torch._layout import Layout, SetLayout
 from hiclass.torch._network import Shape, as_tensors, sparse_tensors
 

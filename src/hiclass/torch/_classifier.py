@@ -11,12 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hiclass._base import BaseHierarchicalClassifier
-from hiclass._calibration import fit_out_of_fold
-from hiclass._labels import AnyArray, IntArray
-from hiclass._set_targets import SetTarget, check_n_labels
-from hiclass._thresholds import tune_thresholds
-from hiclass._validation import Interval, StrOptions, check_weights
+from hiclass._compat import Interval, StrOptions
+from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._out_of_fold.temperatures import fit_out_of_fold
+from hiclass._out_of_fold.thresholds import tune_thresholds
+from hiclass._rows import check_weights
+from hiclass._targets.sets import SetTarget, check_n_labels
+from hiclass._typing import AnyArray, IntArray
 from hiclass.torch._network import FittedNetwork
 from hiclass.torch._streaming import StreamingClassifier
 

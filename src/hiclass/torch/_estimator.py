@@ -12,12 +12,13 @@ import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from hiclass._base import BaseHierarchicalClassifier
-from hiclass._labels import AnyArray, IntArray
-from hiclass._set_predict import SetModels
-from hiclass._set_targets import SetTarget
-from hiclass._targets import Target
-from hiclass._validation import check_is_fitted, check_parameters, check_weights, validate_data
+from hiclass._compat import check_is_fitted, check_parameters, validate_data
+from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._rows import check_weights
+from hiclass._state import SetModels
+from hiclass._targets.paths import Target
+from hiclass._targets.sets import SetTarget
+from hiclass._typing import AnyArray, IntArray
 from hiclass.torch._batches import Rows
 from hiclass.torch._known import Known, on_device
 from hiclass.torch._layout import Layout, SetLayout, same_layout

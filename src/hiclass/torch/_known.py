@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from hiclass._labels import AnyArray, IntArray
-from hiclass._predict import LocalModels
-from hiclass._problems import Options, RowCounts, find_options
-from hiclass._set_predict import SetModels
-from hiclass._set_targets import SetTarget
-from hiclass._stream import check_layout, make_layout
-from hiclass._targets import Target
+from hiclass._problems.batches import check_layout, make_layout
+from hiclass._problems.problems import RowCounts, find_options
+from hiclass._state import LocalModels, Options, SetModels
+from hiclass._targets.paths import Target
+from hiclass._targets.sets import SetTarget
+from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
 from hiclass.torch._layout import Layout, conditional_layout, leaf_layout, set_layout
 from hiclass.torch._network import FittedNetwork

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from hiclass._labels import AnyArray, IntArray
-from hiclass._problems import Options
+from hiclass._state import Options
+from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-from hiclass._labels import AnyArray, IntArray
+from hiclass._typing import AnyArray, IntArray
 from hiclass.torch._layout import Layout, SetLayout
 from hiclass.torch._losses import PathProba, SetProba, on_device
 

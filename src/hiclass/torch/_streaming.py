@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from hiclass._labels import check_paths, read_labels
-from hiclass._set_targets import SetTarget, check_n_labels, encode_sets
-from hiclass._targets import LabelFormat, Target, as_hierarchy, encode, nodes_of
+from hiclass._labels.columns import check_paths, read_labels
+from hiclass._state import LabelFormat
+from hiclass._targets.paths import Target, as_hierarchy, encode, nodes_of
+from hiclass._targets.sets import SetTarget, check_n_labels, encode_sets
 from hiclass.hierarchy import Hierarchy
 from hiclass.torch._batches import Batch, Rows
 from hiclass.torch._estimator import NetworkClassifier, as_data

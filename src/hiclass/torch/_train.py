@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from hiclass._progress import Progress
+from hiclass._engine.progress import Progress
 from hiclass.torch._batches import Batch, Rows, prefetched
 from hiclass.torch._layout import Layout
 from hiclass.torch._losses import RecursivePenalty, make_loss

@@ -1,0 +1,86 @@
+"""Private names of scikit-learn and joblib, and what we add to its contract: the one door to them.
+
+Whatever may move between versions of these libraries is imported here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from types import MethodType
+from typing import Any
+
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
+from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _num_samples as n_rows_of
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+try:
+    from sklearn.svm import _base as svm_base
+    from sklearn.svm import _classes as svm_classes
+    from sklearn.svm import _liblinear as svm_liblinear
+except ImportError:  # scikit-learn has moved them: liblinear.py finds out and does without
+    svm_base = svm_classes = svm_liblinear = None
+
+__all__ = [
+    "UNUSED",
+    "BaseComposition",
+    "Interval",
+    "MetadataRouter",
+    "MethodMapping",
+    "StrOptions",
+    "TerminatedWorkerError",
+    "check_is_fitted",
+    "check_parameters",
+    "check_sample_weight",
+    "n_rows_of",
+    "offered_if",
+    "process_routing",
+    "routing_enabled",
+    "safe_indexing",
+    "svm_base",
+    "svm_classes",
+    "svm_liblinear",
+    "validate_data",
+    "validate_parameter_constraints",
+]
+
+
+class _Offered:
+    """A method that is there only if a check lets it; the check raises the reason why not."""
+
+    def __init__(self, method: Callable[..., Any], check: Callable[[Any], None]) -> None:
+        self._method = method
+        self._check = check
+        update_wrapper(self, method)  # type: ignore[arg-type]  # not callable: it makes methods
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self._method
+        self._check(instance)
+        return MethodType(self._method, instance)
+
+
+def offered_if(check: Callable[[Any], None]) -> Callable[[Callable[..., Any]], _Offered]:
+    """Offer a method only where a check raises no ``AttributeError``.
+
+    As scikit-learn's ``available_if``, but the reason is the message and not only its cause.
+    """
+    return lambda method: _Offered(method, check)
+
+
+def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
+    """Check some parameters that are read after fit, when they may have been set anew."""
+    constraints = estimator._parameter_constraints
+    known = [k for k in names if k in constraints and hasattr(estimator, k)]
+    values = {k: getattr(estimator, k) for k in known}
+    validate_parameter_constraints(constraints, values, caller_name=type(estimator).__name__)

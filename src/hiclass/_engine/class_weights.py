@@ -1,0 +1,302 @@
+"""Weights of classes: from the labels of a user to the classes of local problems.
+
+A user weighs classes by their labels: ``class_weight={"Cat": 5.0}``. The classes of a local problem
+are codes, 0 to k - 1, so every local classifier gets a dict of its own:
+
+- per parent node, per level and flat, class ``j`` weighs what the node that it stands for weighs;
+- a binary problem, also that of a column where rows are sets of nodes, weighs the positive rows;
+- everything else, "stop here" and "not this node" among it, weighs 1.
+
+The dict of a local classifier holds all its classes: scikit-learn refuses one that leaves out a
+class beside one for a class without rows, as in a fold. Where the target has several columns there
+is a list of such dicts, one per column, of which :func:`keep_columns` takes some.
+
+Other parameters that refer to classes by their label or position cannot be translated. They are
+refused: a local classifier would apply them to other classes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from hiclass._engine.local_classifiers import is_plain
+from hiclass._labels.columns import plain
+from hiclass._problems.problems import LocalProblem
+from hiclass.hierarchy import Hierarchy
+
+#: By the name of a parameter, the weights of nodes.
+Weights = dict[str, dict[int, float]]
+
+_NAME = "class_weight"
+#: Parameters that may refer to classes, and whether a value of theirs does.
+_PER_CLASS: dict[str, Callable[[Any], bool]] = {
+    "priors": lambda value: value is not None,
+    "class_prior": lambda value: value is not None,
+    "class_weights": lambda value: isinstance(value, Mapping | list | tuple | np.ndarray),
+    "sampling_strategy": lambda value: isinstance(value, Mapping | list | tuple),
+}
+#: A label, and not a number of a transformer.
+_CONSTANT = ("DummyClassifier", "constant")
+#: Where searches keep the values that they try.
+_GRIDS = ("param_grid", "param_distributions", "search_spaces")
+#: Modules whose classifiers make binary problems of their own out of the classes.
+_BINARY = ("sklearn.multiclass", "sklearn.multioutput")
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def read_class_weights(estimator: Any, hierarchy: Hierarchy) -> Weights:
+    """Read what an estimator, and everything inside it, was told about classes.
+
+    Parameters
+    ----------
+    estimator : object
+        An unfitted local classifier.
+    hierarchy : Hierarchy
+        The classes.
+
+    Returns
+    -------
+    dict
+        Per parameter that is called ``class_weight`` and is a dict, the weights by node.
+
+    Raises
+    ------
+    ValueError
+        If a key is not a class, a weight is not a number from 0 on, or another parameter refers to
+        classes in a way that cannot be translated.
+    """
+    if _has_none(estimator):
+        return {}
+    params = estimator.get_params(deep=True)
+    weights: Weights = {}
+    for name, value in params.items():
+        prefix, _, last = name.rpartition("__")
+        owner = type(params.get(prefix, estimator)).__name__
+        if last in _GRIDS:
+            _check_grid(owner, last, value)
+        elif last == _NAME and isinstance(value, list | tuple):
+            raise ValueError(
+                f"class_weight of {owner} is a list, with an entry per column of a target that "
+                f"only the local problems have. Give a dict whose keys are labels of classes."
+            )
+        elif last == _NAME and isinstance(value, Mapping):
+            _check_place(owner, prefix, estimator, params)
+            weights[name] = _by_node(owner, value, hierarchy)
+        elif _refers_to_classes(last, value) or ((owner, last) == _CONSTANT and value is not None):
+            raise ValueError(
+                f"{last} of {owner} refers to classes, but every local classifier has classes of "
+                f"its own, in an order of its own. Leave {last} out, and weigh the classes by "
+                f"class_weight={{label: weight}}, where the classifier takes it, or by "
+                f"sample_weight in fit."
+            )
+    return weights
+
+
+def _has_none(estimator: Any) -> bool:
+    """Whether an estimator has, at a glance, no parameter that could refer to classes."""
+    if not hasattr(estimator, "get_params"):
+        return True
+    return is_plain(estimator) and type(estimator).__name__ != _CONSTANT[0]
+
+
+def _check_grid(owner: str, name: str, grids: Any) -> None:
+    """Refuse weights that only a search would set, after they could have been translated."""
+    for grid in grids if isinstance(grids, list | tuple) else [grids]:
+        items = grid.items() if isinstance(grid, Mapping) else ()
+        for parameter, values in items:
+            last = str(parameter).rpartition("__")[2]
+            if any(_holds_classes(last, value) for value in _candidates(values)):
+                raise ValueError(
+                    f"{name} of {owner} sets {parameter!r} to values that refer to classes. Every "
+                    f"local classifier has classes of its own, and inside a search they cannot be "
+                    f"translated. Search around the hierarchical model instead, for class_weight "
+                    f"with the parameter 'local_classifier__class_weight'."
+                )
+
+
+def _candidates(values: Any) -> Iterator[Any]:
+    """The values that a search tries; a distribution has none to look at."""
+    return iter(values) if isinstance(values, list | tuple | np.ndarray) else iter(())
+
+
+def _refers_to_classes(name: str, value: Any) -> bool:
+    """Whether a value for a parameter refers to classes by their labels or positions."""
+    if name == _NAME:
+        return isinstance(value, Mapping | list | tuple)
+    return name in _PER_CLASS and _PER_CLASS[name](value)
+
+
+def _holds_classes(name: str, value: Any) -> bool:
+    """The same for a value that may be an estimator with parameters of its own."""
+    if not hasattr(value, "get_params") or isinstance(value, type):
+        return _refers_to_classes(name, value)
+    params = value.get_params(deep=True)
+    return any(_refers_to_classes(key.rpartition("__")[2], v) for key, v in params.items())
+
+
+def _check_place(owner: str, prefix: str, estimator: Any, params: dict[str, Any]) -> None:
+    """Refuse weights inside a classifier that makes binary problems of the classes."""
+    parts = prefix.split("__") if prefix else []
+    around = [estimator, *(params.get("__".join(parts[:n])) for n in range(1, len(parts)))]
+    for outer in around:
+        if any(kind.__module__ in _BINARY for kind in type(outer).__mro__):
+            name = type(outer).__name__
+            raise ValueError(
+                f"class_weight of {owner} is a dict, but {name} gives {owner} problems of two "
+                f"classes, 0 and 1, so that a label means nothing there. Use {owner} without "
+                f"{name}; LocalClassifierPerNode tells every class from the others itself."
+            )
+
+
+def _by_node(owner: str, weights: Mapping[Any, Any], hierarchy: Hierarchy) -> dict[int, float]:
+    """The weights of nodes; a path is more specific than a label, which may have several nodes."""
+    by_label: dict[int, float] = {}
+    by_path: dict[int, float] = {}
+    for key, weight in weights.items():
+        if not isinstance(weight, Real) or not isfinite(weight) or weight < 0:
+            raise ValueError(
+                f"class_weight of {owner} has the weight {weight!r} for {key!r}; weights are "
+                f"finite numbers from 0 on."
+            )
+        if isinstance(key, tuple) and not hierarchy._has_label(key):
+            by_path[_find(owner, key, hierarchy)] = float(weight)
+            continue
+        label = plain(key)
+        nodes = hierarchy._label_index.get((type(label), label))
+        for node in nodes or [_find(owner, label, hierarchy)]:
+            by_label[node] = float(weight)
+    return {**by_label, **by_path}
+
+
+def _find(owner: str, key: Any, hierarchy: Hierarchy) -> int:
+    """The node of a key, or an error that says where the key stands."""
+    try:
+        node = hierarchy.find(key)
+    except ValueError as error:
+        raise ValueError(
+            f"class_weight of {owner} has a weight for {key!r}. {error}"
+            f"{_other_type(key, hierarchy)} Its keys are labels of classes or tuples of labels, "
+            f"paths from the top; classes without rows have to be in hierarchy= (in partial_fit: "
+            f"in classes=)."
+        ) from None
+    if node == 0:
+        raise ValueError(
+            f"class_weight of {owner} has a weight for {key!r}, the root, which is not a class. "
+            f"Leave it out."
+        )
+    return node
+
+
+def _other_type(key: Any, hierarchy: Hierarchy) -> str:
+    """Say that a label only has another type, such as 1.0 instead of 1."""
+    for kind in (int, float, bool, str):
+        try:
+            label = kind(key)
+        except (TypeError, ValueError, OverflowError):
+            continue
+        if (kind, label) in hierarchy._label_index and (kind is str or label == key):
+            return f" There is {label!r}, of the type {kind.__name__}."
+    return ""
+
+
+# -- translating -------------------------------------------------------------------------------
+
+
+def set_class_weights(
+    estimator: Any, weights: Weights, problem: LocalProblem, strategy: str, hierarchy: Hierarchy
+) -> None:
+    """Weigh the classes of a local problem.
+
+    Parameters
+    ----------
+    estimator : object
+        The unfitted copy for the problem; its parameters are set.
+    weights : dict
+        What :func:`read_class_weights` found.
+    problem : LocalProblem
+        The problem.
+    strategy : {"node", "parent", "level", "flat"}
+        Which problems there are.
+    hierarchy : Hierarchy
+        The classes.
+    """
+    values: dict[str, Any] = {}
+    for name, by_node in weights.items():
+        found = _of_classes(by_node, problem, strategy, hierarchy)
+        if problem.target.ndim == 2:
+            values[name] = [{0: 1.0, 1: weight} for weight in found]
+        elif len(found) == 1:  # rows are sets of nodes: in this one, or not
+            values[name] = {0: 1.0, 1: found[0]}
+        else:
+            values[name] = dict(enumerate(found))
+            if strategy == "flat":
+                _warn_of_inner_classes(by_node, problem, hierarchy)
+    estimator.set_params(**values)
+
+
+def _of_classes(
+    by_node: dict[int, float], problem: LocalProblem, strategy: str, hierarchy: Hierarchy
+) -> list[float]:
+    """The weight of every class of a problem; stopping weighs 1."""
+    nodes = problem.classes.tolist()
+    if problem.gate:
+        return [1.0] * len(nodes)
+    if strategy == "parent":
+        stops = [node == problem.owner for node in nodes]
+    elif strategy == "level":
+        stops = [hierarchy.levels[node] < problem.owner for node in nodes]
+    else:
+        stops = [False] * len(nodes)
+    return [
+        1.0 if stop else by_node.get(node, 1.0) for node, stop in zip(nodes, stops, strict=True)
+    ]
+
+
+def _warn_of_inner_classes(
+    by_node: dict[int, float], problem: LocalProblem, hierarchy: Hierarchy
+) -> None:
+    """Say that a weight has no effect, because no path ends at its class."""
+    unused = set(by_node).difference(problem.classes.tolist())
+    inner = sorted(node for node in unused if not hierarchy.is_leaf[node])
+    if inner:
+        warnings.warn(
+            f"class_weight has a weight for {hierarchy.describe(inner[0])}, at which no training "
+            f"row ends. A flat model weighs final classes only, so this weight has no effect: "
+            f"weigh the classes below it.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+# -- some of the columns -----------------------------------------------------------------------
+
+
+def keep_columns(estimator: Any, columns: list[int], *, single: bool) -> None:
+    """Adapt weights per column to a target that has only some of the columns.
+
+    Parameters
+    ----------
+    estimator : object
+        An unfitted estimator, as :func:`set_class_weights` left it; its parameters are set.
+    columns : list of int
+        The columns that the target has.
+    single : bool
+        Whether the target is one column as a 1-D array.
+    """
+    if _has_none(estimator):
+        return
+    values: dict[str, Any] = {}
+    for name, value in estimator.get_params(deep=True).items():
+        if name.rpartition("__")[2] == _NAME and isinstance(value, list):
+            kept = [value[j] for j in columns]
+            values[name] = kept[0] if single else kept
+    if values:
+        estimator.set_params(**values)

@@ -1,0 +1,116 @@
+"""Local classifiers as objects: what can be one, its copies, tags, seeds and arguments."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Set
+from functools import lru_cache
+from typing import Any
+
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import get_tags
+
+from hiclass._compat import BaseComposition, routing_enabled
+from hiclass._wrapping import name_for_fit, unwrap
+
+_PLAIN = (type(None), bool, int, float, str)
+
+
+def check_child(child: Any, name: str, kinds: str) -> Any:
+    """Check that something can be used as a child; ``kinds`` says what can."""
+    if inspect.isclass(child):
+        raise TypeError(
+            f"{name} is the class {child.__name__}; give an instance, {child.__name__}()."
+        )
+    if not hasattr(child, "fit"):
+        raise TypeError(f"{name}={child!r} has no fit method. Give {kinds}.")
+    return child
+
+
+def copy_child(child: Any) -> Any:
+    """Return an unfitted copy; a deep copy for objects that are no scikit-learn estimators."""
+    if not is_plain(child):
+        return clone(child, safe=False)
+    again = object.__new__(type(child))
+    vars(again).update(vars(child))
+    return again
+
+
+def is_plain(child: Any) -> bool:
+    """Whether a child is all in its parameters, and copies can share the values of these.
+
+    As a rule for the classifiers of scikit-learn. Then there is no need for ``clone`` and
+    ``get_params``, which read the signature of the constructor: that takes as long as a small fit.
+    """
+    kind: Any = type(child)
+    names = _names_of_parameters(kind)
+    return (
+        names is not None
+        and vars(child).keys() == names
+        and all(type(value) in _PLAIN for value in vars(child).values())
+    )
+
+
+@lru_cache(maxsize=64)
+def _names_of_parameters(kind: type) -> Set[str] | None:
+    """The parameters of a class of scikit-learn, whose constructors only store them."""
+    if not kind.__module__.startswith("sklearn.") or not issubclass(kind, BaseEstimator):
+        return None
+    return inspect.signature(kind).parameters.keys()
+
+
+def child_tags(child: Any) -> Any:
+    """Tags of a child; None for an object that has none, which is then trusted with any X."""
+    if not isinstance(child, BaseEstimator):
+        return None
+    tags = get_tags(child)
+    # Not get_params: it takes long for a single row.
+    params = (value for name, value in vars(child).items() if not name.endswith("_"))
+    if isinstance(child, BaseComposition) or any(hasattr(value, "fit") for value in params):
+        # Pipelines and other composites do not say what their parts take: let them decide.
+        tags.input_tags.allow_nan = True
+    return tags
+
+
+def set_random_state(child: Any, seed: int) -> None:
+    """Set every parameter of a child that is called ``random_state``."""
+    if is_plain(child):
+        if hasattr(child, "random_state"):
+            child.random_state = seed
+        return
+    if not hasattr(child, "get_params"):
+        return
+    names = [n for n in child.get_params() if n == "random_state" or n.endswith("__random_state")]
+    if names:
+        child.set_params(**dict.fromkeys(names, seed))
+
+
+def check_accepts_weights(child: Any, name: str, method: str = "fit") -> None:
+    """Refuse sample weights for a child whose ``fit`` has no place for them.
+
+    Weights pass through pipelines and searches; other parameters are for the child itself.
+    """
+    if name == "sample_weight":
+        child = unwrap(child).model
+    try:
+        parameters = inspect.signature(getattr(child, method)).parameters
+    except (AttributeError, TypeError, ValueError):
+        return  # a builtin without a signature, or a step that is none: let it speak for itself
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    if name not in parameters and not takes_any:
+        raise ValueError(
+            f"{name} was given but {type(child).__name__}.{method} does not take it. Leave it out, "
+            f"or use a local classifier that supports it."
+        )
+
+
+def named_for_fit(child: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """The keyword arguments for the ``fit`` of a child.
+
+    Sample weights get the name under which a pipeline, or a search over one, hands them to its last
+    step. With metadata routing enabled, they do so by themselves.
+    """
+    if "sample_weight" not in params or routing_enabled():
+        return params
+    name = name_for_fit(child, "sample_weight")
+    return {(name if key == "sample_weight" else key): value for key, value in params.items()}

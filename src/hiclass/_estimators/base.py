@@ -1,0 +1,509 @@
+"""The scikit-learn contract of everything that predicts paths.
+
+Subclasses fit; here is what a fitted model does: X in, labels out. A fitted model is a
+:class:`~hiclass._inference.paths.LocalModels` and a :class:`~hiclass._targets.paths.LabelFormat`.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from hiclass import metrics
+from hiclass._compat import check_is_fitted, offered_if
+from hiclass._estimators.decision import Decides
+from hiclass._inference.chunks import map_chunks
+from hiclass._inference.decodings import Decision, best_paths, cut
+from hiclass._inference.levels import level_columns, level_proba
+from hiclass._inference.paths import ending_proba, node_proba
+from hiclass._inference.restrictions import restrict
+from hiclass._inference.search import width_of_search
+from hiclass._inference.sets import decide_nodes, decide_sets, set_node_proba
+from hiclass._labels.columns import object_array
+from hiclass._labels.sets import write_sets
+from hiclass._rows import check_X, n_rows_of
+from hiclass._state import LabelFormat, LocalModels, SetFormat, SetModels
+from hiclass._targets.paths import (
+    Target,
+    as_hierarchy,
+    classes_by_level,
+    decode,
+    distinct_labels,
+    encode,
+    label_dtype,
+    label_writer,
+)
+from hiclass._targets.sets import (
+    SetTarget,
+    encode_in_dag,
+    encode_sets,
+    set_classes,
+)
+from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass._version import Stamped
+from hiclass.hierarchy import Hierarchy
+
+
+def _has_proba(self: BaseHierarchicalClassifier) -> None:
+    """Say why there are no probabilities, before and after fit."""
+    models = self.__dict__.get("_models")
+    if not (models.has_proba if models is not None else self._promises_proba()):
+        raise AttributeError(
+            f"{type(self).__name__} has no probabilities because its local classifier has no "
+            f"predict_proba. Use calibration='temperature', which needs only decision_function, or "
+            f"wrap the classifier into sklearn.calibration.CalibratedClassifierCV."
+        )
+
+
+def _has_paths(self: BaseHierarchicalClassifier) -> None:
+    """Say why a row has no path, or no probabilities, before and after fit."""
+    if self._is_about_sets():
+        raise AttributeError(
+            f"A prediction of this {type(self).__name__} is a set of classes, which has no path "
+            f"and no columns per level. Use predict_node_proba."
+        )
+    _has_proba(self)
+
+
+class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimator):
+    """Base of all hierarchical classifiers; not for direct use."""
+
+    hierarchy: Any
+    n_jobs: int | None = None
+    thresholds_: FloatArray
+    classes_: Any
+    #: What fit may learn out of fold: with "name", the attribute name_ serves as parameter name.
+    _learned: ClassVar[tuple[str, ...]] = ("expected_f1", "temperature")
+
+    # -- what a subclass says ------------------------------------------------------------------
+
+    def _promises_proba(self) -> bool:
+        """Whether a model that is not fitted yet will have probabilities."""
+        return True
+
+    def _input_tags(self) -> Any:
+        """Tags of whatever takes X in the end; None if it is trusted with any X."""
+        return None
+
+    # -- reading the labels --------------------------------------------------------------------
+
+    def _encode(self, y: Any, hierarchy: Hierarchy | None = None) -> Target | SetTarget:
+        """The labels as nodes, or as sets of nodes where a row may be in several."""
+        if hierarchy is None and self.hierarchy is not None:
+            hierarchy = as_hierarchy(self.hierarchy)
+        if self.multi_label:
+            return encode_sets(y, hierarchy)
+        if hierarchy is None or hierarchy.is_tree:
+            if self.threshold != 0.5:
+                self._refuse_threshold()
+            return encode(y, hierarchy)
+        self._check_set_parameters()
+        return encode_in_dag(y, hierarchy)
+
+    # -- setting and forgetting what fit learns ------------------------------------------------
+
+    def _remember_sets(self, models: SetModels, format: LabelFormat | SetFormat) -> None:
+        """Set everything that the prediction of sets needs."""
+        self._models = models
+        self._format = format
+        self.hierarchy_ = models.hierarchy
+        self.missing_label_ = format.missing
+        self.classes_ = set_classes(models.hierarchy, models.populated, models.ends, format)
+
+    def _remember(self, models: LocalModels, format: LabelFormat, f: float | None) -> None:
+        """Set everything that prediction needs."""
+        self._models = models
+        self._format = format
+        self.hierarchy_ = models.hierarchy
+        self.missing_label_ = format.missing
+        self.classes_ = self._classes()
+        if models.temperature is not None:
+            self.temperature_ = models.temperature
+        if f is not None:
+            self.expected_f1_ = f
+
+    def _forget(self) -> None:
+        """Remove everything that fit sets."""
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__")]:
+            delattr(self, name)
+        self.__dict__.pop("_models", None)
+        self.__dict__.pop("_format", None)
+
+    def _refit(
+        self, X: Any, y: Any, hierarchy: Hierarchy, fit_params: dict[str, Any]
+    ) -> LocalModels:
+        """Fit a copy of this fitted model on other rows; all that an ensemble needs of a member.
+
+        What this model has learned out of fold is handed to the copy as a parameter of the same
+        name (``_learned``), so that the copy fits nothing out of fold: it would have to do so in
+        every fold of every ensemble around it. A model that learns something else out of fold adds
+        a name to ``_learned``, or overrides this method. This model is not changed.
+
+        Parameters
+        ----------
+        X : rows
+            The rows of a fold.
+        y : array-like
+            Their labels.
+        hierarchy : Hierarchy
+            All classes: the fold may lack some of them.
+        fit_params : dict
+            Keyword arguments of ``fit``, for these rows.
+
+        Returns
+        -------
+        LocalModels
+            What was fitted.
+        """
+        known = {name: vars(self)[f"{name}_"] for name in self._learned if f"{name}_" in vars(self)}
+        model = clone(self).set_params(hierarchy=hierarchy, **known)
+        with warnings.catch_warnings():
+            # Said once, by the fit on all rows.
+            warnings.filterwarnings("ignore", message="No training row ends at an inner node")
+            models: LocalModels = model.fit(X, y, **fit_params)._models
+        return models
+
+    # -- predict -------------------------------------------------------------------------------
+
+    def _check_fitted(self) -> None:
+        # scikit-learn's check asks for the tags first, which takes long for a single row.
+        if "_models" not in self.__dict__:
+            check_is_fitted(self)
+
+    def _check_rows(self, X: Any) -> Any:
+        self._check_fitted()
+        return check_X(self, X, self._input_tags(), reset=False)
+
+    def _map(
+        self, function: Any, X: Any, width: int | None = None, *, everywhere: bool = False
+    ) -> list[Any]:
+        """Call a function on chunks of rows, in up to ``n_jobs`` threads."""
+        return map_chunks(
+            lambda chunk, _: function(chunk),
+            X,
+            self._models,
+            width or self._models.width,
+            self.n_jobs,
+            everywhere=everywhere,
+        )
+
+    def _fill(
+        self, out: list[AnyArray], function: Any, X: Any, width: int, *, everywhere: bool = False
+    ) -> list[AnyArray]:
+        """Fill arrays with what a function returns for chunks of rows; so it is held only once."""
+
+        def fill(chunk: Any, rows: slice) -> None:
+            for whole, part in zip(out, function(chunk), strict=True):
+                whole[rows] = part
+
+        map_chunks(fill, X, self._models, width, self.n_jobs, everywhere=everywhere)
+        return out
+
+    def _decision_of_chunk(self) -> Any:
+        """A function that decides on a path for every row of a chunk."""
+        self._check_decision_parameters()
+        decide = self._decoder()
+        return lambda chunk: cut(decide(chunk), self.hierarchy_, self.min_confidence)
+
+    def _decide(self, X: Any) -> Decision:
+        """Decide on a path for every row, in chunks."""
+        X = self._check_rows(X)
+        decide, n = self._decision_of_chunk(), n_rows_of(X)
+
+        def parts(chunk: Any) -> tuple[AnyArray, AnyArray]:
+            decision = decide(chunk)
+            return decision.nodes, decision.confidence
+
+        out = [np.empty(n, dtype=np.intp), np.empty((n, self.hierarchy_.depth))]
+        return Decision(*self._fill(out, parts, X, self._width_of_decoding()))
+
+    def _decide_nodes(self, X: Any) -> IntArray:
+        """The nodes of the same decisions, without the probabilities along the paths."""
+        X = self._check_rows(X)
+        decide = self._decision_of_chunk()
+        out = [np.empty(n_rows_of(X), dtype=np.intp)]
+        self._fill(out, lambda chunk: [decide(chunk).nodes], X, self._width_of_decoding())
+        return out[0]
+
+    def predict(self, X: Any) -> AnyArray:
+        """Predict the path, or the label, of every row.
+
+        Parameters
+        ----------
+        X : rows
+            As in ``fit``.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_levels)
+            Labels in the form and type of ``y`` in ``fit``; ``missing_label_`` after the end of a
+            path. With ``multi_label=True``, an array of lists of the most specific labels, or an
+            indicator of all classes, sparse or dense, as ``y`` was.
+        """
+        self._check_fitted()
+        if isinstance(self._models, SetModels):
+            return self._predict_sets(X)
+        nodes = self._decide_nodes(X)
+        return decode(nodes, self.hierarchy_, self._format, may_end=self._may_end())
+
+    def _predict_sets(self, X: Any) -> Any:
+        """Predict the set of classes, or in a DAG with one label per row the class, of rows."""
+        X = self._check_rows(X)
+        self._check_decision_parameters()
+        models, thresholds = self._models, self._thresholds()
+        if isinstance(self._format, LabelFormat):
+            parts = self._map(lambda chunk: decide_nodes(models, chunk, thresholds), X)
+            return decode(np.concatenate(parts), self.hierarchy_, self._format, may_end=False)
+        parts = self._map(lambda chunk: decide_sets(models, chunk, thresholds), X)
+        return write_sets(sp.csr_array(sp.vstack(parts)), self.hierarchy_, self._format)
+
+    def _thresholds(self) -> FloatArray:
+        """The threshold of every node."""
+        if self.threshold != "tuned":
+            return np.full(self.hierarchy_.n_nodes, float(self.threshold))
+        if not hasattr(self, "thresholds_"):
+            raise ValueError(
+                "threshold='tuned' needs thresholds that are learned out of fold, which fit does "
+                "with threshold='tuned'. Fit again with it."
+            )
+        return self.thresholds_
+
+    @offered_if(_has_paths)
+    def predict_confidence(self, X: Any) -> FloatArray:
+        """Return the probability of every node on the predicted paths.
+
+        Parameters
+        ----------
+        X : rows
+            As in ``fit``.
+
+        Returns
+        -------
+        confidence : ndarray of shape (n_samples, n_levels)
+            The probability of the node that ``predict`` returns at each level; it never rises
+            along a path. NaN after the end of a path.
+        """
+        confidence = self._decide(X).confidence
+        padded = np.full((len(confidence), self._format.n_levels), np.nan)
+        width = min(padded.shape[1], confidence.shape[1])
+        padded[:, :width] = confidence[:, :width]
+        return padded
+
+    @offered_if(_has_proba)
+    def predict_node_proba(self, X: Any) -> FloatArray:
+        """Return the probability of every node of the hierarchy.
+
+        Parameters
+        ----------
+        X : rows
+            As in ``fit``.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_nodes)
+            One column per node of ``hierarchy_``; 1 for the root. The children of a node, and
+            stopping at it, sum to it. Where predictions are sets of classes, no class is more
+            probable than one above it.
+        """
+        X = self._check_rows(X)
+        width = self.hierarchy_.n_nodes
+        query = set_node_proba if isinstance(self._models, SetModels) else node_proba
+        out = [np.empty((n_rows_of(X), width))]
+        self._fill(out, lambda chunk: [query(self._models, chunk)], X, width, everywhere=True)
+        return out[0]
+
+    @offered_if(_has_paths)
+    def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
+        """Return probabilities per label.
+
+        Parameters
+        ----------
+        X : rows
+            As in ``fit``.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes), or list of such arrays
+            For 1-D ``y`` one array with the columns ``classes_``; for paths one array per level
+            with the columns ``classes_[level]``, the last one for "the path is over" where it may
+            be. Classes of one level that have the same label are summed.
+        """
+        X = self._check_rows(X)
+        classes = [self.classes_] if self._format.ndim == 1 else self.classes_
+        levels = [np.empty((n_rows_of(X), len(labels))) for labels in classes]
+        self._fill(levels, self._by_label(), X, self.hierarchy_.n_nodes, everywhere=True)
+        return levels[0] if self._format.ndim == 1 else levels
+
+    @offered_if(_has_paths)
+    def predict_log_proba(self, X: Any) -> FloatArray | list[FloatArray]:
+        """Return the logarithms of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : rows
+            As in ``fit``.
+
+        Returns
+        -------
+        log_proba : ndarray, or list of ndarray
+            As ``predict_proba``.
+        """
+        proba = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return [np.log(p) for p in proba] if isinstance(proba, list) else np.log(proba)
+
+    def _by_label(self) -> Any:
+        """A function that returns the probabilities of the labels for a chunk of rows."""
+        models = self._models
+        if self._format.ndim == 2:
+            columns = level_columns(self.hierarchy_, self.classes_)
+            return lambda X: level_proba(node_proba(models, X), self.hierarchy_, columns)
+        place = {(type(label), label): j for j, label in enumerate(self.classes_.tolist())}
+        ends = self.hierarchy_.labels[models.options.ends]
+        column = [place[type(label), label] for label in ends.tolist()]
+
+        def single(X: Any) -> list[FloatArray]:
+            proba = np.zeros((n_rows_of(X), len(place)))
+            proba[:, column] = ending_proba(models, X)
+            return [proba]
+
+        return single
+
+    def _classes(self) -> Any:
+        hierarchy, ends = self._models.hierarchy, self._models.options.ends
+        if self._format.ndim == 2:
+            return classes_by_level(hierarchy, self._format, ends)
+        labels = object_array(distinct_labels(hierarchy.labels[ends]))
+        return labels.astype(self._format.dtype)
+
+    @offered_if(_has_paths)
+    def predict_paths(self, X: Any, k: int = 5) -> tuple[AnyArray, FloatArray]:
+        """Return the k most probable paths of every row.
+
+        Parameters
+        ----------
+        X : rows
+            As in ``fit``.
+        k : int, default=5
+            Number of paths.
+
+        Returns
+        -------
+        paths : ndarray of shape (n_samples, k, n_levels), or (n_samples, k) for 1-D ``y``
+            Labels, the most probable path first; missing labels where there are fewer paths.
+        proba : ndarray of shape (n_samples, k)
+            The probability that a row ends exactly there; 0 where there are fewer paths.
+
+        Raises
+        ------
+        ValueError
+            If ``k`` is not an integer of at least 1.
+        """
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise ValueError(f"k must be an integer of at least 1; got {k!r}.")
+        X = self._check_rows(X)
+        models, k = self._models, int(k)
+        may_end = self._ends_early() or k > len(models.options.ends)
+        write = label_writer(self.hierarchy_, self._format, may_end=may_end)
+
+        def paths(chunk: Any) -> tuple[AnyArray, FloatArray]:
+            nodes, proba = best_paths(models, chunk, k)
+            return write(nodes), proba
+
+        shape = (n_rows_of(X), k)
+        of_path = () if self._format.ndim == 1 else (self._format.n_levels,)
+        labels = np.empty((*shape, *of_path), dtype=label_dtype(self._format, may_end))
+        self._fill([labels, proba := np.empty(shape)], paths, X, width_of_search(models, k))
+        return labels, proba
+
+    @offered_if(_has_paths)
+    def restricted_to(self, classes: Iterable[Any]) -> Any:
+        """Return a light copy of the fitted model that knows for sure: it is one of these classes.
+
+        Parameters
+        ----------
+        classes : iterable of labels or path tuples
+            The classes that are possible, each with everything below it.
+
+        Returns
+        -------
+        model : same type
+            A model that shares the local classifiers. Its probabilities are conditional on the
+            given classes; other classes have probability 0.
+
+        Raises
+        ------
+        ValueError
+            If a class does not exist, or none of them has training rows.
+        """
+        self._check_fitted()
+        if isinstance(classes, str | bytes | type) or not hasattr(classes, "__iter__"):
+            raise ValueError(f"classes must be a list of labels or paths; got {classes!r}.")
+        allowed = np.zeros(self.hierarchy_.n_nodes, dtype=bool)
+        for name in classes:
+            node = self.hierarchy_.find(name)
+            allowed[node : self.hierarchy_.subtree_end[node]] = True
+        if not allowed[self._models.options.ends].any():
+            raise ValueError("None of the given classes can be predicted: they have no rows.")
+        model = copy.copy(self)
+        model._models = restrict(self._models, allowed)
+        return model
+
+    # -- the rest of the contract --------------------------------------------------------------
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the hierarchical F-score (hF) of the predictions.
+
+        Parameters
+        ----------
+        X : rows
+            As in ``fit``.
+        y : array-like
+            True labels; classes that were not seen in ``fit`` are fine.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            ``hiclass.metrics.f1`` with micro averaging; for labels of one level, the accuracy.
+        """
+        y_pred = self.predict(X)
+        # Single labels need the hierarchy to have ancestors; paths bring their own.
+        sets = self._set_options()
+        if sets is not None:
+            return float(metrics.f1(y, y_pred, **sets, sample_weight=sample_weight))
+        needed = self._format.ndim == 1 and self.hierarchy_.depth > 1
+        hierarchy = self.hierarchy_ if needed else None
+        return float(metrics.f1(y, y_pred, hierarchy=hierarchy, sample_weight=sample_weight))
+
+    def _set_options(self) -> dict[str, Any] | None:
+        """What metrics must be told to compare several labels per row; None for one label."""
+        if not isinstance(self._format, SetFormat):
+            return None
+        # Paths, and labels that stand side by side, may be new: they bring their own hierarchy.
+        tree = self.hierarchy_
+        own = self._format.as_paths or (tree.identity == "path" and tree.depth == 1)
+        needed = not own or self._format.kind in ("dense", "sparse")
+        return {"hierarchy": tree if needed else None, "multi_label": True}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = self.multi_label
+        child = self._input_tags()
+        if child is None:
+            tags.input_tags.sparse = tags.input_tags.allow_nan = True
+            return tags
+        for name in ("sparse", "allow_nan", "positive_only", "string", "categorical"):
+            setattr(tags.input_tags, name, getattr(child.input_tags, name))
+        tags.non_deterministic = child.non_deterministic
+        if child.classifier_tags is not None:
+            tags.classifier_tags.poor_score = child.classifier_tags.poor_score
+        return tags

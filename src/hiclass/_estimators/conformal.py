@@ -1,0 +1,487 @@
+"""Guarantees and thresholds that are chosen on rows the model has not been fitted on."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import check_random_state
+
+from hiclass._compat import Interval, StrOptions, check_is_fitted, check_parameters, routing_enabled
+from hiclass._engine.fit import is_per_row
+from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._inference.decodings import Decision, cut, with_confidence
+from hiclass._inference.paths import ending_proba, endings_to_nodes, sum_endings
+from hiclass._labels.columns import read_labels
+from hiclass._rows import as_weights, check_X, chunks_of_rows, n_rows_of, slice_rows, take_rows
+from hiclass._targets.paths import known_nodes
+from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass._wrapping import detached, name_for_fit, named, unwrap
+
+_NO_PROBA = (
+    "The model has no probabilities. Give it calibration='temperature' or a local classifier with "
+    "predict_proba."
+)
+
+
+def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> float:
+    """Choose ``min_confidence`` so that a given share of the predicted labels is right.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted hierarchical classifier, or a pipeline or search that ends in one. Its own
+        ``min_confidence`` plays no role.
+    X : rows
+        Validation rows, not those that the model was fitted on.
+    y : array-like
+        Their true labels.
+    precision : float, default=0.95
+        The hierarchical precision (hP) to reach: the share of predicted labels, at all levels, that
+        lie on the true path.
+
+    Returns
+    -------
+    float
+        The smallest ``min_confidence`` that reaches the precision on these rows, for
+        ``model.set_params(min_confidence=...)``. In a pipeline that is a parameter of the last
+        step: ``pipeline[-1].set_params(min_confidence=...)``, after a search
+        ``search.best_estimator_[-1]``.
+
+    Raises
+    ------
+    ValueError
+        If no threshold reaches it.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, tune_confidence
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> y = [["A", "x"], ["A", "z"], ["B", "y"], ["B", "y"]]
+    >>> model = LocalClassifierPerParentNode().fit(X, y)
+    >>> threshold = tune_confidence(model, X, y, precision=1.0)
+    >>> model.set_params(min_confidence=threshold).score(X, y) > 0
+    True
+    """
+    if not 0 < precision <= 1:
+        raise ValueError(f"precision must be a number above 0 and at most 1; got {precision!r}.")
+    opened, name = unwrap(model), named(model)
+    model = opened.model
+    known = isinstance(model, BaseHierarchicalClassifier)
+    if not known or "min_confidence" not in model.get_params(deep=False):
+        raise TypeError(
+            f"model must be a hierarchical classifier with min_confidence, or a pipeline or search "
+            f"that ends in one; got a {name}."
+        )
+    check_is_fitted(model)
+    model._require_paths("tune_confidence")
+    if not model._models.has_proba:
+        raise ValueError(_NO_PROBA)
+    if model.leaf_only:
+        raise ValueError(
+            "leaf_only=True wants every path to end at a leaf, which min_confidence would end "
+            "earlier. Fit with leaf_only=False to use a threshold."
+        )
+    decision = _uncut(model, opened.transform(X))
+    true = _true_nodes(model, y, len(decision.nodes))
+    right = model.hierarchy_._paths_of(decision.nodes) == model.hierarchy_._paths_of(true)
+    given = ~np.isnan(decision.confidence)
+    if not given.any():
+        raise ValueError("The model predicts nothing but empty paths: there is no label to judge.")
+    confidence, right = decision.confidence[given], right[given]
+    order = np.argsort(-confidence, kind="stable")
+    confidence, right = confidence[order], right[order]
+    reached = np.cumsum(right) / np.arange(1, len(right) + 1)
+    # A threshold takes all labels with the same confidence or none of them.
+    last_of_value = np.append(confidence[1:] != confidence[:-1], True)
+    good = np.flatnonzero(last_of_value & (reached >= precision))
+    if not len(good):
+        raise ValueError(
+            f"No threshold reaches a precision of {precision}; the best is "
+            f"{reached[last_of_value].max():.3f}. Ask for less, or improve the model."
+        )
+    return float(confidence[good[-1]])
+
+
+def _uncut(model: Any, X: Any) -> Decision:
+    """Decisions of a model without its own threshold."""
+    model = copy.copy(model)
+    model.min_confidence = 0.0
+    decision: Decision = model._decide(X)
+    return decision
+
+
+def _true_nodes(model: Any, y: Any, n_rows: int) -> IntArray:
+    nodes = known_nodes(y, model.hierarchy_)
+    if len(nodes) != n_rows:
+        raise ValueError(
+            f"X has {n_rows} rows but y has {len(nodes)} (inconsistent numbers of samples)."
+        )
+    return nodes
+
+
+class ConformalClassifier(BaseHierarchicalClassifier):
+    """Predictions that contain the truth with a probability that is chosen beforehand.
+
+    Split conformal prediction on a tree. With ``kind="path"`` every predicted path is ended where
+    it is still right with probability at least ``1 - alpha``: the true class lies at or below the
+    last label. With ``kind="set"``, :meth:`predict_set` returns a set of classes that contains the
+    truth with that probability, and ``predict`` the deepest class that covers the whole set. Both
+    hold for rows that are exchangeable with the rows of calibration, on average over them. There is
+    no ``partial_fit``; a model that learned from batches can be given frozen.
+
+    Parameters
+    ----------
+    model : hierarchical classifier, or FrozenEstimator of a fitted one
+        The model, or a pipeline or search that ends in one. A frozen one is used as it is, and all
+        rows of ``fit`` calibrate; any other is cloned and fitted on a part of them. A frozen
+        pipeline is copied, so that it may be fitted again without harm.
+    alpha : float, default=0.1
+        The probability of a miss that is allowed.
+    kind : {"path", "set"}, default="path"
+        What is predicted.
+    calibration_size : float, default=0.25
+        The share of the rows that calibrates; not used with a frozen model.
+    random_state : int, RandomState instance or None, default=None
+        Makes the split repeatable.
+
+    Attributes
+    ----------
+    model_ : estimator
+        The fitted model; of a pipeline or search, the whole.
+    kind_ : {"path", "set"}
+        What is predicted: the kind that the threshold was chosen for.
+    threshold_ : float
+        The quantile of the scores of the calibration rows.
+    hierarchy_ : Hierarchy
+        The hierarchy of classes.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+
+    See Also
+    --------
+    tune_confidence : A threshold for a wanted precision, without a guarantee.
+
+    Notes
+    -----
+    The score of a row is the probability of the first node of the decoded path that is not on the
+    true path, and 0 if there is none. With the usual quantile of these scores over the rows of
+    calibration, q, the answer is the deepest node of the path with a probability above q: it can be
+    wrong only if the score of the new row is above q. The empty path is always right.
+
+    Examples
+    --------
+    >>> from hiclass import ConformalClassifier, LocalClassifierPerParentNode
+    >>> X = [[i] for i in range(40)]
+    >>> y = [["A", "x"] if i < 10 else ["A", "z"] if i < 20 else ["B", "y"] for i in range(40)]
+    >>> model = ConformalClassifier(LocalClassifierPerParentNode(), random_state=0).fit(X, y)
+    >>> model.predict([[35]])
+    array([['B', 'y']], dtype=object)
+    """
+
+    _decision_parameters: ClassVar[tuple[str, ...]] = ()
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "model": "no_validation",
+        "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "kind": [StrOptions({"path", "set"})],
+        "calibration_size": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        model: Any,
+        alpha: float = 0.1,
+        *,
+        kind: str = "path",
+        calibration_size: float = 0.25,
+        random_state: Any = None,
+    ) -> None:
+        self.model = model
+        self.alpha = alpha
+        self.kind = kind
+        self.calibration_size = calibration_size
+        self.random_state = random_state
+
+    def _input_tags(self) -> Any:
+        model = self._given()
+        # A pipeline or search takes whatever its own steps take.
+        return model._input_tags() if isinstance(model, BaseHierarchicalClassifier) else None
+
+    @property
+    def n_jobs(self) -> int | None:  # type: ignore[override]
+        """The number of jobs of the model."""
+        return getattr(unwrap(self.model).model, "n_jobs", None)
+
+    def _promises_proba(self) -> bool:
+        inside = unwrap(self.model)
+        known = isinstance(inside.model, BaseHierarchicalClassifier) and not inside.searched
+        return not known or hasattr(inside.model, "predict_proba")
+
+    def _given(self) -> Any:
+        """The model, or its wrapping, as it was given."""
+        return self.model.estimator if isinstance(self.model, FrozenEstimator) else self.model
+
+    def _check_rows(self, X: Any) -> Any:
+        """Rows as the model inside the wrapping sees them."""
+        X = super()._check_rows(X)
+        inside = unwrap(self.model_)
+        return inside.model._check_rows(inside.transform(X)) if inside.before else X
+
+    def _decide_inside(self, X: Any) -> Decision:
+        """What the model decides by itself."""
+        inside = unwrap(self.model_)
+        decision: Decision = inside.model._decide(inside.transform(X))
+        return decision
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
+        """Fit the model on a part of the rows and calibrate on the rest.
+
+        Parameters
+        ----------
+        X : rows
+            As for the model.
+        y : array-like
+            Labels in any form that the model takes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows for the ``fit`` of the model. Calibration makes no use of them: the
+            guarantee is for rows that count the same.
+        **fit_params : dict
+            More keyword arguments for the ``fit`` of the model; what has one entry per row is
+            split.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        TypeError
+            If the model is not a hierarchical classifier of this library.
+        ValueError
+            If it has no probabilities, or if no row is left to fit it on.
+        """
+        self._forget()
+        try:
+            self._fit(X, y, sample_weight, fit_params)
+        except BaseException:
+            self._forget()
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
+        check_parameters(self, tuple(self._parameter_constraints))
+        model, inside = self._given(), unwrap(self.model).model
+        if not isinstance(inside, BaseHierarchicalClassifier):
+            raise TypeError(
+                f"model must be a hierarchical classifier of this library, or a pipeline or search "
+                f"that ends in one; got a {named(model)}."
+            )
+        inside._require_paths(type(self).__name__)
+        if not self._promises_proba():
+            raise ValueError(_NO_PROBA)
+        X = check_X(self, X, self._input_tags(), reset=True)
+        if sample_weight is not None:
+            # With metadata routing a pipeline knows by itself which step asks for weights.
+            name = "sample_weight" if routing_enabled() else name_for_fit(model, "sample_weight")
+            fit_params = {**fit_params, name: as_weights(sample_weight, X)}
+        n_labels = read_labels(y).n_rows
+        if n_labels != n_rows_of(X):
+            raise ValueError(
+                f"X has {n_rows_of(X)} rows but y has {n_labels} (inconsistent numbers of samples)."
+            )
+        if isinstance(self.model, FrozenEstimator):
+            check_is_fitted(inside)
+            if fit_params:
+                raise ValueError(
+                    f"A frozen model is not fitted, so it has no use for {sorted(fit_params)}."
+                )
+            model = detached(model)  # as it is now: its owner may let it learn, or grow
+            X_cal, y_cal = X, y
+        else:
+            n_rows = n_rows_of(X)
+            train, held_out = self._split(n_rows)
+            fit_params = {
+                k: take_rows(v, train) if is_per_row(v, n_rows) else v
+                for k, v in fit_params.items()
+            }
+            model = clone(model).fit(take_rows(X, train), take_rows(y, train), **fit_params)
+            X_cal, y_cal = take_rows(X, held_out), take_rows(y, held_out)
+        inside = unwrap(model).model
+        inside._require_paths(type(self).__name__)
+        if not inside._models.has_proba:
+            raise ValueError(_NO_PROBA)
+        self.model_ = model
+        self.kind_ = self.kind
+        self._remember(inside._models, inside._format, None)
+        self.threshold_ = self._quantile(self._scores(X_cal, y_cal))
+
+    def _split(self, n_rows: int) -> tuple[IntArray, IntArray]:
+        n_held_out = int(np.ceil(self.calibration_size * n_rows))
+        if n_held_out >= n_rows:
+            raise ValueError(
+                f"calibration_size={self.calibration_size} leaves no row to fit the model on "
+                f"(n_samples={n_rows}). Give more rows or a smaller share."
+            )
+        order = check_random_state(self.random_state).permutation(n_rows)
+        return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+
+    def _scores(self, X: Any, y: Any) -> FloatArray:
+        """How wrong the model is about each row of calibration."""
+        if self.kind_ == "set":
+            X = self._check_rows(X)
+            nodes = _true_nodes(self, y, n_rows_of(X))
+            return np.concatenate(
+                [
+                    self._set_scores(slice_rows(X, rows), nodes[rows])
+                    for rows in chunks_of_rows(X, self.hierarchy_.n_nodes)
+                ]
+            )
+        decision = self._decide_inside(X)
+        nodes = _true_nodes(self, y, len(decision.nodes))
+        path = self.hierarchy_._paths_of(decision.nodes)
+        wrong = (path >= 0) & (path != self.hierarchy_._paths_of(nodes))
+        first = wrong.argmax(axis=1)
+        rows = np.arange(len(nodes))
+        return np.where(wrong.any(axis=1), decision.confidence[rows, first], 0.0)
+
+    def _set_scores(self, X: Any, nodes: IntArray) -> FloatArray:
+        """One less the probability of the true ending; 1 where it is no ending of the model."""
+        endings, ends = ending_proba(self._models, X), self._models.options.ends
+        column = np.minimum(np.searchsorted(ends, nodes), len(ends) - 1)
+        known = ends[column] == nodes
+        return 1 - np.where(known, endings[np.arange(len(nodes)), column], 0.0)
+
+    def _quantile(self, scores: FloatArray) -> float:
+        """The usual quantile of split conformal prediction; infinite where rows are too few."""
+        n = len(scores)
+        # Whole numbers are meant to be whole: (9 + 1) * (1 - 0.7) is 3.0000000000000004.
+        rank = int(np.ceil((n + 1) * (1 - self.alpha) - 1e-9))
+        if rank <= n:
+            return float(np.sort(scores)[rank - 1])
+        warnings.warn(
+            f"{n} rows of calibration are too few for alpha={self.alpha}: every path will be empty "
+            f"and every set full. At least {int(np.ceil(1 / self.alpha)) - 1} are needed.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return float("inf")
+
+    def _may_end(self) -> bool:
+        return True
+
+    @property
+    def restricted_to(self) -> Any:
+        """Not offered: the threshold guarantees nothing about the rows of some classes only."""
+        raise AttributeError(
+            "ConformalClassifier has no restricted_to: its guarantee is for all classes together. "
+            "Restrict the model first, and calibrate it on rows of these classes."
+        )
+
+    def _decide(self, X: Any) -> Decision:
+        self._check_fitted()
+        if self.kind_ == "path":
+            # Strictly above the threshold.
+            above = np.nextafter(self.threshold_, np.inf)
+            return cut(self._decide_inside(X), self.hierarchy_, float(above))
+        return Decision.join(self._map_endings(X, self._cover))
+
+    def _decide_nodes(self, X: Any) -> IntArray:
+        return self._decide(X).nodes
+
+    def _map_endings(self, X: Any, function: Any) -> list[Any]:
+        """Call a function with the probabilities of endings of one chunk of rows after another."""
+        X, width = self._check_rows(X), self.hierarchy_.n_nodes
+        return self._map(
+            lambda chunk: function(ending_proba(self._models, chunk)), X, width, everywhere=True
+        )
+
+    def _cover(self, endings: FloatArray) -> Decision:
+        """Decide for the deepest node above everything that is likely."""
+        nodes = self._covering_node(self._chosen(endings))
+        if self._excludes_nothing():
+            nodes[:] = 0
+        return with_confidence(self._models, endings_to_nodes(self._models, endings), nodes)
+
+    def _excludes_nothing(self) -> bool:
+        """Whether a set holds even classes that the model has never seen: their score is 1."""
+        return self.threshold_ >= 1
+
+    def _chosen(self, endings: FloatArray) -> AnyArray:
+        """Which endings are in the set: all that are probable enough, and the best one."""
+        chosen = 1 - endings <= self.threshold_
+        chosen[np.arange(len(endings)), endings.argmax(axis=1)] = True
+        return chosen
+
+    def _covering_node(self, chosen: AnyArray) -> IntArray:
+        """The deepest node above all endings of a set."""
+        path = self.hierarchy_._paths_of(self._models.options.ends)
+        nodes = np.zeros(len(chosen), dtype=np.intp)
+        alive = np.ones(len(chosen), dtype=bool)
+        for level in range(path.shape[1]):
+            column = path[:, level]
+            low = np.where(chosen, column, np.iinfo(np.intp).max).min(axis=1)
+            high = np.where(chosen, column, -1).max(axis=1)
+            alive &= (low == high) & (high >= 0)
+            nodes = np.where(alive, high, nodes)
+        return nodes
+
+    def predict_set(self, X: Any) -> list[list[Any]]:
+        """Return for every row the smallest set of classes that covers the likely endings.
+
+        Parameters
+        ----------
+        X : rows
+            As in ``fit``.
+
+        Returns
+        -------
+        list of list
+            Per row some classes, as path tuples, or as labels where ``y`` had one dimension. A
+            class stands for everything at or below it. With ``kind="path"`` it is the last class
+            of the predicted path. An empty list excludes nothing: the path is empty, or too many
+            rows of calibration were of classes that the model has never seen.
+        """
+        self._check_fitted()
+        if self.kind_ == "path":
+            return [[self._name(v)] if v else [] for v in self._decide(X).nodes.tolist()]
+        return [row for chunk in self._map_endings(X, self._name_sets) for row in chunk]
+
+    def _name_sets(self, endings: FloatArray) -> list[list[Any]]:
+        """The smallest sets of classes that stand for the likely endings of each row."""
+        if self._excludes_nothing():
+            return [[] for _ in endings]
+        chosen, models = self._chosen(endings), self._models
+        count = sum_endings(models, chosen.astype(np.float64))
+        total = sum_endings(models, np.ones((1, chosen.shape[1])))
+        covers = (count == total) & (total > 0)
+        # An inner node that is itself an ending can only be named together with what is below.
+        ends = models.options.ends
+        covers[:, ends] |= chosen
+        covers[:, 0] = False
+        # A class from which there is one way on says less than the class it leads to.
+        covers[:, (np.diff(models.options.indptr) == 1) & ~models.options.can_stop] = False
+        for nodes in self.hierarchy_.nodes_by_level[2:]:
+            above = self._covered_above(covers, nodes)
+            covers[:, nodes] &= ~above
+        return [[self._name(int(v)) for v in np.flatnonzero(row)] for row in covers]
+
+    def _covered_above(self, covers: AnyArray, nodes: IntArray) -> AnyArray:
+        table = self.hierarchy_._paths_of(nodes)
+        above = np.zeros((len(covers), len(nodes)), dtype=bool)
+        for level in range(int(self.hierarchy_.levels[nodes[0]]) - 1):
+            above |= covers[:, table[:, level]]
+        return above
+
+    def _name(self, node: int) -> Any:
+        return (
+            self.hierarchy_.path(node) if self._format.ndim == 2 else self.hierarchy_.labels[node]
+        )

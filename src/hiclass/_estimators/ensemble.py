@@ -1,0 +1,447 @@
+"""Several hierarchical models that decide together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import Bunch
+
+from hiclass._compat import (
+    UNUSED,
+    BaseComposition,
+    MetadataRouter,
+    MethodMapping,
+    StrOptions,
+    check_parameters,
+    process_routing,
+    routing_enabled,
+)
+from hiclass._engine.fit import is_per_row
+from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._out_of_fold.temperatures import fit_folds, reached_f
+from hiclass._out_of_fold.weights import learn_weights
+from hiclass._rows import as_weights, check_X, n_rows_of, take_rows
+from hiclass._state import LocalModels, SetModels
+from hiclass._targets.paths import encode
+from hiclass._typing import AnyArray, IntArray
+from hiclass.hierarchy import Hierarchy
+
+_NO_PROBA = (
+    "The model {!r} has no probabilities. Give it calibration='temperature' or a local classifier "
+    "with predict_proba."
+)
+
+
+class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
+    """Multiply, or average, the probabilities of several hierarchical models.
+
+    The probabilities of all endings are combined, renormalised and summed up the tree, and one
+    decision is made. The product of a flat and a local model is the combination to try first: the
+    two make different mistakes. There is no ``partial_fit``.
+
+    Parameters
+    ----------
+    models : list of (str, estimator)
+        Names and hierarchical classifiers of this library with probabilities. They are cloned. How
+        they would decide (``decoding``, ``min_confidence``) plays no role here.
+    voting : {"product", "mean"}, default="product"
+        How probabilities are combined.
+    weights : list of float or "learned", default=None
+        One weight per model, equal by default, scaled to a sum of one: exponents for the product,
+        which makes it a geometric mean, factors for the mean. With "learned", those with the
+        smallest log loss on rows that the models were not fitted on; those of a product are not
+        scaled, so that they calibrate it, too. This fits all models on three folds, which
+        ``decoding="expected_f1"`` does anyway: both together cost no more than one. Not for models
+        that predict sets of classes.
+    decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
+        How a path is chosen: the most probable path; the best child at every step; or the node with
+        the best expected hierarchical F-score, which may end a path early. A callable takes node
+        probabilities and the hierarchy and returns one node per row.
+    expected_f1 : float, default=None
+        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
+        is worth naming if its probability is above half of it. By default it is learned from three
+        out-of-fold fits.
+    min_confidence : float, default=0.0
+        Cuts a path after its deepest node with at least this probability.
+    threshold : float, default=0.5
+        The probability from which on a class is predicted, where the models predict sets of
+        classes. Probabilities of classes are then combined one by one.
+
+    Attributes
+    ----------
+    models_ : list of estimator
+        The fitted models.
+    named_models_ : Bunch
+        The same by name.
+    weights_ : ndarray of shape (n_models,)
+        The weight of every model, given or learned. They sum to one, except those learned for a
+        product: a sum above one makes it surer than a geometric mean, a sum below one less sure.
+    hierarchy_ : Hierarchy
+        The hierarchy of classes.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+    expected_f1_ : float
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
+        is learned, with that decoding.
+    n_features_in_ : int
+        Number of features, where X has columns.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X has names.
+
+    See Also
+    --------
+    FlatClassifier : One classifier over all leaves.
+    LocalClassifierPerParentNode : One multi-class classifier per parent node.
+
+    Examples
+    --------
+    >>> from hiclass import EnsembleClassifier, FlatClassifier, LocalClassifierPerParentNode
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"]]
+    >>> model = EnsembleClassifier(
+    ...     [("flat", FlatClassifier()), ("local", LocalClassifierPerParentNode())]
+    ... )
+    >>> model.fit(X, y).predict([[5, 9]])
+    array([['Plant', 'Fern']], dtype=object)
+    >>> model.weights_
+    array([0.5, 0.5])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseHierarchicalClassifier._parameter_constraints,
+        "models": [list],
+        "voting": [StrOptions({"product", "mean"})],
+        "weights": ["array-like", StrOptions({"learned"}), None],
+        "decoding": [StrOptions({"best_path", "top_down", "expected_f1"}), callable],
+    }
+
+    def __init__(
+        self,
+        models: list[tuple[str, Any]],
+        *,
+        voting: str = "product",
+        weights: Any = None,
+        decoding: Any = "best_path",
+        expected_f1: float | None = None,
+        min_confidence: float = 0.0,
+        threshold: float = 0.5,
+    ) -> None:
+        self.models = models
+        self.voting = voting
+        self.weights = weights
+        self.decoding = decoding
+        self.expected_f1 = expected_f1
+        self.min_confidence = min_confidence
+        self.threshold = threshold
+
+    @property
+    def multi_label(self) -> bool:  # type: ignore[override]
+        """Whether a row may have several labels: as the models say."""
+        return any(getattr(model, "multi_label", False) for _, model in self.models)
+
+    @property
+    def n_jobs(self) -> int | None:  # type: ignore[override]
+        """The number of jobs of the first model that has one."""
+        jobs = (getattr(model, "n_jobs", None) for _, model in self.models)
+        return next((n for n in jobs if n is not None), None)
+
+    @property
+    def leaf_only(self) -> bool:  # type: ignore[override]
+        """Whether every path must end at a leaf: as all models say, see ``_join``."""
+        return all(getattr(model, "leaf_only", False) for _, model in self.models)
+
+    def _input_tags(self) -> Any:
+        """What all models take."""
+        members = [m for _, m in self.models if isinstance(m, BaseHierarchicalClassifier)]
+        known = [tags for tags in (m._input_tags() for m in members) if tags is not None]
+        for tags in known[1:]:
+            for name in ("sparse", "allow_nan"):
+                both = getattr(known[0].input_tags, name) and getattr(tags.input_tags, name)
+                setattr(known[0].input_tags, name, both)
+            known[0].non_deterministic |= tags.non_deterministic
+        return known[0] if known else None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters, those of the models included.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the models and their parameters.
+
+        Returns
+        -------
+        dict
+            The parameters by name; those of a model are named ``model__parameter``.
+        """
+        return self._get_params("models", deep=deep)
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters; those of a model as ``name__parameter``.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
+        self._set_params("models", **params)
+        return self
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
+        """Fit all models.
+
+        Parameters
+        ----------
+        X : rows
+            As for the models.
+        y : array-like
+            Labels in any form that the models take.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, handed to every model.
+        **fit_params : dict
+            More keyword arguments for the ``fit`` of every model.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._forget()
+        try:
+            self._fit(X, y, sample_weight, fit_params)
+        except BaseException:
+            self._forget()
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
+        check_parameters(self, tuple(self._parameter_constraints))
+        self._check_decision_parameters()
+        weights = self._check_models()
+        X = check_X(self, X, self._input_tags(), reset=True)
+        sample_weight = as_weights(sample_weight, X)
+        params = self._params_of_models(sample_weight, fit_params)
+        models = [clone(model).fit(X, y, **params[name]) for name, model in self.models]
+        if any(isinstance(model._models, SetModels) for model in models):
+            self._refuse_learning()
+            joint_sets = self._join_sets(models, weights)
+            self._name_models(models, weights)
+            self._remember_sets(joint_sets, models[0]._format)
+            self._check_decision_parameters()
+            return
+        if self.threshold != 0.5:
+            self._refuse_threshold()
+        joint = self._join([model._models for model in models], weights)
+        f = None
+        if self._learns_weights or self._learns_f:
+            joint, f = self._learn_out_of_fold(X, y, params, models, joint, sample_weight)
+        self._name_models(models, joint.weights)
+        self._remember(joint, models[0]._format, f)
+
+    @property
+    def _learns_weights(self) -> bool:
+        return isinstance(self.weights, str) and self.weights == "learned"
+
+    def _name_models(self, models: list[Any], weights: tuple[float, ...]) -> None:
+        self.models_ = models
+        self.weights_ = np.array(weights)
+        names = [name for name, _ in self.models]
+        self.named_models_ = Bunch(**dict(zip(names, models, strict=True)))
+
+    def _learn_out_of_fold(
+        self,
+        X: Any,
+        y: Any,
+        params: dict[str, dict[str, Any]],
+        models: list[Any],
+        joint: LocalModels,
+        sample_weight: AnyArray | None,
+    ) -> tuple[LocalModels, float | None]:
+        """Learn the weights, and the F-score that is reached with them, whichever is wanted."""
+        nodes = encode(y, joint.hierarchy).nodes
+        row_weights = np.ones(len(nodes)) if sample_weight is None else sample_weight
+        n_rows = n_rows_of(X)
+
+        def fit_fold(rows: IntArray) -> LocalModels:
+            sliced = {
+                name: {
+                    k: take_rows(v, rows) if is_per_row(v, n_rows) else v for k, v in given.items()
+                }
+                for name, given in params.items()
+            }
+            X_fold, y_fold = take_rows(X, rows), take_rows(y, rows)
+            return self._refit_all(models, X_fold, y_fold, joint, sliced)
+
+        held_out = fit_folds(fit_fold, nodes, joint.hierarchy)
+        if self._learns_weights:
+            weights = learn_weights(joint, held_out, X, nodes, row_weights)
+            joint = replace(joint, weights=weights)
+            held_out = [(replace(fitted, weights=weights), rows) for fitted, rows in held_out]
+        if not self._learns_f:
+            return joint, None
+        return joint, reached_f(held_out, X, nodes, row_weights, self.leaf_only)
+
+    def _refit_all(
+        self,
+        models: list[Any],
+        X: Any,
+        y: Any,
+        joint: LocalModels,
+        params: dict[str, dict[str, Any]],
+    ) -> LocalModels:
+        """Fit copies of all models on these rows, and put them together as in ``joint``."""
+        parts = [
+            model._refit(X, y, joint.hierarchy, params[name])
+            for (name, _), model in zip(self.models, models, strict=True)
+        ]
+        return self._join(parts, joint.weights)
+
+    def _refit(
+        self, X: Any, y: Any, hierarchy: Hierarchy, fit_params: dict[str, Any]
+    ) -> LocalModels:
+        """As for every model; the weights, too, are those that were learned or given before."""
+        given = dict(fit_params)
+        params = self._params_of_models(given.pop("sample_weight", None), given)
+        joint = replace(self._models, hierarchy=hierarchy)
+        return self._refit_all(self.models_, X, y, joint, params)
+
+    def _check_models(self) -> tuple[float, ...]:
+        """Check the models; return their weights."""
+        if not self.models:
+            raise ValueError("models is empty; give a list of (name, model) pairs.")
+        names = [name for name, _ in self.models]
+        self._validate_names(names)
+        for name, model in self.models:
+            if not isinstance(model, BaseHierarchicalClassifier):
+                raise TypeError(
+                    f"The model {name!r} is a {type(model).__name__}; an ensemble is made of "
+                    f"hierarchical classifiers of this library, for example FlatClassifier. What "
+                    f"transforms X belongs before the ensemble: make_pipeline(transformer, "
+                    f"EnsembleClassifier(...)); a search belongs around it."
+                )
+            if not hasattr(model, "min_confidence"):
+                raise TypeError(
+                    f"The model {name!r} is a {type(model).__name__}, whose guarantee would be "
+                    f"lost. Put the ensemble into the {type(model).__name__} instead."
+                )
+            if not hasattr(model, "predict_node_proba"):
+                raise ValueError(_NO_PROBA.format(name))
+        if self.multi_label:
+            self._refuse_learning()
+        return self._given_weights(len(names))
+
+    def _given_weights(self, n_models: int) -> tuple[float, ...]:
+        """The weights that were given, or equal ones, scaled to a sum of one."""
+        if self.weights is None or self._learns_weights:
+            return (1 / n_models,) * n_models
+        try:
+            weights = np.asarray(self.weights, dtype=np.float64)
+        except (TypeError, ValueError):  # not numbers
+            weights = np.empty(0)
+        usable = weights.shape == (n_models,) and np.isfinite(weights).all()
+        if not usable or weights.min() < 0 or not weights.any():
+            raise ValueError(
+                f"weights must be {n_models} numbers, one per model, none negative and not all "
+                f"zero, or None for equal ones, or 'learned'; got {self.weights!r}."
+            )
+        return tuple((weights / weights.sum()).tolist())
+
+    def _refuse_learning(self) -> None:
+        if self._learns_weights:
+            raise ValueError(
+                "weights='learned' is for models that predict one path per row; these predict sets "
+                "of classes. Give one number per model, or None for equal weights."
+            )
+
+    def _join_sets(self, models: list[Any], weights: tuple[float, ...]) -> SetModels:
+        """Put models together that predict sets of classes."""
+        parts = tuple(model._models for model in models)
+        first = parts[0]
+        for (name, _), part in zip(self.models, parts, strict=True):
+            if type(part) is not type(first):
+                raise ValueError(
+                    f"One of the models {self.models[0][0]!r} and {name!r} predicts sets of "
+                    f"classes, the other single paths. Give both the same multi_label and "
+                    f"hierarchy."
+                )
+            self._check_same_hierarchy(first, name, part)
+        return SetModels(
+            "ensemble",
+            first.hierarchy,
+            {},
+            {},
+            first.populated,
+            first.ends,
+            members=parts,
+            weights=weights,
+            voting=self.voting,
+        )
+
+    def _check_same_hierarchy(self, first: Any, name: str, part: Any) -> None:
+        if part.hierarchy != first.hierarchy:
+            raise ValueError(
+                f"The models {self.models[0][0]!r} and {name!r} have different hierarchies. "
+                f"Give both the same hierarchy=, or none."
+            )
+
+    def _join(self, parts: list[LocalModels], weights: tuple[float, ...]) -> LocalModels:
+        """Put models together that predict paths."""
+        first = parts[0]
+        for (name, _), part in zip(self.models, parts, strict=True):
+            if not part.has_proba:
+                raise ValueError(_NO_PROBA.format(name))
+            self._check_same_hierarchy(first, name, part)
+            if not np.array_equal(part.options.ends, first.options.ends):
+                raise ValueError(
+                    f"The models {self.models[0][0]!r} and {name!r} may end at different nodes. "
+                    f"Give both the same leaf_only."
+                )
+        return LocalModels(
+            "ensemble",
+            first.hierarchy,
+            first.options,
+            {},
+            {},
+            soft=True,
+            members=tuple(parts),
+            weights=weights,
+            voting=self.voting,
+        )
+
+    def _params_of_models(
+        self, sample_weight: Any, fit_params: dict[str, Any]
+    ) -> dict[str, dict[str, Any]]:
+        params = dict(fit_params)
+        if sample_weight is not None:
+            params["sample_weight"] = sample_weight
+        if routing_enabled():
+            routed = process_routing(self, "fit", **params)
+            return {name: dict(routed[name].fit) for name, _ in self.models}
+        return {name: params for name, _ in self.models}
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say which metadata the models and ``score`` want.
+
+        Returns
+        -------
+        MetadataRouter
+            Encapsulates the routing.
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        for name, model in self.models:
+            router.add(**{name: model}, method_mapping=mapping)
+        return router
+
+    # fit hands sample weights on to the models and makes no other use of them.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}

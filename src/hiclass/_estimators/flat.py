@@ -1,0 +1,150 @@
+"""The flat baseline: one classifier over all endings, its probabilities summed up the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from hiclass._compat import StrOptions
+from hiclass._estimators.incremental import IncrementalClassifier
+from hiclass._problems.problems import LocalProblem, RowIndex, problems_flat
+from hiclass._state import Options
+from hiclass.hierarchy import Hierarchy
+
+
+class FlatClassifier(IncrementalClassifier):
+    """One multi-class classifier over all leaves, which knows nothing of the hierarchy.
+
+    The baseline that every hierarchical model should be compared with. It predicts the most
+    probable leaf, or inner node where training rows end at one, and the path that leads there;
+    probabilities of inner nodes are sums over the leaves.
+
+    Parameters
+    ----------
+    local_classifier : estimator or callable, default=None
+        The classifier, ``LogisticRegression()`` by default; it is copied. Or a callable that takes
+        the empty path ``()`` and returns it.
+        A ``class_weight`` given as a dict has labels, or path tuples, as keys.
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
+        The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
+        default. Classes without training rows get probability 0.
+    decoding : {"best_path", "expected_f1"} or callable, default="best_path"
+        How a path is chosen: the most probable ending, or the node with the best expected
+        hierarchical F-score, which may end a path early. A callable takes node probabilities and
+        the hierarchy and returns one node per row.
+    expected_f1 : float, default=None
+        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
+        is worth naming if its probability is above half of it. By default it is learned from three
+        out-of-fold fits.
+    min_confidence : float, default=0.0
+        Cuts a path after its deepest node with at least this probability.
+    leaf_only : bool, default=False
+        Whether every path must end at a leaf. Training rows that end at an inner node are then left
+        out.
+    calibration : {"temperature", "joint"} or None, default=None
+        How scores of the classifier become probabilities; works for classifiers that have only
+        ``decision_function``. ``"temperature"``: a softmax. ``"joint"``: a sigmoid of every score,
+        normalised. Scores are divided by a temperature that is learned from three out-of-fold fits.
+    temperature : float, default=None
+        The temperature of the calibration, where it is known: nothing is then learned out of fold.
+    multi_label : bool, default=False
+        Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
+        for every row, or is an indicator; see the page on hierarchies. Every class is a question of
+        its own, and a prediction is a set of classes.
+    threshold : float or "tuned", default=0.5
+        The probability from which on a class is predicted, with ``multi_label=True`` or if a class
+        has several parents. ``"tuned"`` learns one per class, for its F1, from three out-of-fold
+        fits.
+    n_jobs : int, default=None
+        Number of chunks of rows that are predicted in parallel, with joblib's meaning. There is one
+        classifier to fit; threads share the classes of a ``LinearSVC``.
+    checkpoint_dir : str or path, default=None
+        A directory in which the finished classifier is kept and looked for, by a hash of its data
+        and parameters. Its files are pickles: it must be trusted.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the classifier if it has a ``random_state``.
+    verbose : int, default=0
+        With 1, a progress bar on stderr.
+
+    Attributes
+    ----------
+    hierarchy_ : Hierarchy
+        The hierarchy of classes.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+    local_classifiers_ : mapping
+        The fitted classifier, by the path of the root, ``()``.
+    local_classes_ : dict
+        The nodes that the classes of each of these classifiers stand for, by the same keys.
+    temperature_ : float
+        The temperature; only with a calibration.
+    expected_f1_ : float
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
+        is learned, with that decoding or along with a temperature.
+    thresholds_ : ndarray of shape (n_nodes,)
+        The threshold of every node; only with ``threshold="tuned"``.
+    n_features_in_ : int
+        Number of features, where X has columns.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X has names.
+
+    See Also
+    --------
+    LocalClassifierPerParentNode : One multi-class classifier per parent node.
+    GlobalClassifier : One estimator that is asked about all classes, not only about leaves.
+
+    Examples
+    --------
+    >>> from hiclass import FlatClassifier
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"]]
+    >>> FlatClassifier().fit(X, y).predict([[5, 9]])
+    array([['Plant', 'Fern']], dtype=object)
+    """
+
+    _strategy = "flat"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **IncrementalClassifier._parameter_constraints,
+        "decoding": [StrOptions({"best_path", "expected_f1"}), callable],
+    }
+
+    def __init__(
+        self,
+        local_classifier: Any = None,
+        *,
+        hierarchy: Any = None,
+        decoding: str = "best_path",
+        expected_f1: float | None = None,
+        min_confidence: float = 0.0,
+        leaf_only: bool = False,
+        calibration: str | None = None,
+        temperature: float | None = None,
+        multi_label: bool = False,
+        threshold: float | str = 0.5,
+        n_jobs: int | None = None,
+        checkpoint_dir: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.local_classifier = local_classifier
+        self.hierarchy = hierarchy
+        self.decoding = decoding
+        self.expected_f1 = expected_f1
+        self.min_confidence = min_confidence
+        self.leaf_only = leaf_only
+        self.calibration = calibration
+        self.temperature = temperature
+        self.multi_label = multi_label
+        self.threshold = threshold
+        self.n_jobs = n_jobs
+        self.checkpoint_dir = checkpoint_dir
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
+        return problems_flat(index, options)
+
+    def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
+        return "all leaves"

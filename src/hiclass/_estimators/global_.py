@@ -1,0 +1,553 @@
+"""The global approach: one model that learns the whole hierarchy at once.
+
+Its target is the *closed* matrix of the rows: a column per class, with ones for the classes of a
+row and all above them. Where paths may end at an inner node, "stop here" is one column more, the
+virtual leaf below it. So a global model is a flat model with another question: instead of "which of
+the leaves?" it asks, in one go, "is it in this node?" for every node.
+
+Where rows are sets of nodes, the answers are all that is needed (:class:`NodeOutputs`). In a tree
+with one path per row they are made into probabilities of endings (:class:`EndingOutputs`): at every
+node, the answers for the ways on are normalised. For whatever averages training rows, forests among
+them, that changes nothing, since the averages are coherent already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any, ClassVar
+
+import joblib
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import ExtraTreesRegressor
+
+from hiclass._compat import Interval, StrOptions, routing_enabled
+from hiclass._engine.class_weights import keep_columns
+from hiclass._engine.fit import FitSettings
+from hiclass._engine.local_classifiers import child_tags, copy_child, named_for_fit
+from hiclass._estimators.forest import FOREST_PARAMS, forest_params
+from hiclass._estimators.local_base import BaseLocalClassifier, LocalClassifiers
+from hiclass._estimators.set_fitting import takes_sets
+from hiclass._inference.sets import answers
+from hiclass._problems.problems import LocalProblem, RowIndex
+from hiclass._rows import check_weights, n_rows_of
+from hiclass._state import Options, SetModels
+from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass.hierarchy import Hierarchy
+
+
+class GlobalClassifier(BaseLocalClassifier):
+    """One model of the whole hierarchy: a multi-output estimator that is asked about every class.
+
+    The target has a column per class, with ones for the classes of a row and all above them, and
+    shallow classes weigh more than deep ones. With a forest of regression trees, as by default,
+    these are the predictive clustering trees of Vens et al. (2008): every leaf of a tree holds the
+    share of each class in its training rows, and all classes choose the splits together. There is
+    no ``partial_fit``.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        A regressor that takes a target of several columns, or a classifier that does and has
+        ``predict_proba``. It is copied. Answers of regressors are cut at 0 and 1. The default is
+        ``ExtraTreesRegressor(100)`` with parameters that ``fit`` chooses and ``forest_params_``
+        tells: ``min_samples_leaf=5`` where predictions are sets of classes; a ``max_leaf_nodes``
+        that keeps its trees below 2 GB where there are many classes and rows; and
+        ``max_features="sqrt"`` where most features have few values, otherwise all features (see
+        Notes).
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
+        The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
+        default. Classes without training rows get probability 0.
+    level_weight : float, default=0.75
+        A class of level ``l`` weighs ``level_weight ** (l - 1)`` in the squared error of a
+        regressor; 1 makes all classes equal. Classifiers have no such weights and need 1.
+    decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
+        How a path is chosen: the most probable path; the best child at every step; or the node with
+        the best expected hierarchical F-score, which may end a path early. A callable takes node
+        probabilities and the hierarchy and returns one node per row.
+    expected_f1 : float, default=None
+        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
+        is worth naming if its probability is above half of it. By default it is learned from three
+        out-of-fold fits.
+    min_confidence : float, default=0.0
+        Cuts a path after its deepest node with at least this probability.
+    leaf_only : bool, default=False
+        Whether every path must end at a leaf. A training row that ends at an inner node then counts
+        for none of the classes below it.
+    calibration : {"temperature"} or None, default=None
+        With ``"temperature"``, the probabilities of all paths are raised to the same power and
+        normalised; the power, one by a temperature, is learned from three out-of-fold fits.
+    temperature : float, default=None
+        The temperature of the calibration, where it is known: nothing is then learned out of fold.
+    multi_label : bool, default=False
+        Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
+        for every row, or is an indicator; see the page on hierarchies. A prediction is a set of
+        classes.
+    threshold : float or "tuned", default=0.5
+        The probability from which on a class is predicted, with ``multi_label=True`` or if a class
+        has several parents. ``"tuned"`` learns one per class, for its F1, from three out-of-fold
+        fits.
+    n_jobs : int, default=None
+        Number of trees of the default forest that are fitted, and of chunks of rows that are
+        predicted, in parallel, with joblib's meaning. An ``estimator`` has an ``n_jobs`` of its own
+        for its ``fit``.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the estimator if it has a ``random_state``.
+    verbose : int, default=0
+        With 1, a progress bar on stderr.
+
+    Attributes
+    ----------
+    hierarchy_ : Hierarchy
+        The hierarchy of classes.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+    estimator_ : estimator
+        The fitted estimator; missing where there was nothing to decide. What it predicts are
+        answers times ``column_scales_``.
+    forest_params_ : dict
+        The parameters that were chosen for the default forest: ``max_features``,
+        ``max_leaf_nodes``, ``min_samples_leaf``. Only where ``estimator`` is None.
+    column_scales_ : ndarray of float
+        What the columns of its target are multiplied by: the square roots of their weights.
+    local_classifiers_ : mapping
+        The same, by the path of the root, ``()``.
+    local_classes_ : dict
+        The nodes that its columns stand for, by the same key; the complement ``~v`` of a node
+        stands for "stop at v".
+    temperature_ : float
+        The temperature; only with ``calibration="temperature"``.
+    expected_f1_ : float
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
+        is learned, with that decoding or along with a temperature.
+    thresholds_ : ndarray of shape (n_nodes,)
+        The threshold of every node; only with ``threshold="tuned"``.
+    n_features_in_ : int
+        Number of features, where X has columns.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X has names.
+
+    See Also
+    --------
+    FlatClassifier : One classifier over all leaves.
+    LocalClassifierPerParentNode : One multi-class classifier per parent node.
+
+    Notes
+    -----
+    Columns of the target are multiplied by the square roots of their weights, and answers divided
+    by them, so that a regressor that minimises the squared error over all columns minimises the
+    weighted one. In a tree ensemble that decides which splits are chosen, in a neural network what
+    the hidden layers learn. An estimator that treats every column by itself, such as ``Ridge`` or
+    ``KNeighborsRegressor``, has the same minimum with all weights.
+
+    Trees of the default forest differ by the random thresholds of their splits. A random threshold
+    has no effect on a feature of 0 and 1, and hardly any on counts or weights of words that are 0
+    in most rows: trees that look at all such features choose the same splits, and a forest of them
+    is little more than one tree. So ``max_features`` is "sqrt" where two rows have the same value
+    with a probability of at least 0.3, on average over the features that vary, and 1.0, all
+    features, elsewhere: with numbers that are better (see the page on global models).
+
+    To load a model with trees from a skops file, add ``"sklearn.tree._tree.Tree"``, which skops
+    leaves to you to trust, to ``hiclass.TRUSTED_TYPES``.
+
+    References
+    ----------
+    C. Vens, J. Struyf, L. Schietgat, S. Dzeroski, H. Blockeel: Decision trees for hierarchical
+    multi-label classification. Machine Learning 73 (2008).
+
+    Examples
+    --------
+    >>> from hiclass import GlobalClassifier
+    >>> from sklearn.ensemble import ExtraTreesRegressor
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"]]
+    >>> model = GlobalClassifier(ExtraTreesRegressor(20), random_state=0).fit(X, y)
+    >>> model.predict([[5, 9]])
+    array([['Plant', 'Fern']], dtype=object)
+    """
+
+    # One problem whose classes are the endings: to everything else, a flat model.
+    _strategy = "flat"
+    _child_parameter = "estimator"
+    _default_name = "ExtraTreesRegressor()"
+    _child_kinds = "a regressor, or a classifier with predict_proba, that takes several outputs"
+    _instead_of_calibration = "leave it out; threshold='tuned' learns where to cut"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseLocalClassifier._parameter_constraints,
+        "estimator": "no_validation",
+        "level_weight": [Interval(Real, 0, 1, closed="right")],
+        "calibration": [StrOptions({"temperature"}), None],
+        "decoding": [StrOptions({"best_path", "top_down", "expected_f1"}), callable],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        hierarchy: Any = None,
+        level_weight: float = 0.75,
+        decoding: Any = "best_path",
+        expected_f1: float | None = None,
+        min_confidence: float = 0.0,
+        leaf_only: bool = False,
+        calibration: str | None = None,
+        temperature: float | None = None,
+        multi_label: bool = False,
+        threshold: float | str = 0.5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.hierarchy = hierarchy
+        self.level_weight = level_weight
+        self.decoding = decoding
+        self.expected_f1 = expected_f1
+        self.min_confidence = min_confidence
+        self.leaf_only = leaf_only
+        self.calibration = calibration
+        self.temperature = temperature
+        self.multi_label = multi_label
+        self.threshold = threshold
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- the one problem -----------------------------------------------------------------------
+
+    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
+        if len(options.ends) > 1:
+            ways = all_ways(options)
+            yield LocalProblem(0, None, ways_taken(index, ways), ways)
+
+    def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
+        return "all classes"
+
+    def _settings(self, title: str) -> FitSettings:
+        # There is one fit, in this process: the estimator may have jobs of its own.
+        return FitSettings(n_jobs=1, verbose=self.verbose, title=title)
+
+    # -- the estimator -------------------------------------------------------------------------
+
+    def _is_factory(self) -> bool:
+        return False
+
+    def _promises_proba(self) -> bool:
+        return True
+
+    def _child(self) -> Any:
+        if self.estimator is not None:
+            return self.estimator
+        child = ExtraTreesRegressor(100, n_jobs=self.n_jobs)
+        return child.set_fit_request(sample_weight=True) if routing_enabled() else child
+
+    def _check_capability(self, child: Any) -> None:
+        """Refuse, before any work, an estimator that could not answer, or not as it is asked to."""
+        name = type(child).__name__
+        if not has_classes(child):
+            if not hasattr(child, "predict"):
+                raise ValueError(f"{type(self).__name__} needs predict; {name} has no such method.")
+            return
+        if not hasattr(child, "predict_proba"):
+            raise ValueError(
+                f"{type(self).__name__} needs probabilities, but {name} has no predict_proba. Use "
+                f"another classifier, or a regressor such as ExtraTreesRegressor()."
+            )
+        if self.level_weight != 1:
+            raise ValueError(
+                f"level_weight={self.level_weight} weighs classes in the squared error of a "
+                f"regressor, but {name} is a classifier. Use level_weight=1, by which all classes "
+                f"count the same, or a regressor such as ExtraTreesRegressor()."
+            )
+
+    def _check_has_proba(self, child: Any) -> Any:
+        """Answers of regressors are probabilities, too; ``_check_capability`` has seen to it."""
+        return child
+
+    def _params_of_children(
+        self, X: Any, sample_weight: Any, fit_params: dict[str, Any], method: str = "fit"
+    ) -> dict[str, Any]:
+        # Shares of rows with negative weights are no probabilities, and no numbers where they
+        # cancel out: trees would fail only when they are asked.
+        weights = check_weights(sample_weight, X)
+        return super()._params_of_children(X, weights, fit_params, method)
+
+    def _child_factory(self, hierarchy: Hierarchy) -> Any:
+        make_child = super()._child_factory(hierarchy)
+
+        def make(problem: LocalProblem) -> Any:
+            child = make_child(problem)
+            ways = problem.classes
+            sets = self.multi_label or not hierarchy.is_tree
+            by_rows = self.estimator is None
+            if sets:
+                return NodeOutputs(child, self.level_weight, hierarchy.levels[ways], by_rows)
+            source = np.where(ways < 0, ~ways, hierarchy.parent[ways])
+            levels = hierarchy.levels[source] + 1
+            return EndingOutputs(child, self.level_weight, levels, source, ways, by_rows)
+
+        return make
+
+    # -- what was fitted -----------------------------------------------------------------------
+
+    @property
+    def estimator_(self) -> Any:
+        """The fitted estimator."""
+        fitted = self.local_classifiers_
+        if () not in fitted:
+            raise AttributeError(
+                f"This {type(self).__name__} has no estimator_: there was nothing to decide."
+            )
+        return fitted[()]
+
+    @property
+    def forest_params_(self) -> dict[str, Any]:
+        """The parameters that were chosen for the default forest."""
+        if self.estimator is not None:
+            raise AttributeError(
+                f"This {type(self).__name__} has no forest_params_: its estimator was given, with "
+                f"all of its parameters."
+            )
+        forest = self.estimator_
+        return {name: getattr(forest, name) for name in FOREST_PARAMS}
+
+    @property
+    def column_scales_(self) -> FloatArray:
+        """What the columns of the estimator are multiplied by."""
+        _ = self.estimator_  # which says so where there is none
+        return np.asarray(super().local_classifiers_[()].scales())
+
+    @property
+    def local_classifiers_(self) -> LocalClassifiers:
+        """The fitted estimator, by the path of the root."""
+        outputs = super().local_classifiers_
+        fitted = {0: outputs[()].estimator_} if () in outputs else {}
+        return LocalClassifiers(fitted, self._models.hierarchy)
+
+    @property
+    def local_classes_(self) -> dict[Any, IntArray]:
+        """The nodes that the columns of the estimator stand for, by the path of the root.
+
+        The complement ``~v`` of a node stands for "stop at v".
+        """
+        outputs = super().local_classifiers_
+        if () not in outputs:
+            return {}
+        models = self._models
+        ways = models.classes[0] if isinstance(models, SetModels) else outputs[()].ways
+        return {(): ways[outputs[()].varies_]}
+
+
+def has_classes(child: Any) -> bool:
+    """Whether an estimator is a classifier; if it does not say, whether it has probabilities."""
+    tags = child_tags(child)
+    if tags is None or tags.estimator_type is None:
+        return hasattr(child, "predict_proba")
+    return bool(tags.estimator_type == "classifier")
+
+
+# -- the target ---------------------------------------------------------------------------------
+# A column is a way on from a node: to a child, written as the number of the child, or "stop here",
+# written as the complement ~v of the number of the node itself.
+
+
+def all_ways(options: Options) -> IntArray:
+    """The ways on from all nodes of a tree, one node after the other."""
+    source = np.repeat(np.arange(len(options.indptr) - 1), np.diff(options.indptr))
+    return np.where(source == options.indices, ~options.indices, options.indices)
+
+
+def column_of(ways: IntArray, n_nodes: int) -> IntArray:
+    """The column of every way, and -1 for what is none. Complements count from the end."""
+    column = np.full(2 * n_nodes, -1)
+    column[ways] = np.arange(len(ways))
+    return column
+
+
+def ways_taken(index: RowIndex, ways: IntArray) -> AnyArray:
+    """The closed matrix: which ways the path of every row takes."""
+    column = column_of(ways, index.hierarchy.n_nodes)
+    taken = np.zeros((index.n_rows, len(ways)), dtype=bool)
+    for on_path in (*index.hierarchy._paths_of(index.nodes).T, ~index.nodes):
+        # Below its end, a path has no nodes, and at a leaf there is no stop.
+        rows = np.flatnonzero((on_path != -1) & (column[on_path] >= 0))
+        taken[rows, column[on_path[rows]]] = True
+    return taken
+
+
+# -- the estimator, as it is asked ---------------------------------------------------------------
+
+
+class NodeOutputs(ClassifierMixin, BaseEstimator):
+    """A multi-output estimator as probabilities of nodes, which are independent questions.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A regressor, or a classifier with ``predict_proba``. It is copied.
+    level_weight : float
+        The weight of a level beside the level above it.
+    levels : ndarray of int
+        The levels of the columns.
+    by_rows : bool, default=False
+        Whether the estimator is the default forest, whose parameters are chosen by the rows.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted estimator.
+    varies_ : ndarray of bool
+        The columns that it was asked about: those that are not the same in all rows.
+    constant_ : ndarray of float
+        The values of the others.
+    """
+
+    #: Predictions are sets of classes.
+    _sets: ClassVar[bool] = True
+
+    def __init__(
+        self, estimator: Any, level_weight: float, levels: IntArray, by_rows: bool = False
+    ) -> None:
+        self.estimator = estimator
+        self.level_weight = level_weight
+        self.levels = levels
+        self.by_rows = by_rows
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
+        """Fit a copy of the estimator to a matrix of 0 and 1; one column may be 1-D."""
+        y = np.asarray(y).reshape(len(y), -1)
+        self.varies_ = y.min(axis=0) != y.max(axis=0)
+        self.constant_ = y[0].astype(np.float64)
+        child = copy_child(self.estimator)
+        if self.by_rows:
+            child.set_params(**forest_params(X, y, child.n_estimators, sets=self._sets))
+        target = y if self.varies_.all() else y[:, self.varies_]
+        if has_classes(child):
+            target = target.astype(np.intp)
+        else:
+            target = np.multiply(target, self.scales(), dtype=np.float64)
+        tags = child_tags(child)
+        if target.shape[1] == 1 and (tags is None or tags.target_tags.single_output):
+            target = target[:, 0]
+        keep_columns(child, np.flatnonzero(self.varies_).tolist(), single=target.ndim == 1)
+        try:
+            child.fit(X, target, **named_for_fit(child, fit_params))
+        except (TypeError, ValueError) as error:
+            if target.ndim == 2 and tags is not None and not takes_sets(child):
+                error.add_note(_TAKES_ONE.format(type(child).__name__))
+            raise
+        self.estimator_ = child
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of a one in every column; for one column, of 0 and 1."""
+        proba = self._answers(X)
+        return np.hstack([1 - proba, proba]) if proba.shape[1] == 1 else proba
+
+    def _answers(self, X: Any) -> FloatArray:
+        """The probability of a one in every column."""
+        k = int(self.varies_.sum())
+        # Threads of a forest would add up its trees in any order, and sums differ by it.
+        with joblib.parallel_config(backend="sequential"):
+            if has_classes(self.estimator_):
+                found = answers(self.estimator_, X, k)
+            else:
+                found = _predicted(self.estimator_, X, k) / self.scales()
+        if k == len(self.varies_):
+            return np.clip(found, 0.0, 1.0)
+        proba = np.tile(self.constant_, (len(found), 1))
+        proba[:, self.varies_] = np.clip(found, 0.0, 1.0)
+        return proba
+
+    def scales(self) -> FloatArray:
+        """What the columns are multiplied by: the square roots of their weights."""
+        scale = float(self.level_weight) ** ((self.levels[self.varies_] - 1) / 2)
+        # Never 0, so that one can divide by it.
+        return np.maximum(scale, np.sqrt(np.finfo(float).tiny))
+
+
+class EndingOutputs(NodeOutputs):
+    """A multi-output estimator as a classifier over the endings of a tree.
+
+    Parameters
+    ----------
+    estimator, level_weight, levels
+        As in ``NodeOutputs``.
+    source : ndarray of int
+        The node that each column leads on from, ascending.
+    ways : ndarray of int
+        The node that each column leads to; the complement of the source for "stop here".
+    by_rows : bool, default=False
+        As in ``NodeOutputs``.
+    """
+
+    _sets = False
+
+    def __init__(
+        self,
+        estimator: Any,
+        level_weight: float,
+        levels: IntArray,
+        source: IntArray,
+        ways: IntArray,
+        by_rows: bool = False,
+    ) -> None:
+        super().__init__(estimator, level_weight, levels, by_rows)
+        self.source = source
+        self.ways = ways
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of every ending, in the order of their nodes."""
+        proba = self._given_source(X)
+        nodes = np.where(self.ways < 0, ~self.ways, self.ways)
+        column = column_of(self.ways, int(nodes.max()) + 1)
+        for level in range(2, int(self.levels.max()) + 1):
+            here = np.flatnonzero(self.levels == level)
+            proba[:, here] *= proba[:, column[self.source[here]]]
+        ends = np.flatnonzero((self.ways < 0) | ~np.isin(nodes, self.source))
+        return proba[:, ends[np.argsort(nodes[ends])]]
+
+    def _given_source(self, X: Any) -> FloatArray:
+        """The probability of every way on, given the node that it leads on from."""
+        found = self._answers(X)
+        starts = np.flatnonzero(np.diff(self.source, prepend=-1))
+        counts = np.diff(starts, append=len(self.source))
+        total = np.add.reduceat(found, starts, axis=1)
+        # Where no way has any evidence, all are as good.
+        lost = total == 0
+        found += np.repeat(lost, counts, axis=1)
+        total += lost * counts
+        return found / np.repeat(total, counts, axis=1)
+
+
+_TAKES_ONE = (
+    "{0} takes a target of one column, but a global model has a column per class. Use an estimator "
+    "of several outputs, such as ExtraTreesRegressor(), or wrap it into MultiOutputRegressor or "
+    "MultiOutputClassifier of sklearn.multioutput."
+)
+
+
+def _predicted(estimator: Any, X: Any, k: int) -> FloatArray:
+    """What a regressor predicts for k columns."""
+    found = np.asarray(estimator.predict(X), dtype=np.float64)
+    if found.ndim == 1 and k == 1:
+        found = found[:, None]
+    if found.shape != (n_rows_of(X), k):
+        raise ValueError(
+            f"{type(estimator).__name__}.predict returned an array of shape {found.shape}; "
+            f"expected {(n_rows_of(X), k)}."
+        )
+    if not np.isfinite(found).all():
+        raise ValueError(
+            f"{type(estimator).__name__} predicted something that is not a number. Check X for "
+            f"extreme values, or use another estimator."
+        )
+    return found

@@ -1,0 +1,525 @@
+"""Learning from batches: ``partial_fit`` of the estimators that fit local classifiers.
+
+A batch is encoded, planned and learned as in ``fit``, by the same engine. What is added here lies
+between two batches: which classes are known (:class:`Stream`), how the tree grows, and that a batch
+is learned as a whole or not at all. For that, classifiers learn as copies, and whatever goes wrong
+puts back the model as it was before the call.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hiclass._compat import UNUSED, offered_if
+from hiclass._engine.fit import FitSettings, fit_problems
+from hiclass._estimators.local_base import BaseLocalClassifier
+from hiclass._labels.columns import LabelColumns, check_paths, read_labels
+from hiclass._problems.batches import (
+    BatchIndex,
+    Guard,
+    Plan,
+    check_layout,
+    learns_by_counting,
+    level_columns,
+    make_layout,
+    note_sides,
+    plan_flat,
+    plan_per_level,
+    plan_per_node,
+    plan_per_parent,
+    read_policy,
+    renumbered,
+    rows_learned,
+    warn_of_lack,
+)
+from hiclass._problems.problems import LocalProblem, RowCounts, find_options
+from hiclass._rows import check_X, n_rows_of
+from hiclass._state import LabelFormat, LocalModels, Options, Stream
+from hiclass._targets.growth import first_format, grow, widen_format
+from hiclass._targets.paths import _walk, _warn_of_lookalikes, as_hierarchy, nodes_of
+from hiclass._typing import IntArray
+from hiclass.hierarchy import Hierarchy
+
+_WITH_PARTIAL_FIT = (
+    "SGDClassifier(loss='log_loss'), MultinomialNB, BernoulliNB, MLPClassifier or Perceptron"
+)
+
+
+def _has_partial_fit(self: IncrementalClassifier) -> None:
+    """Say why there is no ``partial_fit``; a callable is asked when it makes a classifier."""
+    if not self._is_factory() and not hasattr(self._child(), "partial_fit"):
+        raise AttributeError(_without_partial_fit(type(self).__name__, self._child()))
+
+
+def _without_partial_fit(name: str, child: Any) -> str:
+    return (
+        f"{name} has no partial_fit because its local classifier, {type(child).__name__}, has "
+        f"none. Use one that learns from batches, for example {_WITH_PARTIAL_FIT}, or call fit "
+        f"with all rows."
+    )
+
+
+class _Learner:
+    """What the engine fits: a classifier that goes on learning, as a copy."""
+
+    def __init__(self, estimator: Any, n_classes: int | None) -> None:
+        self.estimator = estimator
+        self._n_classes = n_classes  # None: it has learned before
+
+    def fit(self, X: Any, y: IntArray, **params: Any) -> _Learner:
+        if self._n_classes is None:
+            self.estimator = copy.deepcopy(self.estimator)
+        else:
+            params["classes"] = np.arange(self._n_classes)
+        self.estimator.partial_fit(X, y, **params)
+        return self
+
+
+class IncrementalClassifier(BaseLocalClassifier):
+    """Base of the classifiers that can learn from batches; not for direct use."""
+
+    _methods_of_children: ClassVar[tuple[str, ...]] = ("fit", "partial_fit")
+    # Handed on to the local classifiers, as in fit.
+    __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+
+    binary_policy: str
+    _stream: Stream
+
+    @offered_if(_has_partial_fit)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from one batch of rows, and keep what was learned before.
+
+        Only the local classifiers that have rows in the batch are updated, so a batch costs time in
+        proportion to its rows and their depth. It is learned as a whole or, where something is
+        wrong with it, not at all. A local classifier that would forget classes which the batch
+        lacks is left as it is. Offered where the local classifier has ``partial_fit``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, frame, list} of n_samples rows
+            As in ``fit``, with the same features in every batch.
+        y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
+            As in ``fit``, in the same form in every batch.
+        classes : array-like of labels or paths, or Hierarchy, default=None
+            All classes that there will be, for the first call; ``hierarchy=`` does the same. By
+            default the classes of the first batch. ``LocalClassifierPerNode`` takes up classes that
+            come later; the others must know them all. Paths may stop at every inner node of these
+            classes unless ``leaf_only`` is set.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, handed to every local classifier by keyword.
+
+        Returns
+        -------
+        self : object
+            The updated estimator.
+
+        Raises
+        ------
+        ValueError
+            If there is a class that the model does not know and cannot take up, if the batch is
+            empty or has other features than before, or for what a stream cannot serve:
+            ``calibration``, ``checkpoint_dir`` and, unless ``fit`` came first or ``expected_f1`` is
+            given, ``decoding="expected_f1"``.
+
+        Warns
+        -----
+        UserWarning
+            If local classifiers sat the batch out, or may forget classes, because it has no rows of
+            classes that they have learned. Mix rows of the classes so far into every batch.
+
+        Examples
+        --------
+        >>> from hiclass import LocalClassifierPerNode
+        >>> from sklearn.naive_bayes import MultinomialNB
+        >>> model = LocalClassifierPerNode(MultinomialNB())
+        >>> model = model.partial_fit([[9, 0], [0, 9]], [["Animal", "Cat"], ["Plant", "Fern"]])
+        >>> model.partial_fit([[8, 1]], [["Animal", "Dog"]]).hierarchy_
+        Hierarchy(tree, 5 classes, 2 levels, 3 leaves)
+        """
+        before = self.__dict__.copy()
+        try:
+            self._learn(X, y, classes, sample_weight)
+        except BaseException:
+            # Nothing is changed in place, so these are the attributes as they were.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        self._check_parameters()
+        self._check_stream_parameters()
+        models: LocalModels | None = self.__dict__.get("_models")
+        X = check_X(self, X, self._input_tags(), reset=models is None)
+        columns = _read_paths(y, "y")
+        self._check_form(columns, n_rows_of(X))
+        params = self._params_of_children(X, sample_weight, {}, "partial_fit")
+        given: LabelColumns | None = None
+        declared = classes is not None or self.hierarchy is not None
+        if models is None:
+            models, given = self._begin(columns, classes)
+        if classes is not None and given is None:
+            models, _ = self._take_up(models, _classes_as_paths(classes, models), "classes")
+        models, nodes = self._take_up(models, columns, "y")
+        stream = self._stream_for(models, nodes, given, declared)
+        models = replace(models, layout=stream.layout)
+        format = self._format_for(models, columns, given)
+        updated = self._update(models, stream, BatchIndex(models.hierarchy, nodes), X, params)
+        self._stream = stream
+        if self._looks_the_same(updated, format):
+            self._models = updated
+        else:
+            self._remember(updated, format, None)
+
+    def _looks_the_same(self, models: LocalModels, format: LabelFormat) -> bool:
+        """Whether a batch changed nothing that a user sees: ``classes_`` looks at every node."""
+        old: LocalModels | None = self.__dict__.get("_models")
+        if old is None or old.hierarchy is not models.hierarchy or format is not self._format:
+            return False
+        if old.options is models.options:
+            return True
+        levels = models.hierarchy.levels
+        first_ends = [int(levels[m.options.ends].min()) for m in (old, models)]
+        return format.ndim == 2 and first_ends[0] == first_ends[1]
+
+    # -- what is known -------------------------------------------------------------------------
+
+    def _check_stream_parameters(self) -> None:
+        if self.multi_label:
+            raise ValueError(
+                "partial_fit learns one label or path per row; multi_label=True is for fit. Set "
+                "multi_label=False, or call fit."
+            )
+        if self.threshold != 0.5:
+            self._refuse_threshold()
+        if self.calibration is not None:
+            raise ValueError(
+                f"calibration={self.calibration!r} has one temperature for all rows, which "
+                f"partial_fit never has together. Set calibration=None, or call fit."
+            )
+        models = self.__dict__.get("_models")
+        if models is not None and not isinstance(models, LocalModels):
+            raise ValueError(
+                "This model was fitted on sets of classes, which partial_fit does not learn. Call "
+                "fit to start anew."
+            )
+        if models is not None and models.temperature is not None:
+            raise ValueError(
+                "This model was calibrated by fit: after more rows its temperature would be wrong. "
+                "Call fit with calibration=None before partial_fit."
+            )
+        if self.checkpoint_dir is not None:
+            raise ValueError(
+                "checkpoint_dir keeps the classifiers of a fit; a model that learns from batches "
+                "is its own checkpoint. Set checkpoint_dir=None and pickle the model between "
+                "batches."
+            )
+        if self.decoding == "expected_f1" and self._f_to_expect() is None:
+            raise ValueError(
+                "decoding='expected_f1' needs the F-score that is reached out of fold, which a "
+                "stream cannot tell. Call fit on a part of the rows before partial_fit, say which "
+                "to expect (expected_f1=0.8), or use another decoding."
+            )
+        if models is not None and models.strategy != self._strategy:
+            raise ValueError(
+                "A model that is restricted to some classes does not learn: call partial_fit of "
+                "the model that it was made from."
+            )
+        stream = self.__dict__.get("_stream")
+        if stream is not None and stream.settings != self._stream_settings():
+            raise ValueError(
+                f"{', '.join(self._setting_names())} must stay as they were in the first batch: "
+                f"{stream.settings} then, {self._stream_settings()} now. Call fit to start anew."
+            )
+
+    def _setting_names(self) -> list[str]:
+        return ["leaf_only", *(["binary_policy"] if self._strategy == "node" else [])]
+
+    def _stream_settings(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self._setting_names())
+
+    def _check_form(self, columns: LabelColumns, n_rows: int) -> None:
+        if columns.n_rows != n_rows:
+            raise ValueError(
+                f"X has {n_rows} rows but y has {columns.n_rows} (inconsistent numbers of "
+                f"samples). Give one label or path per row."
+            )
+        if "_format" in self.__dict__ and columns.ndim != self._format.ndim:
+            now, before = ("single labels", "paths")[:: 1 if columns.ndim == 1 else -1]
+            raise ValueError(
+                f"y holds {now}, but the rows before this batch had {before}. Write y in the same "
+                f"form in every batch."
+            )
+
+    def _begin(
+        self, columns: LabelColumns, classes: Any
+    ) -> tuple[LocalModels, LabelColumns | None]:
+        """A model that has seen nothing, and the paths, if any, that it got its hierarchy from."""
+        given = None
+        if self.hierarchy is not None or isinstance(classes, Hierarchy):
+            hierarchy = as_hierarchy(classes if self.hierarchy is None else self.hierarchy)
+        else:
+            given = columns if classes is None else _read_paths(classes, "classes")
+            hierarchy, _ = Hierarchy._from_columns(given)
+            _warn_of_lookalikes(hierarchy)
+        if not hierarchy.is_tree:
+            label = hierarchy.labels[int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))]
+            raise ValueError(
+                f"The hierarchy is no tree: {label!r} has several parents. partial_fit learns to "
+                f"classify into trees; leave out all but one of the parents."
+            )
+        n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
+        options = find_options(RowCounts(hierarchy, n_own), leaf_only=self.leaf_only)
+        models = LocalModels(self._strategy, hierarchy, options, {}, {}, True, n_own=n_own)
+        return models, given
+
+    def _take_up(
+        self, models: LocalModels, columns: LabelColumns, name: str
+    ) -> tuple[LocalModels, IntArray]:
+        """Find the node of every row; where the model can grow, it does so."""
+        old = models.hierarchy
+        nodes, unknown = _walk(columns, old)
+        if unknown is None:
+            return models, nodes
+        reason = self._cannot_grow(old, columns)
+        if reason:
+            try:
+                nodes_of(columns, old, name)
+            except ValueError as error:
+                raise ValueError(f"{error} {reason}") from None
+        hierarchy, moved, nodes = grow(old, columns)
+        new = np.ones(hierarchy.n_nodes, dtype=bool)
+        new[moved] = False
+        _warn_of_lookalikes(hierarchy, new)
+        n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
+        n_own[moved] = models.n_own
+        models = replace(
+            models,
+            hierarchy=hierarchy,
+            classifiers={int(moved[node]): c for node, c in models.classifiers.items()},
+            gates={int(moved[node]): c for node, c in models.gates.items()},
+            n_own=n_own,
+            one_sided=renumbered(models.one_sided, moved),
+            learned=renumbered(models.learned, moved),
+        )
+        return models, nodes
+
+    def _cannot_grow(self, hierarchy: Hierarchy, columns: LabelColumns) -> str:
+        """Why a new class is an error, and what to do about it; empty if it is none."""
+        if self._strategy != "node":
+            return (
+                f"{type(self).__name__} must know all classes before the first batch: start anew "
+                f"and give them with classes= in the first call or with hierarchy=, or use "
+                f"LocalClassifierPerNode, which takes up new classes as they come."
+            )
+        if self.hierarchy is not None:
+            return "With hierarchy= the classes are fixed: add it there and start anew."
+        if hierarchy.identity == "label":
+            return (
+                "A hierarchy in which a class is its label does not grow: start anew with the new "
+                "class in it, or with paths, Hierarchy.from_paths."
+            )
+        if columns.ndim == 1 and hierarchy.depth > 1:
+            return "A new class needs its whole path, which a single label does not tell."
+        return ""
+
+    def _stream_for(
+        self, models: LocalModels, nodes: IntArray, given: LabelColumns | None, declared: bool
+    ) -> Stream:
+        """What is known at a batch: as before, or more."""
+        stream: Stream | None = self.__dict__.get("_stream")
+        ends_early = bool((~models.hierarchy.is_leaf[nodes]).any())
+        if stream is None:
+            stream = self._first_stream(models, nodes, given, declared)
+        elif self._outgrown(stream, models, nodes):
+            stream = replace(stream, layout=self._layout(models, nodes, stream.complete))
+        if self._strategy == "node":
+            if ends_early and not stream.ended_early and stream.policy != self.binary_policy:
+                _warn_of_late_stops(self.binary_policy, stream.policy)
+            return replace(stream, ended_early=stream.ended_early or ends_early)
+        if not stream.complete:
+            check_layout(models.hierarchy, stream.layout, nodes, self.leaf_only)
+        return stream
+
+    def _first_stream(
+        self, models: LocalModels, nodes: IntArray, given: LabelColumns | None, declared: bool
+    ) -> Stream:
+        inner = ~models.hierarchy.is_leaf
+        after_fit = "_models" in self.__dict__
+        # Per node, what was not announced is taken up as it comes; the others must know it now.
+        complete = not after_fit and (declared or self._strategy != "node")
+        if after_fit and self._strategy != "node":
+            layout = models.options
+        else:
+            layout = self._layout(models, nodes, complete)
+        policy, ended_early = "", False
+        if self._strategy == "node":
+            ends = nodes if given is None else _walk(given, models.hierarchy)[0]
+            ended_early = bool((inner & (models.n_own > 0)).any() or inner[ends].any())
+            policy = read_policy(self.binary_policy, ended_early)
+        columns = None
+        if self._strategy == "level":
+            columns = level_columns(models.hierarchy, layout)
+        return Stream(layout, columns, complete, policy, self._stream_settings(), ended_early)
+
+    def _outgrown(self, stream: Stream, models: LocalModels, nodes: IntArray) -> bool:
+        """Whether a batch brings something that the layout has no place for; per node only."""
+        if len(stream.layout.can_stop) < models.hierarchy.n_nodes:
+            return True
+        if stream.complete or self.leaf_only or self._strategy != "node":
+            return False
+        return bool((~models.hierarchy.is_leaf[nodes] & ~stream.layout.can_stop[nodes]).any())
+
+    def _layout(self, models: LocalModels, nodes: IntArray, complete: bool) -> Options:
+        """All children; stops everywhere, or where there have been some, or nowhere."""
+        stops = np.full(models.hierarchy.n_nodes, complete and not self.leaf_only)
+        if not complete and not self.leaf_only:
+            stops = models.n_own > 0
+            stops[nodes] = True
+        return make_layout(models.hierarchy, stops)
+
+    def _format_for(
+        self, models: LocalModels, columns: LabelColumns, given: LabelColumns | None
+    ) -> LabelFormat:
+        old: LabelFormat | None = self.__dict__.get("_format")
+        if old is None:
+            return first_format(columns, given, models.hierarchy)
+        same_type = columns.dtype.kind == old.dtype.kind
+        fits = len(columns.codes) <= old.n_levels and (
+            old.dtype == object
+            or (same_type and np.result_type(columns.dtype, old.dtype) == old.dtype)
+        )
+        if fits and models.hierarchy is self._models.hierarchy:
+            return old
+        return widen_format(old, columns, models.hierarchy)
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def _plan(self, stream: Stream, index: BatchIndex) -> Plan:
+        if stream.columns is not None:
+            return plan_per_level(index, stream.layout, stream.columns)
+        if self._strategy == "node":
+            return plan_per_node(index, stream.layout, stream.policy)
+        return {"parent": plan_per_parent, "flat": plan_flat}[self._strategy](index, stream.layout)
+
+    def _update(
+        self, models: LocalModels, stream: Stream, index: BatchIndex, X: Any, params: dict[str, Any]
+    ) -> LocalModels:
+        """Let the classifiers that have rows in the batch learn them."""
+        hierarchy = models.hierarchy
+        plan = self._plan(stream, index)
+        one_sided, guard = dict(models.one_sided), self._guard(models, stream)
+
+        def admitted() -> Iterator[LocalProblem]:
+            for problem in plan.problems:
+                old = (models.gates if problem.gate else models.classifiers).get(problem.owner)
+                if guard.admits(
+                    problem, may_forget=old is not None and not learns_by_counting(old)
+                ):
+                    yield problem
+
+        learned = fit_problems(
+            admitted(),
+            plan.n_problems,
+            X,
+            self._learner_factory(models, one_sided),
+            lambda problem: self._owner_name(problem, hierarchy),
+            params,
+            FitSettings(self.n_jobs, None, self.verbose, "Learning a batch"),
+        )
+        soft, merged = models.soft, []
+        for old, learners in zip((models.classifiers, models.gates), learned, strict=True):
+            new = {owner: learner.estimator for owner, learner in learners.items()}
+            both = {**old, **new}
+            if len(both) > len(old):
+                soft &= all(hasattr(c, "predict_proba") for c in new.values())
+                both = dict(sorted(both.items()))
+            merged.append(both)
+        warn_of_lack(guard, lambda problem: self._owner_name(problem, hierarchy))
+        n_own = models.n_own.copy()
+        known = np.ones(index.n_rows, dtype=np.intp)
+        for rows in guard.unknown:
+            known[rows] = 0
+        np.add.at(n_own, index.nodes, known)
+        options = models.options
+        if len(options.can_stop) < len(n_own) or not models.n_own[index.distinct].all():
+            options = find_options(RowCounts(hierarchy, n_own), leaf_only=self.leaf_only)
+        return replace(
+            models,
+            options=options,
+            classifiers=merged[0],
+            gates=merged[1],
+            soft=soft,
+            n_own=n_own,
+            one_sided=one_sided,
+            learned=guard.learned,
+        )
+
+    def _guard(self, models: LocalModels, stream: Stream) -> Guard:
+        """What decides which classifiers learn; after ``fit``, it counts the rows of that."""
+        learned = models.learned
+        if not learned and (models.classifiers or models.gates):
+            nodes = np.flatnonzero(models.n_own)
+            plan = self._plan(stream, BatchIndex(models.hierarchy, nodes))
+            owners = {*models.classifiers, *(~node for node in models.gates)}
+            learned = rows_learned(plan, models.n_own[nodes], owners)
+        return Guard(learned, binary=self._strategy == "node")
+
+    def _learner_factory(
+        self, models: LocalModels, one_sided: dict[int, int]
+    ) -> Callable[[LocalProblem], _Learner]:
+        """A function that makes what the engine fits, and notes who has seen one class only."""
+        make: list[Any] = []  # made when it is needed: it may draw a random number
+
+        def learner(problem: LocalProblem) -> _Learner:
+            old = (models.gates if problem.gate else models.classifiers).get(problem.owner)
+            if self._strategy == "node":
+                note_sides(problem, old is None, one_sided)
+            if old is not None:
+                return _Learner(old, None)
+            if not make:
+                make.append(self._child_factory(models.hierarchy))
+            child = make[0](problem)
+            if not hasattr(child, "partial_fit"):
+                name = self._owner_name(problem, models.hierarchy)
+                message = _without_partial_fit(type(self).__name__, child)
+                raise ValueError(f"{message} This is the classifier of {name}.")
+            return _Learner(child, len(problem.classes))
+
+        return learner
+
+    # -- the rest of the contract --------------------------------------------------------------
+
+    def _forget(self) -> None:
+        super()._forget()
+        self.__dict__.pop("_stream", None)
+
+
+def _read_paths(y: Any, name: str) -> LabelColumns:
+    columns = read_labels(y, name)
+    check_paths(columns, name=name)
+    return columns
+
+
+def _classes_as_paths(classes: Any, models: LocalModels) -> LabelColumns:
+    """Classes as paths to look up; given again, the hierarchy of the model has nothing to add."""
+    if isinstance(classes, Hierarchy):
+        leaves = classes.leaves() if classes != models.hierarchy else classes.leaves()[:1]
+        classes = [list(classes.path(v)) for v in leaves.tolist()]
+    return _read_paths(classes, "classes")
+
+
+def _warn_of_late_stops(policy: str, read_as: str) -> None:
+    warnings.warn(
+        f"Rows end at inner nodes for the first time. Nothing announced that in the first batch, "
+        f"so binary_policy={policy!r} has been read as {read_as!r} from the beginning and stays "
+        f"so. To have it literally, start with classes=, paths of which some end at inner nodes.",
+        UserWarning,
+        stacklevel=5,  # the line that calls partial_fit
+    )

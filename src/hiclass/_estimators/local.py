@@ -1,0 +1,477 @@
+"""The three local strategies of the paper: per node, per parent node, per level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from hiclass._compat import StrOptions
+from hiclass._estimators.incremental import IncrementalClassifier
+from hiclass._estimators.local_base import LocalClassifiers
+from hiclass._problems.problems import (
+    POLICIES,
+    LocalProblem,
+    RowIndex,
+    problems_per_level,
+    problems_per_node,
+    problems_per_parent,
+)
+from hiclass._state import Options
+from hiclass.hierarchy import Hierarchy
+
+_LOCAL_CONSTRAINTS = {
+    **IncrementalClassifier._parameter_constraints,
+    "decoding": [StrOptions({"top_down", "best_path", "expected_f1"}), callable],
+}
+
+
+class LocalClassifierPerNode(IncrementalClassifier):
+    """One binary classifier per node of the hierarchy.
+
+    The classifier of a node tells its rows from other rows, which ones is up to the policy. At a
+    parent the answers of its children are normalised to probabilities. Where training rows end at
+    an inner node, a further binary classifier, the gate, gives the probability of stopping there.
+
+    Parameters
+    ----------
+    local_classifier : estimator or callable, default=None
+        The classifier that is copied and fitted for every node, ``LogisticRegression()`` by
+        default. Or a callable that takes the path of a node, a tuple of labels (in a DAG, its
+        label), and returns the classifier for it.
+        A ``class_weight`` given as a dict has labels, or path tuples, as keys.
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
+        The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
+        default. Classes without training rows get probability 0.
+    binary_policy : str, default="siblings"
+        Which rows are positive and negative for a node: ``"siblings"``, ``"exclusive_siblings"``,
+        ``"inclusive"``, ``"less_inclusive"``, ``"exclusive"`` or ``"less_exclusive"``.
+    decoding : {"top_down", "best_path", "expected_f1"} or callable, default="top_down"
+        How a path is chosen: the best child at every step; the most probable path; or the node
+        with the best expected hierarchical F-score, which may end a path early. A callable takes
+        node probabilities and the hierarchy and returns one node per row.
+    expected_f1 : float, default=None
+        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
+        is worth naming if its probability is above half of it. By default it is learned from three
+        out-of-fold fits.
+    min_confidence : float, default=0.0
+        Cuts a path after its deepest node with at least this probability.
+    leaf_only : bool, default=False
+        Whether every path must end at a leaf. A training row that ends at an inner node then says
+        nothing about what is below it.
+    calibration : {"temperature", "joint"} or None, default=None
+        How scores of the local classifiers become probabilities; works for classifiers that have
+        only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
+        sigmoid of every score, multiplied along the paths and normalised over all of them, which
+        asks all local classifiers about every row. Scores are divided by one temperature for the
+        whole tree, learned from three out-of-fold fits.
+    temperature : float, default=None
+        The temperature of the calibration, where it is known: nothing is then learned out of fold.
+    multi_label : bool, default=False
+        Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
+        for every row, or is an indicator; see the page on hierarchies. Every class is a question of
+        its own, and a prediction is a set of classes.
+    threshold : float or "tuned", default=0.5
+        The probability from which on a class is predicted, with ``multi_label=True`` or if a class
+        has several parents. ``"tuned"`` learns one per class, for its F1, from three out-of-fold
+        fits.
+    n_jobs : int, default=None
+        Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
+        parallel, with joblib's meaning; joblib's active backend decides where.
+    checkpoint_dir : str or path, default=None
+        A directory in which finished local classifiers are kept and looked for, by a hash of their
+        data and parameters: a killed fit continues, and after a change only what changed is fitted
+        again. Its files are pickles, so it must be trusted; you delete it.
+    random_state : int, RandomState instance or None, default=None
+        Seeds every local classifier that has a ``random_state``, each one differently.
+    verbose : int, default=0
+        With 1, a progress bar on stderr.
+
+    Attributes
+    ----------
+    hierarchy_ : Hierarchy
+        The hierarchy of classes.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+    local_classifiers_ : mapping
+        The fitted classifier of every node that has siblings, by path.
+    local_classes_ : dict
+        The nodes that the classes of each of these classifiers stand for, by the same keys.
+    stop_classifiers_ : mapping
+        The fitted gate of every node at which paths may stop, by path.
+    temperature_ : float
+        The temperature; only with a calibration.
+    expected_f1_ : float
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
+        is learned, with that decoding or along with a temperature.
+    thresholds_ : ndarray of shape (n_nodes,)
+        The threshold of every node; only with ``threshold="tuned"``.
+    n_features_in_ : int
+        Number of features, where X has columns.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X has names.
+
+    See Also
+    --------
+    LocalClassifierPerParentNode : One multi-class classifier per parent node.
+    LocalClassifierPerLevel : One multi-class classifier per level.
+    FlatClassifier : One classifier over all leaves.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerNode
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal", "Cat"], ["Animal", "Reptile", "Turtle"], ["Animal", "Bird"]]
+    >>> model = LocalClassifierPerNode().fit(X, y)
+    >>> model.predict([[3, 4]])
+    array([['Animal', 'Reptile', 'Turtle']], dtype=object)
+    >>> model.local_classifiers_["Animal", "Bird"]
+    LogisticRegression()
+    """
+
+    _strategy = "node"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **_LOCAL_CONSTRAINTS,
+        "binary_policy": [StrOptions(set(POLICIES))],
+    }
+
+    def __init__(
+        self,
+        local_classifier: Any = None,
+        *,
+        hierarchy: Any = None,
+        binary_policy: str = "siblings",
+        decoding: str = "top_down",
+        expected_f1: float | None = None,
+        min_confidence: float = 0.0,
+        leaf_only: bool = False,
+        calibration: str | None = None,
+        temperature: float | None = None,
+        multi_label: bool = False,
+        threshold: float | str = 0.5,
+        n_jobs: int | None = None,
+        checkpoint_dir: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.local_classifier = local_classifier
+        self.hierarchy = hierarchy
+        self.binary_policy = binary_policy
+        self.decoding = decoding
+        self.expected_f1 = expected_f1
+        self.min_confidence = min_confidence
+        self.leaf_only = leaf_only
+        self.calibration = calibration
+        self.temperature = temperature
+        self.multi_label = multi_label
+        self.threshold = threshold
+        self.n_jobs = n_jobs
+        self.checkpoint_dir = checkpoint_dir
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
+        return problems_per_node(index, options, self.binary_policy)
+
+    def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
+        name = hierarchy.describe(problem.owner)
+        return f"stopping at {name}" if problem.gate else name
+
+    @property
+    def stop_classifiers_(self) -> LocalClassifiers:
+        """The fitted gates by path."""
+        if "_models" not in self.__dict__:
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
+        return LocalClassifiers(self._models.gates, self._models.hierarchy)
+
+
+class LocalClassifierPerParentNode(IncrementalClassifier):
+    """One multi-class classifier per parent node, which chooses among its children.
+
+    Where training rows end at an inner node, "stop here" is one class more of its classifier.
+
+    Parameters
+    ----------
+    local_classifier : estimator or callable, default=None
+        The classifier that is copied and fitted for every parent node, ``LogisticRegression()`` by
+        default. Or a callable that takes the path of a parent node, a tuple of labels that is empty
+        for the root (in a DAG, its label), and returns the classifier for it.
+        A ``class_weight`` given as a dict has labels, or path tuples, as keys.
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
+        The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
+        default. Classes without training rows get probability 0.
+    decoding : {"top_down", "best_path", "expected_f1"} or callable, default="top_down"
+        How a path is chosen: the best child at every step; the most probable path; or the node
+        with the best expected hierarchical F-score, which may end a path early. A callable takes
+        node probabilities and the hierarchy and returns one node per row.
+    expected_f1 : float, default=None
+        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
+        is worth naming if its probability is above half of it. By default it is learned from three
+        out-of-fold fits.
+    min_confidence : float, default=0.0
+        Cuts a path after its deepest node with at least this probability.
+    leaf_only : bool, default=False
+        Whether every path must end at a leaf. A training row that ends at an inner node then says
+        nothing about what is below it.
+    calibration : {"temperature", "joint"} or None, default=None
+        How scores of the local classifiers become probabilities; works for classifiers that have
+        only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
+        sigmoid of every score, multiplied along the paths and normalised over all of them, which
+        asks all local classifiers about every row. Scores are divided by one temperature for the
+        whole tree, learned from three out-of-fold fits.
+    temperature : float, default=None
+        The temperature of the calibration, where it is known: nothing is then learned out of fold.
+    multi_label : bool, default=False
+        Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
+        for every row, or is an indicator; see the page on hierarchies. Every class is a question of
+        its own, and a prediction is a set of classes.
+    threshold : float or "tuned", default=0.5
+        The probability from which on a class is predicted, with ``multi_label=True`` or if a class
+        has several parents. ``"tuned"`` learns one per class, for its F1, from three out-of-fold
+        fits.
+    n_jobs : int, default=None
+        Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
+        parallel, with joblib's meaning; joblib's active backend decides where.
+    checkpoint_dir : str or path, default=None
+        A directory in which finished local classifiers are kept and looked for, by a hash of their
+        data and parameters: a killed fit continues, and after a change only what changed is fitted
+        again. Its files are pickles, so it must be trusted; you delete it.
+    random_state : int, RandomState instance or None, default=None
+        Seeds every local classifier that has a ``random_state``, each one differently.
+    verbose : int, default=0
+        With 1, a progress bar on stderr.
+
+    Attributes
+    ----------
+    hierarchy_ : Hierarchy
+        The hierarchy of classes.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+    local_classifiers_ : mapping
+        The fitted classifier of every node with several ways to go on, by path; ``()`` is the root.
+    local_classes_ : dict
+        The nodes that the classes of each of these classifiers stand for, by the same keys.
+    temperature_ : float
+        The temperature; only with a calibration.
+    expected_f1_ : float
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
+        is learned, with that decoding or along with a temperature.
+    thresholds_ : ndarray of shape (n_nodes,)
+        The threshold of every node; only with ``threshold="tuned"``.
+    n_features_in_ : int
+        Number of features, where X has columns.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X has names.
+
+    See Also
+    --------
+    LocalClassifierPerNode : One binary classifier per node.
+    LocalClassifierPerLevel : One multi-class classifier per level.
+    FlatClassifier : One classifier over all leaves.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"]]
+    >>> model = LocalClassifierPerParentNode().fit(X, y)
+    >>> model.predict([[5, 9]])
+    array([['Plant', 'Fern']], dtype=object)
+    >>> list(model.local_classifiers_)
+    [(), ('Animal',)]
+    """
+
+    _strategy = "parent"
+    _parameter_constraints: ClassVar[dict[str, Any]] = _LOCAL_CONSTRAINTS
+
+    def __init__(
+        self,
+        local_classifier: Any = None,
+        *,
+        hierarchy: Any = None,
+        decoding: str = "top_down",
+        expected_f1: float | None = None,
+        min_confidence: float = 0.0,
+        leaf_only: bool = False,
+        calibration: str | None = None,
+        temperature: float | None = None,
+        multi_label: bool = False,
+        threshold: float | str = 0.5,
+        n_jobs: int | None = None,
+        checkpoint_dir: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.local_classifier = local_classifier
+        self.hierarchy = hierarchy
+        self.decoding = decoding
+        self.expected_f1 = expected_f1
+        self.min_confidence = min_confidence
+        self.leaf_only = leaf_only
+        self.calibration = calibration
+        self.temperature = temperature
+        self.multi_label = multi_label
+        self.threshold = threshold
+        self.n_jobs = n_jobs
+        self.checkpoint_dir = checkpoint_dir
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
+        return problems_per_parent(index, options)
+
+
+class LocalClassifierPerLevel(IncrementalClassifier):
+    """One multi-class classifier per level of the hierarchy.
+
+    At a node the probabilities of the next level are restricted to its children and normalised, so
+    that predictions never contradict the hierarchy. Where training rows end at an inner node, "stop
+    at this node" is one class more of the next level.
+
+    Parameters
+    ----------
+    local_classifier : estimator or callable, default=None
+        The classifier that is copied and fitted for every level, ``LogisticRegression()`` by
+        default. Or a callable that takes the number of a level, from 1, and returns the classifier
+        for it.
+        A ``class_weight`` given as a dict has labels, or path tuples, as keys.
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
+        The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
+        default. Classes without training rows get probability 0.
+    decoding : {"top_down", "best_path", "expected_f1"} or callable, default="top_down"
+        How a path is chosen: the best child at every step; the most probable path; or the node
+        with the best expected hierarchical F-score, which may end a path early. A callable takes
+        node probabilities and the hierarchy and returns one node per row.
+    expected_f1 : float, default=None
+        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
+        is worth naming if its probability is above half of it. By default it is learned from three
+        out-of-fold fits.
+    min_confidence : float, default=0.0
+        Cuts a path after its deepest node with at least this probability.
+    leaf_only : bool, default=False
+        Whether every path must end at a leaf. A training row that ends at an inner node then says
+        nothing about what is below it.
+    calibration : {"temperature", "joint"} or None, default=None
+        How scores of the local classifiers become probabilities; works for classifiers that have
+        only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
+        sigmoid of every score, multiplied along the paths and normalised over all of them, which
+        asks all local classifiers about every row. Scores are divided by one temperature for the
+        whole tree, learned from three out-of-fold fits.
+    temperature : float, default=None
+        The temperature of the calibration, where it is known: nothing is then learned out of fold.
+    multi_label : bool, default=False
+        Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
+        for every row, or is an indicator; see the page on hierarchies. Every class is a question of
+        its own, and a prediction is a set of classes.
+    threshold : float or "tuned", default=0.5
+        The probability from which on a class is predicted, with ``multi_label=True`` or if a class
+        has several parents. ``"tuned"`` learns one per class, for its F1, from three out-of-fold
+        fits.
+    n_jobs : int, default=None
+        Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
+        parallel, with joblib's meaning; joblib's active backend decides where.
+    checkpoint_dir : str or path, default=None
+        A directory in which finished local classifiers are kept and looked for, by a hash of their
+        data and parameters: a killed fit continues, and after a change only what changed is fitted
+        again. Its files are pickles, so it must be trusted; you delete it.
+    random_state : int, RandomState instance or None, default=None
+        Seeds every local classifier that has a ``random_state``, each one differently.
+    verbose : int, default=0
+        With 1, a progress bar on stderr.
+
+    Attributes
+    ----------
+    hierarchy_ : Hierarchy
+        The hierarchy of classes.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+    local_classifiers_ : mapping
+        The fitted classifier of every level with at least two classes, by level, from 1.
+    local_classes_ : dict
+        The nodes that the classes of each of these classifiers stand for, by the same keys.
+    temperature_ : float
+        The temperature; only with a calibration.
+    expected_f1_ : float
+        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
+        is learned, with that decoding or along with a temperature.
+    thresholds_ : ndarray of shape (n_nodes,)
+        The threshold of every node; only with ``threshold="tuned"``.
+    n_features_in_ : int
+        Number of features, where X has columns.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X has names.
+
+    See Also
+    --------
+    LocalClassifierPerNode : One binary classifier per node.
+    LocalClassifierPerParentNode : One multi-class classifier per parent node.
+    FlatClassifier : One classifier over all leaves.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerLevel
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"]]
+    >>> model = LocalClassifierPerLevel().fit(X, y)
+    >>> model.predict([[5, 9]])
+    array([['Plant', 'Fern']], dtype=object)
+    >>> list(model.local_classifiers_)
+    [1, 2]
+    """
+
+    _strategy = "level"
+    _parameter_constraints: ClassVar[dict[str, Any]] = _LOCAL_CONSTRAINTS
+
+    def __init__(
+        self,
+        local_classifier: Any = None,
+        *,
+        hierarchy: Any = None,
+        decoding: str = "top_down",
+        expected_f1: float | None = None,
+        min_confidence: float = 0.0,
+        leaf_only: bool = False,
+        calibration: str | None = None,
+        temperature: float | None = None,
+        multi_label: bool = False,
+        threshold: float | str = 0.5,
+        n_jobs: int | None = None,
+        checkpoint_dir: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.local_classifier = local_classifier
+        self.hierarchy = hierarchy
+        self.decoding = decoding
+        self.expected_f1 = expected_f1
+        self.min_confidence = min_confidence
+        self.leaf_only = leaf_only
+        self.calibration = calibration
+        self.temperature = temperature
+        self.multi_label = multi_label
+        self.threshold = threshold
+        self.n_jobs = n_jobs
+        self.checkpoint_dir = checkpoint_dir
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
+        return problems_per_level(index, options)
+
+    def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
+        return f"level {problem.owner}"
+
+    def _owner_key(self, owner: int, hierarchy: Hierarchy) -> Any:
+        return owner
+
+    @property
+    def local_classifiers_(self) -> Mapping[Any, Any]:  # type: ignore[override]
+        """The fitted classifiers by level, from 1."""
+        if "_models" not in self.__dict__:
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
+        return dict(self._models.classifiers)

@@ -1,0 +1,171 @@
+"""Fits the local problems of rows that are sets, with the engine of all other local problems.
+
+A problem with several nodes goes to the classifier as it is, if that takes several labels per row;
+if not, :class:`OneVsRest` fits one copy of it per node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from hiclass._engine.class_weights import keep_columns
+from hiclass._engine.fit import FitSettings, fit_problems
+from hiclass._engine.local_classifiers import child_tags, copy_child, named_for_fit
+from hiclass._inference.sets import answers
+from hiclass._problems.problems import LocalProblem
+from hiclass._problems.set_problems import (
+    INSIDE_PARENT,
+    SetIndex,
+    count_set_problems,
+    set_gates,
+    set_problems_flat,
+    set_problems_per_level,
+    set_problems_per_node,
+    set_problems_per_parent,
+)
+from hiclass._rows import protect, take_rows
+from hiclass._state import SetModels
+from hiclass._targets.sets import SetTarget
+from hiclass._typing import IntArray
+
+
+class OneVsRest(ClassifierMixin, BaseEstimator):
+    """One binary copy of a classifier per column of the target.
+
+    Parameters
+    ----------
+    estimator : classifier
+        What is copied. It has ``predict_proba``.
+
+    Attributes
+    ----------
+    estimators_ : list
+        The fitted copies, one per column.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> OneVsRest:
+        """Fit a copy to every column of y, which holds 0 and 1."""
+        self.estimators_ = []
+        for j, column in enumerate(np.ascontiguousarray(y.T)):
+            child = copy_child(self.estimator)
+            keep_columns(child, [j], single=True)
+            # Its own copy of the rows: a child may write into them.
+            child.fit(take_rows(X, None), column, **named_for_fit(child, fit_params))
+            self.estimators_.append(child)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of a one in every column."""
+        return np.hstack([answers(e, protect(X), 1) for e in self.estimators_])
+
+
+def takes_sets(child: Any) -> bool:
+    """Whether a classifier takes several labels per row as they are."""
+    tags = child_tags(child)
+    if tags is None:
+        return False
+    many = tags.classifier_tags is not None and tags.classifier_tags.multi_label
+    return bool(many or tags.target_tags.multi_output)
+
+
+def fit_set_models(
+    strategy: str,
+    policy: str | None,
+    X: Any,
+    target: SetTarget,
+    make_child: Callable[[LocalProblem], Any],
+    describe: Callable[[LocalProblem], str],
+    fit_params: dict[str, Any],
+    settings: FitSettings,
+    rows: IntArray | None = None,
+) -> SetModels:
+    """Fit the classifiers of the whole hierarchy, on some of the rows.
+
+    Parameters
+    ----------
+    strategy : {"node", "parent", "level", "flat"}
+        Which local problems there are.
+    policy : str or None
+        The policy, per node only.
+    X : rows
+        All training rows.
+    target : SetTarget
+        Their sets of nodes.
+    make_child, describe : callable
+        Return the unfitted classifier, and the name, of a problem.
+    fit_params : dict
+        Keyword arguments for every ``fit``.
+    settings : FitSettings
+        How to fit.
+    rows : ndarray of int, default=None
+        The rows to fit on; all by default.
+
+    Returns
+    -------
+    SetModels
+    """
+    closed = target.closed if rows is None else target.closed[rows]
+    own = target.own if rows is None else target.own[rows]
+    index = SetIndex(target.hierarchy, closed, own)
+    classes: dict[int, IntArray] = {}
+
+    def problems() -> Iterator[LocalProblem]:
+        for problem in _problems(strategy, policy, index, lenient=rows is not None):
+            if not problem.gate:
+                classes[problem.owner] = problem.classes
+            if rows is None:
+                yield problem
+            else:
+                here = rows if problem.rows is None else rows[problem.rows]
+                yield replace(problem, rows=here)
+
+    def make(problem: LocalProblem) -> Any:
+        child = make_child(problem)
+        tags = child_tags(child)
+        if problem.target.ndim == 1 and tags is not None and not tags.target_tags.single_output:
+            raise ValueError(
+                f"{type(child).__name__} takes several labels per row only, but "
+                f"{describe(problem)} is one question. Give the classifier inside it: one copy is "
+                f"fitted per class."
+            )
+        return OneVsRest(child) if problem.target.ndim == 2 and not takes_sets(child) else child
+
+    classifiers, gates = fit_problems(
+        problems(), count_set_problems(strategy, index), X, make, describe, fit_params, settings
+    )
+    return SetModels(
+        strategy,
+        target.hierarchy,
+        classifiers,
+        classes,
+        index.n_below > 0,
+        1 + np.flatnonzero(index.n_own[1:]),
+        inside_parent=policy in INSIDE_PARENT,
+        gates=gates,
+        of_endings=policy in ("exclusive", "less_exclusive")
+        and bool(index.n_own[~target.hierarchy.is_leaf].any()),
+    )
+
+
+def _problems(
+    strategy: str, policy: str | None, index: SetIndex, *, lenient: bool
+) -> Iterator[LocalProblem]:
+    if strategy == "node":
+        policy = policy or "siblings"
+        problems = set_problems_per_node(index, policy, lenient=lenient)
+        return chain(problems, set_gates(index)) if policy in INSIDE_PARENT else problems
+    make = {
+        "parent": set_problems_per_parent,
+        "level": set_problems_per_level,
+        "flat": set_problems_flat,
+    }
+    return make[strategy](index)

@@ -1,0 +1,524 @@
+"""A fitted model as one ONNX graph, for serving without Python.
+
+The graph does what prediction does, in the same steps: evidence of the local classifiers, a softmax
+or a normalisation per node (of a joint model, one over all endings), products along the paths, a
+decision. Three things keep it small:
+
+- Linear classifiers of nodes with equally many options, also behind a scaler, are one matrix
+  product.
+- Products and sums along paths take ``log2(depth)`` steps for all nodes at once: what a node has
+  gathered from the 2^i nodes above it, times what the next 2^i have.
+- "Stop here" is a node below its node, so that a path that ends early is a path like any other.
+
+Everything else goes through skl2onnx, one local classifier at a time.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from hiclass._compat import check_is_fitted
+from hiclass._estimators.flat import FlatClassifier
+from hiclass._estimators.local import LocalClassifierPerParentNode
+from hiclass._export.onnx_graph import Graph, n_features_of, parts_of
+from hiclass._inference.paths import TINY
+from hiclass._state import LocalModels, SetModels
+from hiclass._targets.paths import labels_by_node
+from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass._version import __version__
+from hiclass._wrapping import unwrap
+
+#: How the linear classifiers of scikit-learn get their scores; most inherit the first one.
+_LINEAR = (LogisticRegression.decision_function, LinearDiscriminantAnalysis.decision_function)
+
+
+def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
+    """Convert a fitted model to ONNX.
+
+    Parameters
+    ----------
+    model : LocalClassifierPerParentNode or FlatClassifier
+        A fitted model whose rows are a matrix of numbers and whose local classifiers skl2onnx can
+        convert; linear ones need no conversion. ``decoding`` and ``min_confidence`` are built in as
+        they are now. A pipeline or search that ends in such a model is converted whole, with the
+        transformers before it.
+    dtype : {float64, float32}, default=float64
+        Type of the input. Linear classifiers calculate with float64 in both cases.
+
+    Returns
+    -------
+    onnx.ModelProto
+        A graph with the input ``X`` of shape (n, n_features) and the outputs
+
+        - ``node``, (n,): number of the node at which the predicted path ends;
+        - ``labels``: what ``predict`` returns, as integers or floats where labels are such and
+          none can be missing, else as text with ``""`` for a missing one;
+        - ``confidence``, (n, n_levels): as ``predict_confidence``;
+        - ``node_probabilities``, (n, n_nodes): as ``predict_node_proba``.
+
+        Its ``metadata_props`` say what the nodes are (``hiclass.paths``, JSON), and how and by
+        which version they were decided on.
+
+    Raises
+    ------
+    ImportError
+        If onnx or skl2onnx is not installed.
+    TypeError, ValueError
+        If the model cannot be converted. A local classifier that cannot be is named.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, to_onnx
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"]]
+    >>> model = LocalClassifierPerParentNode().fit(X, y)
+    >>> content = to_onnx(model).SerializeToString()  # doctest: +SKIP
+    """
+    opened = unwrap(model)
+    model = opened.model
+    models = _check_model(model)
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float64, np.float32):
+        raise ValueError(f"dtype must be float64 or float32; got {dtype}.")
+    first = opened.before[0] if opened.before else model
+    graph = Graph(n_features_of(first), dtype)
+    if opened.before:
+        graph.transform(opened.before, model.n_features_in_)
+    tree = _flat(graph, models) if models.strategy == "flat" else _per_parent(graph, models)
+    node = _decision(graph, model, tree)
+    table = _path_table(model)
+    node, confidence = _cut(graph, tree.nodes, node, table, model.min_confidence)
+    graph.output("node", node, np.int64, [])
+    labels = _labels(model)
+    graph.output("labels", _written(graph, labels, node), labels.dtype, labels.shape[1:])
+    graph.output("confidence", confidence, np.float64, table.shape[1:])
+    graph.output("node_probabilities", tree.nodes, np.float64, [models.hierarchy.n_nodes])
+    return graph.model(_metadata(model, first))
+
+
+def _check_model(model: Any) -> LocalModels:
+    """Refuse what has no graph, with the reason; return the local models."""
+    if not isinstance(model, LocalClassifierPerParentNode | FlatClassifier):
+        raise TypeError(
+            f"Only LocalClassifierPerParentNode and FlatClassifier can be converted to ONNX; got "
+            f"{type(model).__name__}."
+        )
+    check_is_fitted(model)
+    name, models = type(model).__name__, model._models
+    if isinstance(models, SetModels):
+        raise ValueError(
+            f"This {name} predicts sets of classes (multi_label=True, or a class with several "
+            f"parents), which cannot be converted to ONNX; only single paths in a tree can."
+        )
+    if models.strategy == "restricted":
+        raise ValueError(
+            "A model that is restricted to some classes cannot be converted to ONNX. Convert the "
+            "whole model."
+        )
+    if not models.has_proba:
+        raise ValueError(
+            f"This {name} has no probabilities, which the graph is made of. Fit it again with "
+            f"calibration='temperature', or with a local classifier that has predict_proba."
+        )
+    if callable(model.decoding):
+        raise ValueError(
+            f"decoding={model.decoding!r} is a Python function, which cannot be converted to ONNX. "
+            f"Set decoding to 'top_down', 'best_path' or 'expected_f1'."
+        )
+    known, options = models.known, models.options
+    if not np.array_equal(known.indices, options.indices):
+        raise ValueError(
+            f"This {name} has learned from batches and knows classes, or ends of paths, that it "
+            f"has not seen yet. Fit it, or learn with leaf_only=True from rows of all classes."
+        )
+    model._check_decision_parameters()
+    model._decoder()  # says what is missing for the decoding, if anything
+    return models
+
+
+# -- probabilities -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """Names of what the graph knows about the tree.
+
+    Attributes
+    ----------
+    nodes, endings : str
+        Probabilities of nodes, and of ``options.ends``.
+    steps : tuple of _Step
+        The choices at the nodes; none in a flat model.
+    """
+
+    nodes: str
+    endings: str
+    steps: tuple[_Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What a local classifier is asked: which option? "Stop here" is first, since it wins ties."""
+
+    owner: int
+    options: IntArray
+    order: IntArray
+    child: Any
+
+
+@dataclass(frozen=True)
+class _Step:
+    """Nodes with equally many options: P(option | node) of shape (n, nodes, options).
+
+    Of a joint model, the logarithm of the share of each option by itself.
+    """
+
+    questions: tuple[_Question, ...]
+    answer: str
+
+
+def _per_parent(graph: Graph, models: LocalModels) -> _Tree:
+    """The probabilities of a model that answers node by node."""
+    hierarchy, options = models.hierarchy, models.options
+    n_nodes = hierarchy.n_nodes
+    stops = np.flatnonzero(options.can_stop)
+    parent = np.concatenate([hierarchy.parent, stops])
+    n_options = np.diff(options.indptr)
+    questions = []
+    # Columns of what is certain: 1 for the root and only ways, 0 for classes without rows.
+    certain = np.zeros(len(parent), dtype=bool)
+    certain[0] = True
+    for node in np.flatnonzero(n_options).tolist():
+        here, order = options.of(node).copy(), np.arange(n_options[node])
+        if options.can_stop[node]:
+            here[-1] = n_nodes + np.searchsorted(stops, node)
+            order = np.roll(order, 1)
+        if len(here) == 1:
+            certain[here] = True
+        else:
+            child = models.classifiers[node]
+            questions.append(_Question(node, here[order], order, child))
+    steps = _ask(graph, models, questions)
+    blocks = [_as_columns(graph, step) for step in steps]
+    asked = np.concatenate([q.options for step in steps for q in step.questions] or [np.arange(0)])
+    column = np.where(certain, len(asked), len(asked) + 1)
+    column[asked.astype(np.intp)] = np.arange(len(asked))
+    operation, certainty = ("Add", 0.0) if models.joint else ("Mul", 1.0)
+    conditional = graph.concat([*blocks, graph.same_for_all_rows(np.array([certainty, 0.0]))])
+    along = _along_paths(graph, operation, graph.pick(conditional, column), parent)
+    ends = options.ends.copy()
+    is_stop = options.can_stop[ends]
+    ends[is_stop] = n_nodes + np.searchsorted(stops, ends[is_stop])
+    endings = graph.pick(along, ends)
+    if models.joint:
+        tree = _summed_up(graph, models, graph.op("Softmax", endings, axis=1))
+        stopping = graph.pick(tree.endings, np.searchsorted(options.ends, stops))
+        return replace(tree, steps=_read_off(graph, graph.concat([tree.nodes, stopping]), steps))
+    return _Tree(graph.pick(along, np.arange(n_nodes)), endings, tuple(steps))
+
+
+def _as_columns(graph: Graph, step: _Step) -> str:
+    """P(option | node) with a column per node and option."""
+    # The width in numbers: where there are no rows, -1 cannot be worked out.
+    return graph.reshape(step.answer, [0, sum(len(q.options) for q in step.questions)])
+
+
+def _read_off(graph: Graph, proba: str, steps: list[_Step]) -> tuple[_Step, ...]:
+    """The same choices, between probabilities of nodes and of stopping at them."""
+    read = []
+    for step in steps:
+        options = np.concatenate([q.options for q in step.questions])
+        n_questions = len(step.questions)
+        shape = [0, n_questions, len(options) // n_questions]
+        read.append(replace(step, answer=graph.reshape(graph.pick(proba, options), shape)))
+    return tuple(read)
+
+
+def _flat(graph: Graph, models: LocalModels) -> _Tree:
+    """The probabilities of a flat model."""
+    ends = models.options.ends
+    if len(ends) == 1:
+        return _summed_up(graph, models, graph.same_for_all_rows(np.ones(1)))
+    question = _Question(0, ends, np.arange(len(ends)), models.classifiers[0])
+    (step,) = _ask(graph, models, [question])
+    endings = _as_columns(graph, step)
+    if models.joint:
+        endings = graph.op("Softmax", endings, axis=1)
+    return _summed_up(graph, models, endings)
+
+
+def _summed_up(graph: Graph, models: LocalModels, endings: str) -> _Tree:
+    """Probabilities of nodes from those of all endings."""
+    ends, hierarchy = models.options.ends, models.hierarchy
+    # The endings below a node have consecutive numbers: a difference of running totals.
+    axis = graph.constant(np.array(1))
+    total = graph.concat([graph.same_for_all_rows(np.zeros(1)), graph.op("CumSum", endings, axis)])
+    first = np.searchsorted(ends, np.arange(hierarchy.n_nodes))
+    last = np.searchsorted(ends, hierarchy.subtree_end)
+    nodes = graph.op("Sub", graph.pick(total, last), graph.pick(total, first))
+    return _Tree(nodes, endings)
+
+
+def _along_paths(graph: Graph, operation: str, value: str, parent: IntArray) -> str:
+    """Products or sums of values from the root, which must be neutral, down to every node."""
+    while parent.any():
+        value = graph.op(operation, value, graph.pick(value, parent))
+        parent = parent[parent]
+    return value
+
+
+# -- local classifiers -------------------------------------------------------------------------
+
+
+def _ask(graph: Graph, models: LocalModels, questions: list[_Question]) -> list[_Step]:
+    """Put the questions with equally many options, and the same kind of answer, together."""
+    linear = {q.owner: _linear(q, models) for q in questions}
+
+    def kind(question: _Question) -> tuple[int, bool]:
+        return len(question.options), linear[question.owner] is not None
+
+    steps = []
+    for (k, is_linear), group in groupby(sorted(questions, key=kind), key=kind):
+        asked = tuple(group)
+        if is_linear:
+            parts = [part for q in asked if (part := linear[q.owner]) is not None]
+            coef = np.hstack([coef for coef, _ in parts])
+            intercept = np.concatenate([intercept for _, intercept in parts])
+            product = graph.op("MatMul", graph.x, graph.constant(coef))
+            evidence = graph.op("Add", product, graph.constant(intercept))
+        else:
+            evidence = graph.concat([_converted(graph, q, models) for q in asked])
+        evidence = graph.reshape(evidence, [0, len(asked), k])
+        steps.append(_Step(asked, _link(graph, models, evidence, k, is_linear)))
+    return steps
+
+
+def _linear(question: _Question, models: LocalModels) -> tuple[FloatArray, FloatArray] | None:
+    """Weights and intercepts of an option each, if the softmax of such scores is the answer."""
+    k = len(question.options)
+    *scalers, last = parts_of(question.child)
+    if any(type(scaler) is not StandardScaler for scaler in scalers):
+        return None
+    if models.joint and hasattr(last, "predict_proba"):  # scores are no odds, see _predict
+        return None
+    if models.temperature is None and not _is_softmax(last, k):
+        return None
+    if getattr(type(last), "decision_function", None) not in _LINEAR:
+        return None
+    coef = last.coef_.toarray() if sp.issparse(last.coef_) else last.coef_
+    coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+    intercept = np.broadcast_to(np.asarray(last.intercept_, dtype=np.float64), len(coef))
+    for scaler in reversed(scalers):
+        if scaler.with_std:
+            coef = coef / scaler.scale_
+        if scaler.with_mean:
+            intercept = intercept - coef @ scaler.mean_
+    if k == 2:
+        first = -1.0 if models.joint else 0.0
+        coef = np.vstack([first * coef, coef])
+        intercept = np.append(first * intercept, intercept)
+    return coef[question.order].T, intercept[question.order]
+
+
+def _is_softmax(child: Any, k: int) -> bool:
+    """Whether probabilities are the softmax of the scores."""
+    if type(child) is LinearDiscriminantAnalysis:
+        return True
+    if type(child) is not LogisticRegression:
+        return False
+    # Old versions of scikit-learn know other ways.
+    usual = getattr(child, "multi_class", "deprecated") in ("deprecated", "auto")
+    return usual and (k == 2 or child.solver != "liblinear")
+
+
+def _link(graph: Graph, models: LocalModels, evidence: str, k: int, is_linear: bool) -> str:
+    """Evidence of shape (n, nodes, options) as probabilities."""
+    if not is_linear:
+        evidence = _normalised(graph, evidence)
+        if models.temperature is None:
+            return evidence
+        tiny = graph.constant(np.array(TINY / 2 if models.joint else TINY / k))
+        likely = graph.op("Log", graph.op("Add", evidence, tiny))
+        if models.joint:
+            against = graph.op("Sub", graph.constant(np.array(1.0)), evidence)
+            unlikely = graph.op("Log", graph.op("Add", against, tiny))
+            likely = graph.op("Sub", likely, unlikely)
+        evidence = likely
+    if models.temperature is not None:
+        evidence = graph.op("Div", evidence, graph.constant(np.array(models.temperature)))
+    if models.joint:  # the logarithm of a sigmoid
+        return graph.op("Neg", graph.op("Softplus", graph.op("Neg", evidence)))
+    return graph.op("Softmax", evidence, axis=2)
+
+
+def _normalised(graph: Graph, proba: str) -> str:
+    """Options that sum to one; where all are 0, they become uniform."""
+    axis = graph.constant(np.array([2]))
+    total = graph.op("ReduceSum", proba, axis, keepdims=1)
+    some = graph.op("Greater", total, graph.constant(np.array(0.0)))
+    proba = graph.op("Where", some, proba, graph.constant(np.array(1.0)))
+    return graph.op("Div", proba, graph.op("ReduceSum", proba, axis, keepdims=1))
+
+
+def _converted(graph: Graph, question: _Question, models: LocalModels) -> str:
+    """Probabilities of a local classifier that skl2onnx converts, of shape (n, options)."""
+    child = question.child
+    flat = models.strategy == "flat"
+    where = "all leaves" if flat else models.hierarchy.describe(question.owner)
+    name = f"The local classifier of {where}, a {type(child).__name__},"
+    scored = hasattr(child, "decision_function")
+    if models.joint:
+        scored = not hasattr(child, "predict_proba")
+    if models.temperature is not None and scored:
+        raise ValueError(
+            f"{name} is calibrated by its decision_function, which can be converted to ONNX for "
+            f"linear classifiers only. Use one of these, or calibration=None."
+        )
+    if getattr(parts_of(child)[-1], "weights", None) == "distance":
+        raise ValueError(
+            f"{name} weighs neighbours by their distance, which skl2onnx leaves out. Use "
+            f"weights='uniform'."
+        )
+    try:
+        proba = graph.convert(child)
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(
+            f"{name} cannot be converted to ONNX ({type(error).__name__}: {reason}). Use another "
+            f"local classifier there."
+        ) from error
+    if np.array_equal(question.order, np.arange(len(question.order))):
+        return proba
+    return graph.pick(proba, question.order)
+
+
+# -- decisions ---------------------------------------------------------------------------------
+
+
+def _decision(graph: Graph, model: Any, tree: _Tree) -> str:
+    """The node at which each path ends, of shape (n,)."""
+    models = model._models
+    if model.decoding == "top_down":
+        return _top_down(graph, models, tree.steps)
+    if model.decoding == "best_path":
+        ends = graph.constant(models.options.ends)
+        return graph.take(ends, graph.argmax(tree.endings, 1), 0)
+    # Expected F1: the largest sum over a path of P(node) - F / 2; the root counts for nothing.
+    share = np.full(models.hierarchy.n_nodes, -model._f_to_expect() / 2)
+    share[0] = -1
+    value = graph.op("Add", tree.nodes, graph.constant(share))
+    value = _along_paths(graph, "Add", value, models.hierarchy.parent)
+    allowed = models.options.ends if model.leaf_only else np.arange(1, models.hierarchy.n_nodes)
+    best = graph.argmax(graph.pick(value, allowed), 1)
+    return graph.take(graph.constant(allowed), best, 0)
+
+
+def _top_down(graph: Graph, models: LocalModels, steps: tuple[_Step, ...]) -> str:
+    """Follow the best option of every node from the root on."""
+    n_nodes = models.hierarchy.n_nodes
+    stops = np.flatnonzero(models.options.can_stop)
+    # Where each node leads: to itself at an end, down an only way, or where its classifier says.
+    leads_to = np.arange(n_nodes)
+    only = np.flatnonzero(np.diff(models.options.indptr) == 1)
+    leads_to[only] = models.options.indices[models.options.indptr[only]]
+    column = np.empty(n_nodes, dtype=np.intp)
+    parts = []
+    start = 0
+    for step in steps:
+        owners = np.array([q.owner for q in step.questions])
+        table = np.concatenate([q.options for q in step.questions])
+        table = np.concatenate([np.arange(n_nodes), stops])[table]
+        offset = np.arange(len(owners)) * (len(table) // len(owners))
+        best = graph.op("Add", graph.argmax(step.answer, 2), graph.constant(offset))
+        parts.append(graph.take(graph.constant(table), best, 0))
+        column[owners] = start + np.arange(len(owners))
+        start += len(owners)
+    others = np.setdiff1d(np.arange(n_nodes), [q.owner for s in steps for q in s.questions])
+    column[others] = start + np.arange(len(others))
+    leads = graph.concat([*parts, graph.same_for_all_rows(leads_to[others])])
+    position = graph.constant(column)
+    node = graph.same_for_all_rows(np.zeros(1, dtype=np.int64))
+    for _ in range(models.hierarchy.depth):
+        node = graph.op("GatherElements", leads, graph.take(position, node, 0), axis=1)
+    return graph.reshape(node, [-1])
+
+
+def _cut(
+    graph: Graph, proba: str, node: str, table: IntArray, min_confidence: float
+) -> tuple[str, str]:
+    """End paths where they are not sure enough; return nodes, and the confidence of each level."""
+    path = graph.take(graph.constant(np.maximum(table, 0)), node, 0)
+    exists = graph.take(graph.constant(table >= 0), node, 0)
+    confidence = graph.op("GatherElements", proba, path, axis=1)
+    if min_confidence > 0:
+        sure = graph.op(
+            "GreaterOrEqual", confidence, graph.constant(np.array(float(min_confidence)))
+        )
+        exists = graph.op("And", exists, sure)
+        axis = graph.constant(np.array([1]))
+        length = graph.op("ReduceSum", graph.cast(exists, np.int64), axis, keepdims=1)
+        root = graph.same_for_all_rows(np.zeros(1, dtype=np.int64))
+        node = graph.op("GatherElements", graph.concat([root, path]), length, axis=1)
+        node = graph.reshape(node, [-1])
+    return node, graph.op("Where", exists, confidence, graph.constant(np.array(np.nan)))
+
+
+def _path_table(model: Any) -> IntArray:
+    """The node of every level on the path of every node; -1 below its end."""
+    hierarchy, n_levels = model.hierarchy_, model._format.n_levels
+    table = np.full((hierarchy.n_nodes, n_levels), -1)
+    width = min(n_levels, hierarchy.depth)
+    table[:, :width] = hierarchy.ancestor_table[:, :width]
+    return table
+
+
+def _labels(model: Any) -> AnyArray:
+    """What is predicted for every node: numbers if all are numbers, else text."""
+    labels = labels_by_node(model.hierarchy_, model._format, may_end=model._may_end())
+    exists = np.arange(len(labels)) > 0
+    if model._format.ndim == 2:
+        path = _path_table(model)
+        labels, exists = labels[np.maximum(path, 0)], path >= 0
+    if labels.dtype.kind in "biu":
+        kind = np.uint64 if labels.dtype == np.uint64 else np.int64
+        return np.where(exists, labels.astype(kind), kind(0))
+    if labels.dtype.kind == "f":
+        return np.where(exists, labels, np.nan).astype(np.float64)
+    text = np.full(labels.shape, "", dtype=object)
+    text[exists] = [str(label) for label in labels[exists]]
+    return text
+
+
+def _written(graph: Graph, labels: AnyArray, node: str) -> str:
+    """The labels of some nodes."""
+    if labels.ndim == 2:
+        # Label by label: of a row of strings, Gather of ONNX Runtime copies the first only.
+        n_levels = labels.shape[1]
+        start = graph.op("Mul", graph.reshape(node, [-1, 1]), graph.constant(np.array(n_levels)))
+        node = graph.op("Add", start, graph.constant(np.arange(n_levels)))
+    return graph.take(graph.constant(labels.ravel()), node, 0)
+
+
+def _metadata(model: Any, first: Any) -> dict[str, str]:
+    """What a server may want to know about the outputs."""
+    hierarchy = model.hierarchy_
+    paths = [[str(label) for label in hierarchy.path(v)] for v in range(hierarchy.n_nodes)]
+    goes_by = {"hiclass.expected_f1": repr(model._f_to_expect())}
+    return {
+        "hiclass.version": __version__,
+        "hiclass.estimator": type(model).__name__,
+        "hiclass.decoding": model.decoding,
+        **(goes_by if model.decoding == "expected_f1" else {}),
+        "hiclass.min_confidence": repr(float(model.min_confidence)),
+        "hiclass.paths": json.dumps(paths, ensure_ascii=False),
+        "hiclass.features": json.dumps(getattr(first, "feature_names_in_", np.empty(0)).tolist()),
+    }

@@ -1,0 +1,275 @@
+"""Which types a model file may hold: fitted models are saved with skops, which runs no code.
+
+``skops.io.load`` builds only objects of types that it is told to trust. It trusts most of
+scikit-learn's and NumPy's by itself; :data:`TRUSTED_TYPES` adds what fitted models of this library
+are made of. None of these types runs anything that a file says when it is built.
+:func:`trusted_types` adds what the local classifiers of a particular model are made of, and
+:func:`load` reads such files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from hiclass._estimators.conformal import ConformalClassifier
+from hiclass._estimators.ensemble import EnsembleClassifier
+from hiclass._estimators.flat import FlatClassifier
+from hiclass._estimators.global_ import EndingOutputs, GlobalClassifier, NodeOutputs
+from hiclass._estimators.local import (
+    LocalClassifierPerLevel,
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+)
+from hiclass._estimators.set_fitting import OneVsRest
+from hiclass._state import (
+    LabelFormat,
+    LevelColumns,
+    LocalModels,
+    Options,
+    SetFormat,
+    SetModels,
+    Stream,
+)
+from hiclass._wrapping import unwrap
+from hiclass.hierarchy import Hierarchy
+
+_TYPES: tuple[type[Any], ...] = (
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+    LocalClassifierPerLevel,
+    FlatClassifier,
+    GlobalClassifier,
+    EnsembleClassifier,
+    ConformalClassifier,
+    LocalModels,
+    Options,
+    # The estimator of a global model, as it is asked.
+    NodeOutputs,
+    EndingOutputs,
+    LabelFormat,
+    Hierarchy,
+    # Sets of classes per row.
+    SetModels,
+    SetFormat,
+    OneVsRest,
+    # What a model that learns from batches has seen.
+    Stream,
+    LevelColumns,
+    # The type of the labels, and the models of an ensemble by name.
+    np.dtype,
+    Bunch,
+)
+
+#: The same for networks, by name: their modules need PyTorch, which may be missing.
+_OF_NETWORKS = (
+    "hiclass.torch._classifier.HierarchicalSoftmaxClassifier",
+    "hiclass.torch._known.Known",
+    "hiclass.torch._layout.SetLayout",
+    "hiclass.torch._layout.TreeLayout",
+    "hiclass.torch._network.FittedNetwork",
+    "hiclass.torch._network.Shape",
+)
+
+#: Names of the types that a fitted model consists of, for ``skops.io.load(..., trusted=...)``.
+TRUSTED_TYPES: tuple[str, ...] = (
+    *(f"{t.__module__}.{t.__qualname__}" for t in _TYPES),
+    *_OF_NETWORKS,
+)
+
+
+def trusted_types(model: Any) -> list[str]:
+    """List the types that a model consists of and that skops does not trust by itself.
+
+    These are :data:`TRUSTED_TYPES` and what else the local classifiers consist of: types of
+    another library than scikit-learn, or its trees. Ask it of a model that you have fitted, look at
+    the list, and keep it with your code: a list that is made from a file trusts whatever the file
+    says.
+
+    Parameters
+    ----------
+    model : object
+        Anything that skops saves: a fitted model, a pipeline that ends in one.
+
+    Returns
+    -------
+    list of str
+        Names for ``skops.io.load(..., trusted=...)``: first ``TRUSTED_TYPES``, then what else the
+        model needs, sorted.
+
+    Raises
+    ------
+    ImportError
+        If skops is not installed.
+
+    Examples
+    --------
+    >>> from hiclass import TRUSTED_TYPES, LocalClassifierPerParentNode, trusted_types
+    >>> model = LocalClassifierPerParentNode().fit([[0], [1]], [["a", "b"], ["a", "c"]])
+    >>> trusted_types(model) == list(TRUSTED_TYPES)
+    True
+    """
+    io = _import_skops()
+    content = io.dumps(model)
+    needed = set(io.get_untrusted_types(data=content))
+    return [*TRUSTED_TYPES, *sorted(needed.difference(TRUSTED_TYPES))]
+
+
+def _import_skops() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        error.add_note("Install it with: pip install skops")
+        raise
+    return skops.io
+
+
+# -- files -------------------------------------------------------------------------------------
+
+#: What the files of ``hiclass fit`` say of themselves.
+FORMAT, FORMAT_VERSION = "hiclass model", 1
+#: What they hold besides: the list of columns that a ColumnTransformer leaves out is a type of its
+#: own in scikit-learn 1.6, which skops does not know.
+_OF_PIPELINES = ("sklearn.compose._column_transformer._RemainderColsList",)
+
+
+class ModelFileError(ValueError):
+    """A file from which no model can be loaded: what is wrong with it, and what to do."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(f"{problem} {remedy}")
+        self.problem = problem
+
+
+def load(path: Any, *, trusted: Iterable[str] = ()) -> Any:
+    """Load a fitted model from a skops file, which runs no code.
+
+    The file may have been written by ``hiclass fit`` or with ``skops.io.dump``. Pickles are never
+    loaded: they can run any code.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    trusted : iterable of str, default=()
+        Names of more types that may be built, besides those that skops trusts by itself and
+        :data:`TRUSTED_TYPES`; see :func:`trusted_types`. Write the names into your program: a list
+        that is made from the file trusts whatever the file says.
+
+    Returns
+    -------
+    estimator
+        The fitted model. A file of ``hiclass fit`` gives the pipeline: its ``predict`` takes a
+        frame that has the columns ``feature_names_in_``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ImportError
+        If skops is not installed.
+    ValueError
+        If it is not a skops file, if it holds a type that is not trusted, something else than a
+        model, or a model of a version of this library whose files this one does not read.
+
+    See Also
+    --------
+    predict_confidence : Confidences, also of a pipeline.
+    trusted_types : What a model consists of.
+
+    Examples
+    --------
+    >>> import skops.io
+    >>> from hiclass import LocalClassifierPerParentNode, load
+    >>> model = LocalClassifierPerParentNode().fit([[0], [1]], [["a", "b"], ["a", "c"]])
+    >>> skops.io.dump(model, "model.skops")  # doctest: +SKIP
+    >>> load("model.skops").predict([[1]])  # doctest: +SKIP
+    array([['a', 'c']], dtype=object)
+    """
+    if isinstance(trusted, str):
+        raise TypeError(f"trusted must be a list of names of types; got {trusted!r}.")
+    content = read_model_file(path, trusted)
+    if is_command_line_file(content):
+        check_format_version(content, path)
+        content = content.get("pipeline")
+    if not hasattr(unwrap(content).model, "hierarchy_"):
+        raise ModelFileError(
+            f"{os.fspath(path)} holds a {type(content).__name__}, which is not a fitted "
+            f"hierarchical classifier, nor a pipeline or search that ends in one.",
+            "Load other objects with skops.io.load.",
+        )
+    return content
+
+
+def read_model_file(path: Any, trusted: Iterable[str] = ()) -> Any:
+    """Read what a skops file holds; nothing in it is run.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    trusted : iterable of str, default=()
+        Names of types that may be built besides those of fitted models.
+
+    Returns
+    -------
+    object
+        Whatever is in the file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ModelFileError
+        If it is not a skops file, holds a type that is not trusted, or is damaged.
+    """
+    io = _import_skops()
+    path = os.fspath(path)
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"{path} does not exist, or is not a file.")
+    try:
+        types = io.get_untrusted_types(file=path)
+    except OSError as error:
+        raise ModelFileError(
+            f"{path} cannot be read: {error.strerror or error}.", "Check the file."
+        ) from error
+    except Exception as error:
+        # Whatever a file of another kind makes skops stumble over.
+        raise ModelFileError(
+            f"{path} is not a skops file.",
+            "Only skops files are loaded. A pickle or joblib file can run any code: if you trust "
+            "its source, load it with pickle or joblib, and save the model with skops.io.dump.",
+        ) from error
+    known = {*TRUSTED_TYPES, *_OF_PIPELINES, *trusted}
+    if strange := sorted(set(types) - known):
+        raise ModelFileError(
+            f"{path} holds {strange[0]}, which is not a type that hiclass trusts, and was not "
+            f"loaded.",
+            f"If you know what it is and where the file is from, write trusted={strange!r}.",
+        )
+    try:
+        return io.load(path, trusted=sorted(known.intersection(types)))
+    except Exception as error:
+        raise ModelFileError(
+            f"{path} cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())}).",
+            "It may be damaged, or come from other versions: fit and save the model again.",
+        ) from error
+
+
+def is_command_line_file(content: Any) -> bool:
+    """Whether the content of a file was written by ``hiclass fit``."""
+    return isinstance(content, dict) and content.get("format") == FORMAT
+
+
+def check_format_version(content: dict[str, Any], path: Any) -> None:
+    """Refuse a file of ``hiclass fit`` in a format that this version does not read."""
+    if content.get("version") != FORMAT_VERSION:
+        raise ModelFileError(
+            f"{os.fspath(path)} was written by hiclass {content.get('hiclass')}, whose files this "
+            f"version does not read.",
+            "Make it again with: hiclass fit.",
+        )

@@ -1,0 +1,121 @@
+"""Functions of rows, applied to one chunk of rows after another, in threads where those pay.
+
+Every call of a local classifier has a price that does not depend on the number of rows: checks,
+containers, conversions. It is paid again in every thread, since every thread has rows of its own,
+and threads pay it one after the other, because Python holds its lock meanwhile. So threads pay only
+where the rows of a call take longer than that, which is measured on the first rows. What is
+predicted does not depend on it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count, effective_n_jobs
+from sklearn import get_config
+
+from hiclass._engine.fit import in_thread
+from hiclass._inference.paths import query_of_everyone
+from hiclass._inference.sets import set_query_of_everyone
+from hiclass._rows import chunks_of_rows, n_rows_of, slice_rows
+from hiclass._state import LocalModels, SetModels
+
+#: Up to so many calls of classifiers per chunk are cheap, whatever they cost.
+_FEW_CALLS = 8
+#: The part of the rows on which a call is measured, and how many they are at least.
+_MEASURED, _FEWEST_MEASURED = 1 / 32, 16
+
+
+def map_chunks(
+    function: Callable[[Any, slice], Any],
+    X: Any,
+    models: Any,
+    width: int,
+    n_jobs: int | None,
+    *,
+    everywhere: bool = False,
+) -> list[Any]:
+    """Call a function on chunks of rows.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a chunk and the slice of rows that it is.
+    X : rows
+        All rows.
+    models : LocalModels or SetModels
+        The models that the function queries.
+    width : int
+        How many numbers per row the function holds in each of a few arrays.
+    n_jobs : int or None
+        The largest number of threads, with joblib's meaning.
+    everywhere : bool, default=False
+        Whether all classifiers are queried about all rows.
+
+    Returns
+    -------
+    list
+        What the function returns, in the order of the rows.
+    """
+    n_threads = effective_n_jobs(n_jobs)
+    if n_threads > 1:  # threads of this machine, also where the active backend is a cluster
+        n_threads = min(n_threads, cpu_count())
+    parts = list(chunks_of_rows(X, width, n_threads))
+    if (
+        n_threads > 1
+        and len(parts) > 1
+        and not _threads_pay(X, models, width, n_threads, everywhere)
+    ):
+        n_threads, parts = 1, list(chunks_of_rows(X, width))
+    if n_threads == 1 or len(parts) == 1:
+        return [function(slice_rows(X, rows), rows) for rows in parts]
+    # Not processes: models may be large, and most classifiers release the GIL here. Not
+    # joblib's Parallel, which looks for results every hundredth of a second, nor that of
+    # scikit-learn, which in threads would change the warning filters of the process.
+    work = partial(in_thread, get_config(), lambda rows: function(slice_rows(X, rows), rows))
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(work, parts))
+
+
+def _threads_pay(X: Any, models: Any, width: int, n_threads: int, everywhere: bool) -> bool:
+    """Whether the rows of a call take longer than the price of as many calls as there are threads.
+
+    In one thread all calls take (price + rows); in several, (price * threads + rows / threads).
+    """
+    while models.members:  # all final classes are computed by every one of them
+        models, everywhere = models.members[0], True
+    if len(models.classifiers) + len(models.gates) <= _FEW_CALLS:
+        return True
+    is_set = isinstance(models, SetModels)
+    query = set_query_of_everyone(models) if is_set else query_of_everyone(models)
+    if query is None:
+        return True
+    at_a_time = next(iter(chunks_of_rows(X, width))).stop
+    rows_of_call = at_a_time if is_set or everywhere else _rows_of_call(models, at_a_time)
+    n_measured = max(_FEWEST_MEASURED, int(n_rows_of(X) * _MEASURED))
+    price = _seconds(query, slice_rows(X, slice(0, 1)), 3)
+    work = _seconds(query, slice_rows(X, slice(0, n_measured)), 2) - price
+    return work * rows_of_call / n_measured > n_threads * price
+
+
+def _rows_of_call(models: LocalModels, n: int) -> float:
+    """About how many of n rows a local classifier is queried about, where each takes one path."""
+    if models.is_direct:
+        return n
+    n_parents = int((np.diff(models.options.indptr) > 1).sum())
+    return n * min(1.0, models.hierarchy.depth / max(n_parents, 1))
+
+
+def _seconds(query: Callable[[Any], Any], X: Any, repeat: int) -> float:
+    """The shortest time that a query takes."""
+    seconds = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        query(X)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)

@@ -1,0 +1,330 @@
+"""From probabilities to decisions: which path is taken, and where it ends.
+
+Models that answer node by node are searched, and only the local classifiers that can matter are
+asked. Models that know all endings at once are decoded from an array of node probabilities. Both
+give the same answers. Ties go to the lowest node number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from hiclass._inference.paths import (
+    Group,
+    Queries,
+    ask,
+    direct_endings,
+    endings_to_nodes,
+    node_proba,
+)
+from hiclass._inference.search import k_best_ends, runs, search
+from hiclass._rows import n_rows_of
+from hiclass._state import LocalModels, Options
+from hiclass._typing import FloatArray, IntArray
+from hiclass.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided for a chunk of rows.
+
+    Attributes
+    ----------
+    nodes : ndarray of shape (n,)
+        The node at which each path ends.
+    confidence : ndarray of shape (n, depth)
+        Probability of the node of the path at each level; NaN below its end.
+    """
+
+    nodes: IntArray
+    confidence: FloatArray
+
+    @staticmethod
+    def join(parts: list[Decision]) -> Decision:
+        """The decisions of several chunks as one."""
+        if len(parts) == 1:
+            return parts[0]
+        return Decision(
+            np.concatenate([d.nodes for d in parts]), np.concatenate([d.confidence for d in parts])
+        )
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Nodes that some rows may have come to: one entry per row and node."""
+
+    rows: IntArray
+    nodes: IntArray
+    proba: FloatArray
+
+    def where(self, keep: Any) -> Candidates:
+        """Some of the entries."""
+        return Candidates(self.rows[keep], self.nodes[keep], self.proba[keep])
+
+    @staticmethod
+    def join(parts: list[Candidates]) -> Candidates:
+        """All entries of several parts."""
+        return Candidates(
+            np.concatenate([p.rows for p in parts] or [np.empty(0, dtype=np.intp)]),
+            np.concatenate([p.nodes for p in parts] or [np.empty(0, dtype=np.intp)]),
+            np.concatenate([p.proba for p in parts] or [np.empty(0)]),
+        )
+
+
+# -- the best child at every step --------------------------------------------------------------
+
+
+def top_down(models: LocalModels, X: Any) -> Decision:
+    """Walk down the tree and take the best option at every node."""
+    n = n_rows_of(X)
+    known = node_proba(models, X) if models.is_direct else None
+    ends_at = np.zeros(n, dtype=np.intp)
+    reached = np.ones(n)
+    confidence = np.full((n, models.hierarchy.depth), np.nan)
+    groups: list[Group] = [(0, np.arange(n))]
+    level = 0
+    while groups:
+        below: list[Group] = []
+        answers = (
+            ask(models, X, groups)
+            if known is None
+            else [_joint(models, known, node, rows) for node, rows in groups]
+        )
+        for (node, rows), answer in zip(groups, answers, strict=True):
+            best = answer.argmax(axis=1)
+            goes_on: Any = slice(None)
+            if models.options.can_stop[node]:
+                # "Stop here" comes last but has the lowest number: it wins a tie.
+                last = answer.shape[1] - 1
+                best = np.where(answer[:, last] >= answer.max(axis=1), last, best)
+                goes_on = best != last
+            chosen = models.options.of(node)[best]
+            taken = answer[np.arange(len(rows)), best]
+            if known is None:
+                taken = reached[rows] * taken
+            reached[rows] = taken
+            ends_at[rows] = chosen
+            on = rows[goes_on]
+            confidence[on, level] = taken[goes_on]
+            below.extend(split(chosen[goes_on], on, models.options))
+        groups, level = below, level + 1
+    return Decision(ends_at, confidence)
+
+
+def _joint(models: LocalModels, proba: FloatArray, node: int, rows: IntArray) -> FloatArray:
+    """Joint probabilities of the options of a node, from node probabilities."""
+    children = models.options.children_of(node)
+    below = proba[np.ix_(rows, children)]
+    if not models.options.can_stop[node]:
+        return below
+    return np.column_stack([below, proba[rows, node] - below.sum(axis=1)])
+
+
+def split(chosen: IntArray, rows: IntArray, options: Options) -> list[Group]:
+    """Group rows by the node they have come to; leaves are left out."""
+    if not len(chosen):
+        return []
+    order = np.argsort(chosen, kind="stable")
+    chosen, rows = chosen[order], rows[order]
+    starts = [0, *(np.flatnonzero(chosen[1:] != chosen[:-1]) + 1).tolist(), len(chosen)]
+    runs = ((int(chosen[a]), rows[a:b]) for a, b in pairwise(starts))
+    return [(node, run) for node, run in runs if options.indptr[node + 1] > options.indptr[node]]
+
+
+# -- the most probable endings -----------------------------------------------------------------
+
+
+def best_path(models: LocalModels, X: Any) -> Decision:
+    """The most probable ending."""
+    if models.is_direct:
+        endings = direct_endings(models, X)
+        nodes = models.options.ends[endings.argmax(axis=1)]
+        return with_confidence(models, endings_to_nodes(models, endings), nodes)
+    nodes, _, along = search(models, X, 1)
+    return Decision(nodes[:, 0], along)
+
+
+def best_paths(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArray]:
+    """The k most probable endings and their probabilities; node 0 where there are fewer."""
+    if not models.is_direct:
+        nodes, proba, _ = search(models, X, k)
+        return nodes, proba
+    return k_best_ends(direct_endings(models, X), models.options.ends, k)
+
+
+# -- the best expected F-score -----------------------------------------------------------------
+
+
+def expected_f1(models: LocalModels, X: Any, f: float, leaf_only: bool) -> Decision:
+    """The node that maximises the sum over its path of P(node) - f / 2."""
+    if leaf_only:
+        proba = node_proba(models, X)
+        return with_confidence(models, proba, _best_leaf(models, proba, f))
+    seen = explore(models, X, f / 2)
+    return _with_seen(models, best_values(models.hierarchy, seen, n_rows_of(X), f), seen)
+
+
+def _best_leaf(models: LocalModels, proba: FloatArray, f: float) -> IntArray:
+    """The same among the leaves only: a path may have to go on where it does not pay."""
+    hierarchy, ends = models.hierarchy, models.options.ends
+    value = proba - f / 2
+    value[:, 0] = 0
+    for nodes in hierarchy.nodes_by_level[1:]:
+        value[:, nodes] += value[:, hierarchy.parent[nodes]]
+    return ends[value[:, ends].argmax(axis=1)]
+
+
+def explore(models: LocalModels, X: Any, floor: float) -> list[Candidates]:
+    """All nodes with a probability above a floor, level by level, and the best of level 1.
+
+    Only nodes above the floor are opened: what is below the others cannot be above it.
+    """
+    if models.is_direct:
+        return _explore_proba(models.hierarchy, node_proba(models, X), floor)
+    n = n_rows_of(X)
+    here = Candidates(np.arange(n), np.zeros(n, dtype=np.intp), np.ones(n))
+    queries = Queries(models, X)
+    levels = []
+    for level in range(models.hierarchy.depth):
+        parts = [
+            _above(queries, node, here.where(at), floor, and_best=level == 0)
+            for node, at in runs(here.nodes, here.rows)
+            if models.options.indptr[node + 1] > models.options.indptr[node]
+        ]
+        here = Candidates.join(parts)
+        levels.append(here)
+        here = here.where(here.proba > floor)
+    return levels
+
+
+def _above(
+    queries: Queries, node: int, at: Candidates, floor: float, *, and_best: bool
+) -> Candidates:
+    """The children of a node with a probability above a floor; on demand also the best one."""
+    children = queries.models.options.children_of(node)
+    joint = queries.ask(node, at.rows)[:, : len(children)] * at.proba[:, None]
+    keep = joint > floor
+    if and_best and len(children):
+        keep[np.arange(len(keep)), joint.argmax(axis=1)] = True
+    i, column = np.nonzero(keep)
+    return Candidates(at.rows[i], children[column], joint[i, column])
+
+
+def width_of_exploring(models: LocalModels, floor: float) -> int:
+    """How many numbers per row exploring holds, in units of four."""
+    hierarchy = models.hierarchy
+    if models.is_direct:
+        return 2 * hierarchy.n_nodes
+    # The nodes of a level sum to one, so that few are above the floor. An entry is three numbers,
+    # which are put into order.
+    entries = min(hierarchy.n_nodes, int(hierarchy.depth / max(floor, 1e-9)) + 1)
+    kept = hierarchy.n_nodes if models.strategy == "level" else 0
+    return models.width + (kept + 12 * entries) // 4 + 1
+
+
+def _explore_proba(hierarchy: Hierarchy, proba: FloatArray, floor: float) -> list[Candidates]:
+    """The same from an array of node probabilities."""
+    levels = []
+    for level, nodes in enumerate(hierarchy.nodes_by_level[1:]):
+        here = proba[:, nodes]
+        keep = here > floor
+        if level == 0:
+            keep[np.arange(len(here)), here.argmax(axis=1)] = True
+        rows, columns = np.nonzero(keep)
+        levels.append(Candidates(rows, nodes[columns], here[rows, columns]))
+    return levels
+
+
+def best_values(hierarchy: Hierarchy, levels: list[Candidates], n: int, f: float) -> IntArray:
+    """Per row the explored node with the largest sum over its path of P(node) - f / 2."""
+    best_node = np.zeros(n, dtype=np.intp)
+    best = np.full(n, -np.inf)
+    keys, values = np.arange(n) * hierarchy.n_nodes, np.zeros(n)
+    for at in levels:
+        above = np.searchsorted(keys, at.rows * hierarchy.n_nodes + hierarchy.parent[at.nodes])
+        value = values[above] + at.proba - f / 2
+        order = np.lexsort([at.nodes, -value, at.rows])
+        rows, first = np.unique(at.rows[order], return_index=True)
+        top = order[first]
+        # Deeper nodes come later and have higher numbers or other branches; ties stay.
+        better = (value[top] > best[rows]) | (
+            (value[top] == best[rows]) & (at.nodes[top] < best_node[rows])
+        )
+        best[rows[better]] = value[top[better]]
+        best_node[rows[better]] = at.nodes[top[better]]
+        key = at.rows * hierarchy.n_nodes + at.nodes
+        order = np.argsort(key)
+        keys, values = key[order], value[order]
+    return best_node
+
+
+# -- a decision of the user's own, and what all share ------------------------------------------
+
+
+def custom(
+    models: LocalModels,
+    X: Any,
+    decide: Callable[[FloatArray, Hierarchy], Any],
+    leaf_only: bool,
+) -> Decision:
+    """Let a function of the user choose nodes from node probabilities."""
+    proba = node_proba(models, X)
+    nodes = np.asarray(decide(proba, models.hierarchy))
+    n = len(proba)
+    if nodes.shape != (n,) or nodes.dtype.kind not in "iu":
+        raise ValueError(
+            f"The decoding function must return one node number per row, an integer array of shape "
+            f"({n},); got shape {nodes.shape} and type {nodes.dtype}."
+        )
+    if ((nodes < 0) | (nodes >= models.hierarchy.n_nodes)).any():
+        raise ValueError(
+            f"The decoding function returned a node outside 0 .. {models.hierarchy.n_nodes - 1}."
+        )
+    if leaf_only and not np.isin(nodes, models.options.ends).all():
+        node = int(nodes[np.argmin(np.isin(nodes, models.options.ends))])
+        raise ValueError(
+            f"The decoding function returned {models.hierarchy.describe(node)}, where no path of "
+            f"this model ends: with leaf_only=True return leaves, or fit with leaf_only=False."
+        )
+    return with_confidence(models, proba, nodes.astype(np.intp))
+
+
+def with_confidence(models: LocalModels, proba: FloatArray, nodes: IntArray) -> Decision:
+    """Look up the probabilities along the paths to some nodes."""
+    path = models.hierarchy._paths_of(nodes)
+    confidence = np.take_along_axis(proba, np.maximum(path, 0), axis=1)
+    return Decision(nodes, np.where(path >= 0, confidence, np.nan))
+
+
+def _with_seen(models: LocalModels, nodes: IntArray, seen: list[Candidates]) -> Decision:
+    """Look up the probabilities along paths among what a search has seen."""
+    n_nodes = models.hierarchy.n_nodes
+    everything = Candidates.join(seen)
+    # "Stop here" stands beside its node with a smaller probability: keep the larger.
+    order = np.lexsort([-everything.proba, everything.rows * n_nodes + everything.nodes])
+    key = (everything.rows * n_nodes + everything.nodes)[order]
+    path = models.hierarchy._paths_of(nodes)
+    wanted = np.arange(len(nodes))[:, None] * n_nodes + np.maximum(path, 0)
+    place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+    return Decision(nodes, np.where(path >= 0, everything.proba[order][place], np.nan))
+
+
+def cut(decision: Decision, hierarchy: Hierarchy, min_confidence: float) -> Decision:
+    """End every path after its deepest node with at least this probability."""
+    if min_confidence <= 0:
+        return decision
+    with np.errstate(invalid="ignore"):
+        sure = decision.confidence >= min_confidence
+    # Probabilities fall along a path, so what is sure comes first.
+    length = sure.sum(axis=1)
+    path = np.column_stack(
+        [np.zeros(len(length), dtype=np.intp), hierarchy._paths_of(decision.nodes)]
+    )
+    return Decision(
+        path[np.arange(len(length)), length], np.where(sure, decision.confidence, np.nan)
+    )

@@ -1,0 +1,597 @@
+"""From local models to probabilities.
+
+One question is asked of the local classifiers, "given this node, which way on?", in groups of rows:
+all nodes of a level at once, so that every classifier is called once per level and chunk. What they
+say is *evidence*, an array with a column per option of the node (see ``_problems.Options``); how it
+is gathered depends on the strategy (``_GATHER``). ``_link`` turns evidence into P(option | node):
+
+- probabilities are normalised;
+- with a temperature T, scores go through a softmax of score / T (a sigmoid for gates);
+- classifiers with neither answer with certainty (a one-hot row), which is enough to walk down the
+  tree and for nothing else.
+
+A flat model, an ensemble and a restricted model know the probabilities of all endings at once;
+those are summed up the tree. So does a *joint* model: it reads the score of an option as odds of
+its own, multiplies along every path, and normalises over all endings. Options that must sum to one
+at every node would make some child of a wrong branch look likely, whatever the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit, log_expit, logit, softmax
+
+from hiclass._engine.linear import linear_choice, linear_scores
+from hiclass._inference.columns import column_order, in_order, pairs_message, says_pairs
+from hiclass._rows import n_rows_of, protect, take_rows
+from hiclass._state import LocalModels
+from hiclass._typing import FloatArray, IntArray
+
+Group = tuple[int, IntArray]  # a node and the rows, ascending, that have come to it
+
+#: Probabilities are mixed with this share of a uniform one before their logarithm is taken: it is
+#: never infinite, and their order stays.
+TINY = 1e-2
+
+#: How much of what others leave goes to a class whose own classifier cannot answer yet.
+_HARDLY = 1e-6
+
+#: Final classes are summed with a matrix of all classes above them where it has at most so many
+#: entries, else level by level.
+_MOST_PLACES = 1 << 23
+
+
+# -- gathering evidence ------------------------------------------------------------------------
+
+
+def ask(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
+    """P(option | node) for nodes of one level and the rows at each of them."""
+    evidence = gather_evidence(models, X, groups)
+    return [
+        _link(models, found, is_gated(models, node))
+        for (node, _), found in zip(groups, evidence, strict=True)
+    ]
+
+
+def gather_evidence(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
+    """What the local classifiers say at nodes of one level: a column per option of the node."""
+    return _GATHER[models.strategy](models, X, groups)
+
+
+def is_gated(models: LocalModels, node: int) -> bool:
+    """Whether the last column of a node's evidence is the answer of a gate."""
+    return models.strategy == "node" and bool(models.options.can_stop[node])
+
+
+def _link(models: LocalModels, evidence: FloatArray, gated: bool) -> FloatArray:
+    if evidence.shape[1] == 1:
+        return np.ones(evidence.shape)
+    if gated:
+        gate = evidence[:, -1:]
+        if models.temperature is not None:
+            stop = expit(gate / models.temperature)
+        else:
+            stop = gate if models.soft else (gate > 0).astype(float)
+        return np.hstack([_link(models, evidence[:, :-1], False) * (1 - stop), stop])
+    if models.temperature is not None:
+        return softmax(evidence / models.temperature, axis=1)
+    return normalised(evidence) if models.soft else _one_hot(evidence.argmax(axis=1), evidence)
+
+
+def _per_parent(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
+    evidence = []
+    for node, rows in groups:
+        options, known = models.options.of(node), models.known.of(node)
+        estimator = models.classifiers.get(node)
+        if estimator is None or len(options) == 1:
+            evidence.append(np.zeros((len(rows), len(options))))
+        else:
+            answer = _choice(models, estimator, _rows(X, rows), len(known))
+            evidence.append(_columns(models, answer, known, options))
+    return evidence
+
+
+def _per_level(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
+    """Query the classifier of the level once, and restrict it to the options of each node."""
+    asked = [rows for node, rows in groups if len(models.options.of(node)) > 1]
+    rows_asked = np.unique(np.concatenate(asked)) if asked else np.empty(0, dtype=np.intp)
+    level = int(models.hierarchy.levels[groups[0][0]]) + 1
+    found = _level_answers(models, X, rows_asked, level)
+    position = np.zeros(n_rows_of(X), dtype=np.intp)
+    position[rows_asked] = np.arange(len(rows_asked))
+    if len(found) < len(rows_asked):  # the level has no classifier
+        position[:] = 0
+    starts = _starts_in_level(models, level)
+    return [
+        _restrict_to_node(models, found, node, position[rows], starts[node])
+        for node, rows in groups
+    ]
+
+
+def _starts_in_level(models: LocalModels, level: int) -> dict[int, int]:
+    """The first class of every parent among the classes of the classifier of a level."""
+    parents = models.hierarchy.nodes_by_level[level - 1]
+    counts = np.diff(models.known.indptr)[parents]
+    return dict(zip(parents.tolist(), (np.cumsum(counts) - counts).tolist(), strict=True))
+
+
+def _reads_logarithms(models: LocalModels, level: int) -> bool:
+    """Whether probabilities become scores, which happens after they are restricted.
+
+    Small ones among their siblings count.
+    """
+    estimator = models.classifiers.get(level)
+    is_scored = models.temperature is not None and not models.joint
+    return is_scored and not hasattr(estimator, "decision_function")
+
+
+def _level_answers(models: LocalModels, X: Any, rows: IntArray, level: int) -> FloatArray:
+    """What the classifier of a level says about some rows; one row of zeros if there is none."""
+    parents = models.hierarchy.nodes_by_level[level - 1]
+    k = int(np.diff(models.known.indptr)[parents].sum())
+    estimator = models.classifiers.get(level)
+    if estimator is None or not len(rows):
+        return np.zeros((1, k))
+    if _reads_logarithms(models, level):
+        return _proba(estimator, _rows(X, rows), k)
+    return _choice(models, estimator, _rows(X, rows), k, scored=True)
+
+
+def _restrict_to_node(
+    models: LocalModels, found: FloatArray, node: int, rows: IntArray, start: int
+) -> FloatArray:
+    """The evidence at a node from what the classifier of its level says."""
+    known = models.known.of(node)
+    here = _columns(models, found[rows, start : start + len(known)], known, models.options.of(node))
+    level = int(models.hierarchy.levels[node]) + 1
+    return _log(here) if _reads_logarithms(models, level) else here
+
+
+class Queries:
+    """Queries about a chunk of rows, node by node in any order.
+
+    The classifier of a level is queried about all rows once, and what it says is kept.
+    """
+
+    def __init__(self, models: LocalModels, X: Any) -> None:
+        self.models = models
+        self._X = X
+        self._levels: dict[int, tuple[FloatArray, dict[int, int]]] = {}
+
+    def ask(self, node: int, rows: IntArray) -> FloatArray:
+        """P(option | node) for some rows."""
+        if self.models.strategy != "level":
+            return ask(self.models, self._X, [(node, rows)])[0]
+        level = int(self.models.hierarchy.levels[node]) + 1
+        if level not in self._levels:
+            everyone = np.arange(n_rows_of(self._X))
+            found = _level_answers(self.models, self._X, everyone, level)
+            self._levels[level] = found, _starts_in_level(self.models, level)
+        found, starts = self._levels[level]
+        if len(found) < n_rows_of(self._X):
+            rows = np.zeros_like(rows)
+        return _link(
+            self.models, _restrict_to_node(self.models, found, node, rows, starts[node]), False
+        )
+
+
+def _per_node(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
+    """Ask the binary classifiers of the children, and the gate."""
+    evidence = []
+    for node, rows in groups:
+        children = models.options.children_of(node).tolist()
+        gate = models.gates.get(node) if models.options.can_stop[node] else None
+        found = np.ones((len(rows), len(models.options.of(node))))
+        if len(children) > 1 or gate is not None:
+            X_here = _rows(X, rows)
+            if len(children) > 1:
+                answers = np.array([_can_answer(models, c) for c in children])
+                for j in np.flatnonzero(answers).tolist():
+                    estimator = models.classifiers[children[j]]
+                    found[:, j] = _positive(models, estimator, protect(X_here))
+                silent = np.flatnonzero(~answers)
+                if len(silent):
+                    heard = found[:, np.flatnonzero(answers)]
+                    found[:, silent] = _left_over(models, heard, children, silent)
+            if gate is not None:
+                found[:, -1] = (
+                    _share_of_stops(models, node)
+                    if ~node in models.one_sided
+                    else _positive(models, gate, protect(X_here))
+                )
+        evidence.append(found)
+    return evidence
+
+
+def _can_answer(models: LocalModels, child: int) -> bool:
+    """Whether the binary classifier of a node has seen rows of both classes: after fit, always."""
+    return child in models.classifiers and child not in models.one_sided
+
+
+def _left_over(
+    models: LocalModels, found: FloatArray, children: list[int], silent: IntArray
+) -> FloatArray:
+    """Evidence for children whose classifiers cannot answer yet: their part of what others leave.
+
+    The others need not have seen rows of these children, and leave much of every row that they are
+    not sure of. So only rows that all of them reject go there; scores do not say that.
+    """
+    if not models.soft:
+        return np.full((len(found), len(silent)), -np.inf if found.shape[1] else 0.0)
+    end = models.hierarchy.subtree_end
+    n_below = np.array([models.n_own[c : end[c]].sum() for c in children])
+    left = np.maximum(1 - found.sum(axis=1, keepdims=True), 0)
+    return left * (_HARDLY * n_below[silent] / n_below.sum())
+
+
+def _share_of_stops(models: LocalModels, node: int) -> float:
+    """What is known about stopping at a node without asking its gate: how many rows did."""
+    below = models.n_own[node : models.hierarchy.subtree_end[node]].sum()
+    share = float(models.n_own[node] / below)
+    return share if models.soft else share - 0.5
+
+
+def query_of_everyone(models: LocalModels) -> Callable[[Any], Any] | None:
+    """A query of one local classifier about rows, one that all rows pass; None if there is none.
+
+    For models with a classifier per node or per parent node.
+    """
+    node = 0
+    while len(models.options.of(node)) == 1 and models.options.of(node)[0] != node:
+        node = int(models.options.of(node)[0])
+    if models.strategy == "parent" and node in models.classifiers:
+        k = len(models.known.of(node))
+        return lambda X: _choice(models, models.classifiers[node], X, k)
+    if models.strategy == "node":
+        for child in models.options.children_of(node).tolist():
+            if _can_answer(models, child):
+                return lambda X: _positive(models, models.classifiers[child], X)
+    return None
+
+
+_GATHER: dict[str, Callable[[LocalModels, Any, list[Group]], list[FloatArray]]] = {
+    "parent": _per_parent,
+    "level": _per_level,
+    "node": _per_node,
+}
+
+
+def _rows(X: Any, rows: IntArray) -> Any:
+    """Rows of a chunk; no copy, but no right to write, where it is all of them."""
+    return protect(X) if len(rows) == n_rows_of(X) else take_rows(X, rows)
+
+
+def _columns(
+    models: LocalModels, answer: FloatArray, known: IntArray, wanted: IntArray
+) -> FloatArray:
+    """The columns of some of the classes that a classifier knows, and of what it does not know."""
+    if models.layout is None or np.array_equal(known, wanted):
+        return answer
+    order = np.argsort(known)
+    place = order[np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)]
+    return np.where(known[place] == wanted, answer[:, place], _nothing(models))
+
+
+def _nothing(models: LocalModels) -> float:
+    """Evidence for a class that has none."""
+    return 0.0 if models.soft else -np.inf
+
+
+def _soft(models: LocalModels, estimator: Any, X: Any, k: int) -> FloatArray:
+    """Probabilities of a classifier, which in a stream may have seen too little to have any."""
+    if models.layout is None:
+        return _proba(estimator, X, k)
+    # Some naive Bayes classifiers take the logarithm of 0, the share of a class without rows.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        proba = _proba(estimator, X, k)
+    if not np.isfinite(proba).all():
+        raise ValueError(
+            f"{type(estimator).__name__} returned a probability that is not a number: there were "
+            f"no rows, or too few, of some class to learn how they vary. Call partial_fit with "
+            f"rows of every class, start anew with several rows in the first batch, or use another "
+            f"local classifier."
+        )
+    return proba
+
+
+def _choice(
+    models: LocalModels, estimator: Any, X: Any, k: int, scored: bool = False
+) -> FloatArray:
+    """Evidence of a multi-class classifier: probabilities, scores, or its bare choice."""
+    if models.joint:
+        return _odds(estimator, X, k)
+    if models.temperature is not None:
+        return _scores(estimator, X, k)
+    if models.soft:
+        return _soft(models, estimator, X, k)
+    # Its own choice might be a class that is no option.
+    restricted = models.layout is not None and hasattr(estimator, "decision_function")
+    if scored or restricted:
+        return _scores(estimator, X, k)
+    codes = linear_choice(estimator, X).reshape(-1).astype(np.intp)
+    return _one_hot(codes, np.empty((len(codes), k)))
+
+
+def _positive(models: LocalModels, estimator: Any, X: Any) -> FloatArray:
+    """Evidence of a binary classifier for its class 1."""
+    if models.temperature is None and models.soft:
+        return normalised(_soft(models, estimator, X, 2))[:, 1]
+    if hasattr(estimator, "decision_function"):
+        return _positive_score(estimator, X)
+    return _logit(normalised(_proba(estimator, X, 2))[:, 1])
+
+
+def _positive_score(estimator: Any, X: Any) -> FloatArray:
+    """Score of class 1 of a binary classifier, by which it is told from class 0."""
+    score = linear_scores(estimator, X).astype(np.float64, copy=False)
+    n = n_rows_of(X)
+    if score.shape == (n, 2):
+        score = score[:, 1] - score[:, 0]
+    if score.shape not in ((n,), (n, 1)):
+        _refuse_scores(estimator, score, n, 2)
+    order = column_order(getattr(estimator, "classes_", None), 2, type(estimator).__name__)
+    score = _finite(score.reshape(-1))
+    return score if order is None else -score
+
+
+def _logit(proba: FloatArray) -> FloatArray:
+    """Log-odds of probabilities, none of them infinite."""
+    return logit((proba + TINY / 2) / (1 + TINY))
+
+
+def _odds(estimator: Any, X: Any, k: int) -> FloatArray:
+    """Log-odds of every class by itself.
+
+    Scores are odds only where every class was told from all others, as by a linear SVM. Those of
+    a multinomial model are not, so probabilities come first.
+    """
+    if hasattr(estimator, "predict_proba"):
+        return _logit(normalised(_proba(estimator, X, k)))
+    return _decision(estimator, X, k, first=-1.0)
+
+
+def _scores(estimator: Any, X: Any, k: int) -> FloatArray:
+    """Scores for a softmax: the decision function where there is one, else log p."""
+    if hasattr(estimator, "decision_function"):
+        return _decision(estimator, X, k)
+    return _log(_proba(estimator, X, k))
+
+
+def _log(proba: FloatArray) -> FloatArray:
+    """Logarithms of probabilities, none of them infinite."""
+    return np.log(normalised(proba) + TINY / proba.shape[1])
+
+
+def _proba(estimator: Any, X: Any, k: int) -> FloatArray:
+    """What ``predict_proba`` says; rows need not sum to one."""
+    proba = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    if proba.shape != (n_rows_of(X), k):
+        raise ValueError(
+            f"{type(estimator).__name__}.predict_proba returned an array of shape {proba.shape} "
+            f"for {n_rows_of(X)} rows and {k} classes."
+        )
+    return in_order(estimator, proba)
+
+
+def _decision(estimator: Any, X: Any, k: int, first: float = 0.0) -> FloatArray:
+    """The decision function; of two classes it scores the second, and the first is a multiple."""
+    score = linear_scores(estimator, X).astype(np.float64, copy=False)
+    if k == 2 and score.ndim == 1:
+        score = np.column_stack([first * score, score])
+    if score.shape != (n_rows_of(X), k):
+        _refuse_scores(estimator, score, n_rows_of(X), k)
+    if k == 3 and says_pairs(estimator):
+        raise ValueError(pairs_message(estimator))
+    return _finite(in_order(estimator, score))
+
+
+def _refuse_scores(estimator: Any, score: FloatArray, n_rows: int, k: int) -> NoReturn:
+    raise ValueError(
+        f"{type(estimator).__name__}.decision_function returned an array of shape {score.shape} "
+        f"for {n_rows} rows and {k} classes; one column per class is needed (for SVC: "
+        f"decision_function_shape='ovr')."
+    )
+
+
+def _finite(score: FloatArray) -> FloatArray:
+    if not np.isfinite(score).all():
+        raise ValueError(
+            "A local classifier returned a score that is not a number. Check X for extreme values, "
+            "or use another local classifier."
+        )
+    return score
+
+
+def normalised(proba: FloatArray) -> FloatArray:
+    """Rows that sum to one; a row of zeros becomes uniform."""
+    total = proba.sum(axis=1, keepdims=True)
+    if not np.isfinite(total).all():
+        raise ValueError(
+            "A local classifier returned a probability that is not a number. Check X for extreme "
+            "values, or use another local classifier."
+        )
+    if not total.all():
+        proba = np.where(total > 0, proba, 1.0)
+        total = proba.sum(axis=1, keepdims=True)
+    return proba / total
+
+
+def _one_hot(codes: IntArray, like: FloatArray) -> FloatArray:
+    out = np.zeros(like.shape)
+    out[np.arange(len(codes)), codes] = 1
+    return out
+
+
+# -- node and ending probabilities -------------------------------------------------------------
+
+
+def node_proba(models: LocalModels, X: Any) -> FloatArray:
+    """Probability of every node for a chunk of rows; the root has 1."""
+    if models.is_direct:
+        return endings_to_nodes(models, direct_endings(models, X))
+    proba = np.zeros((n_rows_of(X), models.hierarchy.n_nodes))
+    proba[:, 0] = 1
+    for node, evidence in evidence_everywhere(models, X):
+        answer = _link(models, evidence, is_gated(models, node))
+        children = models.options.children_of(node)
+        proba[:, children] = answer[:, : len(children)] * proba[:, [node]]
+    return proba
+
+
+def evidence_everywhere(models: LocalModels, X: Any) -> Iterator[tuple[int, FloatArray]]:
+    """What the local classifiers say about all rows of a chunk, node by node from the root down."""
+    everyone = np.arange(n_rows_of(X))
+    n_options = np.diff(models.options.indptr)
+    for nodes in models.hierarchy.nodes_by_level:
+        groups = [(v, everyone) for v in nodes.tolist() if n_options[v]]
+        # All nodes of a level share one call per level; otherwise node by node, to save memory.
+        batches = [groups] if models.strategy == "level" else [[group] for group in groups]
+        for batch in filter(None, batches):
+            for (node, _), evidence in zip(batch, gather_evidence(models, X, batch), strict=True):
+                yield node, evidence
+
+
+def ending_proba(models: LocalModels, X: Any) -> FloatArray:
+    """Probability of ending at each of ``options.ends``, for a chunk of rows."""
+    if models.is_direct:
+        return direct_endings(models, X)
+    return nodes_to_endings(models, node_proba(models, X))
+
+
+def nodes_to_endings(models: LocalModels, proba: FloatArray) -> FloatArray:
+    """Probability of ending at a node: its own less that of its children."""
+    ends = models.options.ends
+    out = proba[:, ends]
+    for j in np.flatnonzero(models.options.can_stop[ends]).tolist():
+        children = models.options.children_of(int(ends[j]))
+        out[:, j] = np.maximum(out[:, j] - proba[:, children].sum(axis=1), 0)
+    return out
+
+
+def endings_to_nodes(models: LocalModels, endings: FloatArray) -> FloatArray:
+    """Probability of every node: the sum over the endings at or below it."""
+    proba = np.minimum(sum_endings(models, endings), 1.0)
+    # Whatever is above all endings, the root at least, is certain: rounding must not cut it off.
+    first, last = models.options.ends[[0, -1]]
+    proba[:, : first + 1][:, models.hierarchy.subtree_end[: first + 1] > last] = 1.0
+    return proba
+
+
+def sum_endings(models: LocalModels, values: FloatArray) -> FloatArray:
+    """For every node the sum of the values of the endings at or below it."""
+    hierarchy, ends = models.hierarchy, models.options.ends
+    if len(ends) * hierarchy.depth <= _MOST_PLACES:
+        path = np.column_stack([np.zeros(len(ends), dtype=np.intp), hierarchy._paths_of(ends)])
+        row, column = np.nonzero(path >= 0)
+        shape = (len(ends), hierarchy.n_nodes)
+        closure = sp.csr_array((np.ones(len(row)), (row, path[row, column])), shape=shape)
+        return values @ closure
+    total = np.zeros((hierarchy.n_nodes, len(values)))  # a line per node lies together in memory
+    total[ends] = values.T
+    for nodes in reversed(hierarchy.nodes_by_level[1:]):
+        np.add.at(total, hierarchy.parent[nodes], total[nodes])
+    return np.ascontiguousarray(total.T)
+
+
+def direct_endings(models: LocalModels, X: Any) -> FloatArray:
+    """Probabilities of all endings of a model that knows them at once."""
+    if models.joint:
+        return softmax(_joint_logs(models, X), axis=1)
+    return _ENDINGS[models.strategy](models, X)
+
+
+def _joint_logs(models: LocalModels, X: Any) -> FloatArray:
+    """Logarithms of the probabilities of all endings of a joint model, up to a constant."""
+    assert models.temperature is not None  # 1 while one is being looked for
+    return joint_scores(models, joint_evidence(models, X), n_rows_of(X), models.temperature)
+
+
+def joint_evidence(models: LocalModels, X: Any) -> Iterator[tuple[int, FloatArray]]:
+    """All log-odds that a joint model is made of, with the nodes at which they were asked for."""
+    if models.strategy == "flat":
+        return iter([(0, evidence_of_endings(models, X))])
+    return evidence_everywhere(models, X)
+
+
+def joint_scores(
+    models: LocalModels,
+    evidence: Iterable[tuple[int, FloatArray]],
+    n: int,
+    temperature: float,
+) -> FloatArray:
+    """Logarithms of the products of odds along the path to every ending, of a joint model."""
+    ends, hierarchy = models.options.ends, models.hierarchy
+    if models.strategy == "flat":
+        ((_, found),) = evidence
+        return _log_share(found, False, temperature)
+    # A line per node, not a column: the rows of a node lie together in memory.
+    score = np.zeros((hierarchy.n_nodes, n))
+    for node, found in evidence:
+        share = _log_share(found, is_gated(models, node), temperature).T + score[node]
+        children = models.options.children_of(node)
+        score[children] = share[: len(children)]
+        if models.options.can_stop[node]:  # from here on that of an ending
+            score[node] = share[-1]
+    return np.ascontiguousarray(score[ends].T)
+
+
+def _log_share(evidence: FloatArray, gated: bool, temperature: float) -> FloatArray:
+    """Logarithms of the shares of rows like these that go each way, each way by itself."""
+    if evidence.shape[1] == 1:
+        return np.zeros(evidence.shape)
+    if gated:
+        gate = evidence[:, -1:] / temperature
+        on = _log_share(evidence[:, :-1], False, temperature) + log_expit(-gate)
+        return np.hstack([on, log_expit(gate)])
+    return np.asarray(log_expit(evidence / temperature))
+
+
+def _flat_endings(models: LocalModels, X: Any) -> FloatArray:
+    return _link(models, evidence_of_endings(models, X), False)
+
+
+def evidence_of_endings(models: LocalModels, X: Any) -> FloatArray:
+    """What the classifier of a flat model says: a column per ending."""
+    known, ends = models.known.ends, models.options.ends
+    estimator = models.classifiers.get(0)
+    if estimator is None or len(ends) == 1:
+        return np.zeros((n_rows_of(X), len(ends)))
+    return _columns(models, _choice(models, estimator, X, len(known)), known, ends)
+
+
+def _ensemble_endings(models: LocalModels, X: Any) -> FloatArray:
+    """Product or mean of the members' probabilities of endings."""
+    product = models.voting == "product"
+    total = np.zeros((n_rows_of(X), len(models.options.ends)))
+    for member, weight in zip(models.members, models.weights, strict=True):
+        if not weight:
+            continue
+        part = ending_proba(member, X)
+        if product:  # as logarithms, so that a product of many small numbers does not vanish
+            with np.errstate(divide="ignore"):
+                np.log(part, out=part)
+        total += np.multiply(part, weight, out=part)
+    if not product:
+        return normalised(total)
+    best = np.max(total, axis=1, keepdims=True)
+    # Where the members agree on nothing at all, nothing is known.
+    return softmax(np.where(np.isfinite(best), total, 0.0), axis=1)
+
+
+def _restricted_endings(models: LocalModels, X: Any) -> FloatArray:
+    (base,) = models.members
+    column = np.searchsorted(base.options.ends, models.options.ends)
+    if base.joint:  # as logarithms, so that the best of unlikely endings is still the best
+        return softmax(_joint_logs(base, X)[:, column], axis=1)
+    return normalised(ending_proba(base, X)[:, column])
+
+
+_ENDINGS: dict[str, Callable[[LocalModels, Any], FloatArray]] = {
+    "flat": _flat_endings,
+    "ensemble": _ensemble_endings,
+    "restricted": _restricted_endings,
+}

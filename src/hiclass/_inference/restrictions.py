@@ -1,0 +1,51 @@
+"""Models that are conditional on what is known already: only some classes are allowed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hiclass._state import LocalModels, Options
+from hiclass._typing import AnyArray
+
+
+def restrict(models: LocalModels, allowed: AnyArray) -> LocalModels:
+    """A model conditional on ending at one of the allowed nodes (a mask over nodes)."""
+    hierarchy, old = models.hierarchy, models.options
+    ends = old.ends[allowed[old.ends]]
+    # A subtree is an interval of numbers: which ones have an end in them?
+    reached = np.searchsorted(ends, hierarchy.subtree_end) > np.searchsorted(
+        ends, np.arange(hierarchy.n_nodes)
+    )
+    can_stop = old.can_stop & allowed
+    source = np.repeat(np.arange(hierarchy.n_nodes), np.diff(old.indptr))
+    keep = np.where(source == old.indices, can_stop[old.indices], reached[old.indices])
+    counts = np.bincount(source[keep], minlength=hierarchy.n_nodes)
+    options = Options(
+        indptr=np.concatenate([[0], np.cumsum(counts)]),
+        indices=old.indices[keep],
+        can_stop=can_stop,
+        ends=ends,
+    )
+    return replace(
+        models,
+        strategy="restricted",
+        joint=False,
+        options=options,
+        members=(_prune(models, reached),),
+    )
+
+
+def _prune(models: LocalModels, reached: AnyArray) -> LocalModels:
+    """Leave out the questions that a restricted model never asks."""
+    if models.strategy not in ("node", "parent"):
+        return models
+    keep = np.repeat(reached, np.diff(models.options.indptr))
+    counts = np.where(reached, np.diff(models.options.indptr), 0)
+    pruned = replace(
+        models.options,
+        indptr=np.concatenate([[0], np.cumsum(counts)]),
+        indices=models.options.indices[keep],
+    )
+    return replace(models, options=pruned)

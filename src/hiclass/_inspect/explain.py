@@ -1,0 +1,310 @@
+"""Why a model predicts what it does for one row: step by step down the tree.
+
+At every step one question is asked: given this node, which way on? The answer has probabilities,
+those of `predict_node_proba`, and reasons, which `_reasons` finds in the local classifiers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from hiclass._inspect.models import label_text, local_models, open_model
+from hiclass._inspect.reasons import Advocate, Reason
+from hiclass._inspect.rendering import to_html, to_text
+from hiclass._typing import FloatArray
+
+#: A probability of stopping below this is what rounding leaves.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to go on: a label, or None for "stop here", with its probability given the node."""
+
+    label: Any
+    probability: float | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a path.
+
+    Attributes
+    ----------
+    level : int
+        The level that the step leads to, from 1.
+    label : label or None
+        What was chosen; None for "stop here".
+    probability : float or None
+        Its probability given the node above; None for a model without probabilities.
+    confidence : float or None
+        The probability of the whole path down to here.
+    runners_up : list of Option
+        The most probable other ways.
+    reasons : list of Reason
+        One per model of an ensemble, else one.
+    """
+
+    level: int
+    label: Any
+    probability: float | None
+    confidence: float | None
+    runners_up: list[Option]
+    reasons: list[Reason]
+
+
+class Explanation:
+    """What :func:`explain` returns: text with ``str``, HTML in a notebook, data with ``to_dict``.
+
+    Attributes
+    ----------
+    path : tuple of labels
+        The predicted path; empty if the model predicts none.
+    confidence : float or None
+        Its probability.
+    steps : list of Step
+        One per label. Where a path ends at an inner node, the last step says "stop here"; it has
+        no probability where the path was cut because of ``min_confidence`` or a guarantee.
+    """
+
+    def __init__(
+        self, path: tuple[Any, ...], confidence: float | None, steps: list[Step], note: str
+    ) -> None:
+        self.path = path
+        self.confidence = confidence
+        self.steps = steps
+        self.note = note
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as dicts, lists and plain values.
+
+        Returns
+        -------
+        dict
+            "path", "confidence", "note" and "steps", whose entries have the attributes of
+            :class:`Step`.
+        """
+        return {
+            "path": list(self.path),
+            "confidence": self.confidence,
+            "note": self.note,
+            "steps": [asdict(step) for step in self.steps],
+        }
+
+    def __str__(self) -> str:
+        return to_text(self)
+
+    def __repr__(self) -> str:
+        sure = "" if self.confidence is None else f", confidence={self.confidence:.3f}"
+        return f"Explanation({label_text(self.path)!r}{sure})"
+
+    def _repr_html_(self) -> str:
+        return to_html(self)
+
+
+def explain(
+    model: Any, x: Any, *, feature_names: Any = None, top: int = 5, k: int = 3
+) -> Explanation:
+    """Explain the prediction of one row: the path, the probabilities and the features.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted hierarchical classifier, or a pipeline or search that ends in one.
+    x : row
+        One row as for ``predict``: a text, an array or list of numbers, a row of a sparse matrix,
+        a frame with one row, or a pandas Series that is a row.
+    feature_names : sequence of str, default=None
+        Names of the features that the classifier sees. By default those that the steps of a
+        pipeline before it give, or those of the frame that it was fitted on.
+    top : int, default=5
+        How many features to show at each step.
+    k : int, default=3
+        How many runners-up to show at each step.
+
+    Returns
+    -------
+    Explanation
+        Printed, it is text; in a notebook, a table; ``to_dict()`` makes plain data of it.
+
+    Raises
+    ------
+    ValueError
+        If there is more than one row, or a number is negative.
+
+    See Also
+    --------
+    make_report : How a model does on many rows.
+
+    Notes
+    -----
+    For a linear local classifier (with ``coef_``, or multinomial naive Bayes) a feature contributes
+    its value times the difference of two weights: that of the class that was chosen and that of the
+    runner-up. Per node these are the weights of two binary classifiers; in a flat model, those of
+    the most probable endings below the two nodes. A forest shows the importances of its features,
+    which are the same for every row. Other classifiers show nothing, and the text says so.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, explain
+    >>> X = [[4, 0, 0.5], [4, 0, 1.2], [2, 2, 0.3], [0, 0, 2.5]]
+    >>> y = [["Mammal", "Cat"], ["Mammal", "Dog"], ["Bird", "Owl"], ["Reptile", "Snake"]]
+    >>> model = LocalClassifierPerParentNode().fit(X, y)
+    >>> print(explain(model, [4, 0, 1.4], feature_names=["legs", "wings", "metres"], top=2, k=1))
+    Mammal > Dog (probability 0.48)
+    <BLANKLINE>
+    1. Mammal  0.88
+       runner-up: Bird 0.07
+       LogisticRegression, against Bird:
+         +3.19  legs = 4
+         +0.43  metres = 1.4
+         -1.16  the rest, with the intercept
+    <BLANKLINE>
+    2. Dog  0.55
+       runner-up: Cat 0.45
+       LogisticRegression, against Cat:
+         +0.46  metres = 1.4
+         -0.28  the rest, with the intercept
+    """
+    for name, number in (("top", top), ("k", k)):
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
+            raise ValueError(f"{name} must be a whole number that is not negative; got {number!r}.")
+    opened = open_model(model, feature_names)
+    X = opened.transform(_one_row(x))
+    return _Explainer(opened.model, X, opened.names, int(top), int(k)).run()
+
+
+def _one_row(x: Any) -> Any:
+    """A single row, in whatever form, as rows of which there is one."""
+    if isinstance(x, str | bytes):
+        return [x]
+    if hasattr(x, "to_frame") and hasattr(x, "index") and not hasattr(x, "columns"):
+        # A pandas Series is a row of a frame, unless it is a column of texts with one entry.
+        if len(x) == 1 and isinstance(x.iloc[0], str):
+            return list(x)
+        return x.to_frame().T.infer_objects()
+    if isinstance(x, list | tuple) and len(x):
+        numbers = all(isinstance(v, int | float | np.number) for v in x)
+        x = np.asarray(x)[None] if numbers else x
+    elif isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype.kind in "biufc":
+        x = x[None]
+    n_rows = x.shape[0] if hasattr(x, "shape") and len(x.shape) else None
+    if n_rows is None and hasattr(x, "__len__"):
+        n_rows = len(x)
+    if n_rows != 1:
+        got = f"{n_rows} rows" if n_rows is not None else f"a {type(x).__name__}"
+        raise ValueError(f"explain takes one row; got {got}. Pass a single one, such as X[:1].")
+    return x
+
+
+class _Explainer:
+    """The parts of an explanation that need the model and the row."""
+
+    def __init__(self, model: Any, X: Any, names: list[str] | None, top: int, k: int) -> None:
+        self.model, self.X, self.k = model, X, k
+        self.tree = model.hierarchy_
+        self.proba: FloatArray | None = None
+        if hasattr(model, "predict_node_proba"):
+            self.proba = model.predict_node_proba(X)[0]
+        self.advocates = [
+            Advocate(
+                member.name, member.model, member.transform(X), self.proba, member.names(names), top
+            )
+            for member in local_models(model)
+        ]
+
+    def run(self) -> Explanation:
+        nodes = self._predicted()
+        steps = [self._step(above, node) for above, node in pairwise([0, *nodes])]
+        last = nodes[-1] if nodes else 0
+        note = "" if self.proba is not None else "The model gives no probabilities."
+        if len(self.tree.children(last)):
+            steps.append(self._step(last, last))
+            note = note or self._why_it_ends(last)
+        confidence = None if self.proba is None or not nodes else float(self.proba[last])
+        return Explanation(self.tree.path(last), confidence, steps, note)
+
+    def _predicted(self) -> list[int]:
+        """Nodes of the predicted path, from the top down."""
+        label = self.model.predict(self.X)[0]
+        if self.proba is not None:
+            length = int((~np.isnan(self.model.predict_confidence(self.X)[0])).sum())
+        else:
+            length = 1 if np.ndim(label) == 0 else self._length(label.tolist())
+        if length == 0:
+            return []
+        node = self.tree.find(label if np.ndim(label) == 0 else tuple(label[:length]))
+        return [*self.tree.ancestors(node).tolist()[1:], node]
+
+    def _length(self, labels: list[Any]) -> int:
+        """The number of labels before the first one that says "missing"."""
+        missing = self.model.missing_label_
+        over = [v is missing or v == missing or (v != v and missing != missing) for v in labels]
+        return over.index(True) if True in over else len(over)
+
+    def _why_it_ends(self, node: int) -> str:
+        name = self.tree.describe(node) if node else "the top"
+        if hasattr(self.model, "threshold_"):
+            return f"The path ends at {name}: nothing below is sure enough for the guarantee."
+        limit = getattr(self.model, "min_confidence", 0.0)
+        if limit:
+            return f"The path ends at {name}: what follows is below min_confidence={limit:g}."
+        return f"The path ends at {name}."
+
+    def _step(self, above: int, chosen: int) -> Step:
+        """One step from a node to a child; the node itself as goal is "stop here"."""
+        if self.proba is None:
+            rivals = [advocate.best_other(above, chosen) for advocate in self.advocates]
+            runners = [Option(self._label(above, v), None) for v in rivals[:1] if v is not None]
+            return self._make_step(above, chosen, None, None, runners[: self.k], None)
+        options = self._options(above)
+        probability = dict(options).get(chosen)
+        if probability is None:  # cut short: no classifier has said "stop here"
+            cut = [Option(self._label(above, v), p) for v, p in options[: self.k]]
+            return Step(int(self.tree.levels[above]) + 1, None, None, None, cut, [])
+        others = [(v, p) for v, p in options if v != chosen]
+        return self._make_step(
+            above,
+            chosen,
+            probability,
+            float(self.proba[above]) * probability,
+            [Option(self._label(above, v), p) for v, p in others[: self.k]],
+            others[0][0] if others else None,
+        )
+
+    def _make_step(
+        self,
+        above: int,
+        chosen: int,
+        probability: float | None,
+        confidence: float | None,
+        runners_up: list[Option],
+        rival: int | None,
+    ) -> Step:
+        reasons = [advocate.reason(above, chosen, rival) for advocate in self.advocates]
+        level = int(self.tree.levels[above]) + 1
+        label = self._label(above, chosen)
+        return Step(level, label, probability, confidence, runners_up, reasons)
+
+    def _options(self, node: int) -> list[tuple[int, float]]:
+        """Ways on and their probabilities given the node, the most probable first.
+
+        The node itself stands for "stop here".
+        """
+        assert self.proba is not None
+        reached = float(self.proba[node])
+        given = [
+            (child, float(self.proba[child]) / reached if reached > 0 else 0.0)
+            for child in self.tree.children(node).tolist()
+        ]
+        stop = 1.0 - sum(p for _, p in given)
+        if stop > _ROUNDING:
+            given.append((node, stop))
+        return sorted(given, key=lambda option: (-option[1], option[0]))
+
+    def _label(self, above: int, way: int) -> Any:
+        return None if way == above else self.tree.labels[way]

@@ -1,0 +1,216 @@
+"""A look inside fitted models: what `make_report` and `explain` have in common.
+
+A model may be wrapped into a pipeline or a search, it may be made of several models, and so may its
+local classifiers. Here all that is unwrapped, down to what can be shown of a local classifier: the
+weights of a linear one, the importances of a forest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.naive_bayes import ComplementNB, MultinomialNB
+from sklearn.svm import SVC, NuSVC
+
+from hiclass._typing import FloatArray, IntArray
+from hiclass._wrapping import Unwrapped, unwrap, unwrap_fitted
+
+
+@dataclass(frozen=True)
+class OpenModel(Unwrapped):
+    """A hierarchical classifier, taken out of what it is wrapped into.
+
+    Attributes
+    ----------
+    names : list of str or None
+        Names of the features that the classifier sees; None where nobody knows them.
+    """
+
+    names: list[str] | None = None
+
+
+def open_model(model: Any, feature_names: Any = None) -> OpenModel:
+    """Unwrap a fitted model, and name the features that it sees.
+
+    Parameters
+    ----------
+    model : estimator
+        A hierarchical classifier, or a pipeline or search that ends in one.
+    feature_names : sequence of str, default=None
+        Names of the features that the classifier sees, where it cannot know them.
+
+    Returns
+    -------
+    OpenModel
+    """
+    opened = unwrap_fitted(model)
+    inner = opened.model
+    if not inner.hierarchy_.is_tree or getattr(inner, "multi_label", False):
+        raise ValueError(
+            f"This {type(inner).__name__} was fitted on a hierarchy that is no tree, or on "
+            f"several labels per row; only models of trees with one path per row can be shown."
+        )
+    names = _names_behind(opened.before, None)
+    if names is None and hasattr(inner, "feature_names_in_"):
+        names = [str(name) for name in inner.feature_names_in_]
+    if feature_names is not None:
+        names = _check_names(feature_names, getattr(inner, "n_features_in_", None))
+    return OpenModel(inner, opened.before, names=names)
+
+
+def _names_behind(before: list[Any], names: list[str] | None) -> list[str] | None:
+    """Names of the features behind some transformers, from the names before them."""
+    for step in before:
+        names = _names_out(step, names)
+    return names
+
+
+def _names_out(steps: Any, names: list[str] | None) -> list[str] | None:
+    """Names of the features that come out of some transformers; None if they do not say."""
+    try:
+        found = steps.get_feature_names_out(names)
+    except (AttributeError, ValueError, TypeError):
+        # Some steps have no such method, others do not like the names of the step before.
+        return None
+    return None if found is None else [str(name) for name in found]
+
+
+def _check_names(feature_names: Any, n_features: int | None) -> list[str]:
+    if isinstance(feature_names, str) or not hasattr(feature_names, "__len__"):
+        raise TypeError(f"feature_names must be a list of names; got {feature_names!r}.")
+    names = [str(name) for name in feature_names]
+    if n_features is not None and len(names) != n_features:
+        raise ValueError(
+            f"feature_names has {len(names)} names but the classifier sees {n_features} features. "
+            f"In a pipeline, name what comes out of the last transformer."
+        )
+    return names
+
+
+@dataclass(frozen=True)
+class Member(Unwrapped):
+    """A model with local classifiers, taken out of the models that are made of it.
+
+    Attributes
+    ----------
+    name : str
+        Empty for a model that stands alone; a member of an ensemble within an ensemble is called
+        "outer / inner".
+    """
+
+    name: str = ""
+
+    def names(self, names: list[str] | None) -> list[str] | None:
+        """Names of the features that it sees, from those that the whole sees."""
+        return _names_behind(self.before, names)
+
+
+def local_models(model: Any, name: str = "") -> Iterator[Member]:
+    """Yield the models with local classifiers that a fitted model is made of."""
+    if hasattr(model, "named_models_"):
+        for key, member in model.named_models_.items():
+            yield from local_models(member, f"{name} / {key}" if name else key)
+    elif hasattr(model, "model_") and hasattr(model, "threshold_"):
+        opened = unwrap(model.model_)
+        for member in local_models(opened.model, name):
+            yield replace(member, before=opened.before + member.before)
+    elif hasattr(model, "local_classes_"):
+        yield Member(model, [], name=name)
+
+
+@dataclass(frozen=True)
+class OpenChild(Unwrapped):
+    """A fitted local classifier, taken out of what it is wrapped into.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_classes, n_features) or None
+        The score of class ``j`` is linear in the features, with these weights; None for other
+        classifiers. Of two classes each gets half of the weights of the decision function, with
+        opposite signs, so that for two classes, too, the difference of scores decides.
+    intercepts : ndarray of shape (n_classes,)
+        The constant part of the scores; only with weights.
+    importances : ndarray of shape (n_features,) or None
+        How much a forest, or another ensemble of trees, uses a feature at all.
+    """
+
+    weights: FloatArray | None = None
+    intercepts: FloatArray | None = None
+    importances: FloatArray | None = None
+
+    @property
+    def kind(self) -> str:
+        """What can be shown: "linear", "forest" or "other"."""
+        if self.weights is not None:
+            return "linear"
+        return "other" if self.importances is None else "forest"
+
+    def names(self, names: list[str] | None) -> list[str]:
+        """Names of the features that the classifier sees, from those that its wrapping sees."""
+        names = _names_behind(self.before, names)
+        shown = self.weights if self.weights is not None else self.importances
+        n_features = 0 if shown is None else shown.shape[-1]
+        if names is None or len(names) != n_features:
+            return [f"x{j}" for j in range(n_features)]
+        return names
+
+
+def open_child(child: Any, n_classes: int) -> OpenChild:
+    """Unwrap a fitted local classifier, and find its weights or importances."""
+    opened = unwrap(child)
+    child, before = opened.model, opened.before
+    linear = _linear(child, n_classes)
+    if linear is not None:
+        weights, intercepts = linear
+        classes = getattr(child, "classes_", None)
+        if isinstance(classes, np.ndarray) and classes.shape == (n_classes,):
+            order = np.argsort(classes)  # rows need not be in the order of the classes
+            weights, intercepts = weights[order], intercepts[order]
+        return OpenChild(child, before, weights=weights, intercepts=intercepts)
+    importances = getattr(child, "feature_importances_", None)
+    if importances is not None:
+        return OpenChild(child, before, importances=np.asarray(importances, dtype=np.float64))
+    return OpenChild(child, before)
+
+
+def _linear(child: Any, n_classes: int) -> tuple[FloatArray, FloatArray] | None:
+    """Weights and intercepts of a linear classifier, a row per class."""
+    if isinstance(child, MultinomialNB):
+        return child.feature_log_prob_, child.class_log_prior_
+    if isinstance(child, ComplementNB):
+        return child.feature_log_prob_, np.zeros(n_classes)
+    if isinstance(child, SVC | NuSVC) and n_classes > 2:
+        return None  # one row per pair of classes
+    weights = getattr(child, "coef_", None)
+    if weights is None:
+        return None
+    weights = weights.toarray() if sp.issparse(weights) else np.asarray(weights, dtype=np.float64)
+    weights = np.atleast_2d(weights)
+    intercepts = np.ravel(np.asarray(getattr(child, "intercept_", 0.0), dtype=np.float64))
+    if n_classes == 2 and len(weights) == 1:
+        intercept = float(intercepts[0])
+        return np.vstack([-weights, weights]) / 2, np.array([-intercept, intercept]) / 2
+    if len(weights) != n_classes:
+        return None
+    return weights, np.broadcast_to(intercepts, n_classes)
+
+
+def strongest(values: FloatArray, n: int) -> IntArray:
+    """Places of the n values that are farthest from zero, the farthest first.
+
+    Zeros are left out, and what is less than a hundredth of the farthest.
+    """
+    size = np.abs(values)
+    n = min(n, len(size))
+    found = np.argpartition(-size, n - 1)[:n] if 0 < n < len(size) else np.arange(len(size))[:n]
+    found = found[np.lexsort([found, -size[found]])]
+    return found[size[found] > 0.01 * size[found[:1]].sum()]
+
+
+def label_text(labels: Sequence[Any]) -> str:
+    """A path as a person reads it."""
+    return " > ".join(map(str, labels)) if len(labels) else "(no class)"

@@ -1,0 +1,156 @@
+"""Functions for what pipelines and searches hide: confidences, paths, probabilities of nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hiclass._typing import AnyArray, FloatArray
+from hiclass._wrapping import unwrap_fitted
+
+
+def predict_confidence(model: Any, X: Any) -> FloatArray:
+    """Return the probability of every node on the paths that a model predicts.
+
+    As the method ``predict_confidence`` of hierarchical classifiers, also where one is the last
+    step of a pipeline or inside a search, which do not offer that method.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted hierarchical classifier, or a pipeline or search that ends in one.
+    X : rows
+        Rows as for ``model.predict``.
+
+    Returns
+    -------
+    confidence : ndarray of shape (n_samples, n_levels)
+        The probability of the node that ``model.predict`` returns at each level; it never rises
+        along a path. NaN after the end of a path.
+
+    Raises
+    ------
+    TypeError
+        If there is no hierarchical classifier inside.
+    AttributeError
+        If its local classifiers have no probabilities, or if it predicts sets of classes.
+
+    See Also
+    --------
+    predict_paths : The most probable paths.
+    predict_node_proba : The probability of every node.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, predict_confidence
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> X = ["a purring cat", "a barking dog", "a hooting owl"]
+    >>> y = [["Mammal", "Cat"], ["Mammal", "Dog"], ["Bird", "Owl"]]
+    >>> model = make_pipeline(TfidfVectorizer(), LocalClassifierPerParentNode()).fit(X, y)
+    >>> predict_confidence(model, ["a small cat"]).round(2)
+    array([[0.71, 0.41]])
+    """
+    opened = unwrap_fitted(model)
+    predict = opened.model.predict_confidence
+    confidence: FloatArray = predict(opened.transform(X))
+    return confidence
+
+
+def predict_paths(model: Any, X: Any, k: int = 5) -> tuple[AnyArray, FloatArray]:
+    """Return the k most probable paths of every row.
+
+    As the method ``predict_paths`` of hierarchical classifiers, also where one is the last step of
+    a pipeline or inside a search, which do not offer that method.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted hierarchical classifier, or a pipeline or search that ends in one.
+    X : rows
+        Rows as for ``model.predict``.
+    k : int, default=5
+        Number of paths.
+
+    Returns
+    -------
+    paths : ndarray of shape (n_samples, k, n_levels), or (n_samples, k) for 1-D ``y``
+        Labels, the most probable path first; missing labels where there are fewer paths.
+    proba : ndarray of shape (n_samples, k)
+        The probability that a row ends exactly there; 0 where there are fewer paths.
+
+    Raises
+    ------
+    TypeError
+        If there is no hierarchical classifier inside.
+    AttributeError
+        If its local classifiers have no probabilities, or if it predicts sets of classes.
+    ValueError
+        If ``k`` is not an integer of at least 1.
+
+    See Also
+    --------
+    predict_confidence : The probability of every node on the predicted paths.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, predict_paths
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"]]
+    >>> model = make_pipeline(StandardScaler(), LocalClassifierPerParentNode()).fit(X, y)
+    >>> paths, proba = predict_paths(model, [[5, 9]], k=2)
+    >>> paths.tolist()
+    [[['Plant', 'Fern'], ['Animal', 'Reptile']]]
+    """
+    opened = unwrap_fitted(model)
+    predict = opened.model.predict_paths
+    found: tuple[AnyArray, FloatArray] = predict(opened.transform(X), k=k)
+    return found
+
+
+def predict_node_proba(model: Any, X: Any) -> FloatArray:
+    """Return the probability of every node of the hierarchy.
+
+    As the method ``predict_node_proba`` of hierarchical classifiers, also where one is the last
+    step of a pipeline or inside a search, which do not offer that method.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted hierarchical classifier, or a pipeline or search that ends in one.
+    X : rows
+        Rows as for ``model.predict``.
+
+    Returns
+    -------
+    proba : ndarray of shape (n_samples, n_nodes)
+        One column per node of the hierarchy of the classifier; 1 for the root. The children of a
+        node, and stopping at it, sum to it.
+
+    Raises
+    ------
+    TypeError
+        If there is no hierarchical classifier inside.
+    AttributeError
+        If its local classifiers have no probabilities.
+
+    See Also
+    --------
+    predict_confidence : The probability of every node on the predicted paths.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, predict_node_proba
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"]]
+    >>> model = make_pipeline(StandardScaler(), LocalClassifierPerParentNode()).fit(X, y)
+    >>> predict_node_proba(model, X).shape == (3, model[-1].hierarchy_.n_nodes)
+    True
+    """
+    opened = unwrap_fitted(model)
+    predict = opened.model.predict_node_proba
+    proba: FloatArray = predict(opened.transform(X))
+    return proba

@@ -1,0 +1,231 @@
+"""The report: one self-contained HTML file that shows what a model knows.
+
+The numbers are collected into a plain dict (`_data`, `_features`), which is put into a template
+together with a style and a script (`_render`). The page needs no network.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import tempfile
+from typing import Any
+
+import numpy as np
+
+from hiclass._inspect.models import Member, OpenModel, local_models, open_model
+from hiclass._inspect.report import _data
+from hiclass._inspect.report._features import collect_features
+from hiclass._inspect.report._render import inline, to_html
+from hiclass._version import __version__
+
+__all__ = ["Report", "make_report"]
+
+
+class Report:
+    """What :func:`make_report` returns: a page that can be saved or shown in a notebook.
+
+    Attributes
+    ----------
+    data : dict
+        The numbers that the page shows.
+    html : str
+        The page.
+    """
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+        self.html = to_html(data)
+
+    def save(self, path: Any) -> None:
+        """Write the page to a file, in UTF-8.
+
+        The file appears under its name when it is complete; if something fails, what was there
+        before stays.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write.
+        """
+        path = os.path.realpath(os.fspath(path))
+        folder = os.path.dirname(path)
+        if not os.path.isdir(folder):
+            raise FileNotFoundError(f"The folder {folder!r} does not exist; create it first.")
+        if os.path.exists(path) and not os.path.isfile(path):
+            # A device or a pipe: it must not be replaced by a file.
+            with open(path, "w", encoding="utf-8", newline="\n") as file:
+                file.write(self.html)
+            return
+        handle, part = tempfile.mkstemp(prefix=".report-", suffix=".html", dir=folder)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(self.html)
+            # A temporary file is for its owner only; this one is for whoever may read new files.
+            mask = os.umask(0)
+            os.umask(mask)
+            known = os.path.exists(path)
+            os.chmod(part, os.stat(path).st_mode & 0o777 if known else 0o666 & ~mask)
+            os.replace(part, path)
+        except BaseException:
+            os.unlink(part)
+            raise
+
+    def __repr__(self) -> str:
+        scores = self.data["scores"]
+        size = len(self.html.encode("utf-8")) / 1000
+        return f"Report({self.data['title']!r}, f1={scores['f1']:.3f}, {size:.0f} kB)"
+
+    def _repr_html_(self) -> str:
+        return inline(self.html)
+
+
+def make_report(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    title: str | None = None,
+    feature_names: Any = None,
+    examples: Any = None,
+    sample_weight: Any = None,
+) -> Report:
+    """Make a page that shows how a model does on some rows, node by node.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted hierarchical classifier, or a pipeline or search that ends in one.
+    X : rows
+        Rows that the model was not fitted on, as for its ``predict``.
+    y : array-like
+        Their true labels. Paths may hold classes that were not seen in ``fit``. Where the model
+        predicts single labels of a hierarchy that it was given, every label must be in that
+        hierarchy, but need not have been seen.
+    title : str, default=None
+        The title of the page.
+    feature_names : sequence of str, default=None
+        Names of the features that the classifier sees. By default those that the steps of a
+        pipeline before it give, or those of the frame that it was fitted on.
+    examples : sequence of str, default=None
+        A text per row. With it the page shows a few rows that the model gets wrong; by default no
+        row of the data is in the file, only totals, the names of classes and those of features.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    Report
+        With ``save(path)``; a notebook shows it inline.
+
+    Raises
+    ------
+    TypeError
+        If ``title`` or ``examples`` is of a wrong type.
+    ValueError
+        If there is not one example per row.
+
+    See Also
+    --------
+    explain : Why a model predicts what it does for one row.
+    hiclass.metrics.classification_report : The scores as text or dict.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, make_report
+    >>> X = [[1, 2], [3, 4], [5, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"]]
+    >>> report = make_report(LocalClassifierPerParentNode().fit(X, y), X, y, title="Living things")
+    >>> report.data["scores"]["f1"]
+    1.0
+    >>> report.save("report.html")  # doctest: +SKIP
+    """
+    opened = open_model(model, feature_names)
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title must be a string; got {title!r}.")
+    X_seen = opened.transform(X)
+    y_pred = opened.model.predict(X_seen)
+    texts = _check_examples(examples, len(y_pred))
+    soft = hasattr(opened.model, "predict_confidence")
+    confidence = opened.model.predict_confidence(X_seen) if soft else None
+    tree = opened.model.hierarchy_
+    # Single labels need the hierarchy to have ancestors; paths bring their own.
+    hierarchy = tree if y_pred.ndim == 1 and tree.depth > 1 else None
+    rows = _data.Rows(tree, y, y_pred, confidence, sample_weight)
+    data = {
+        "title": title or "Hierarchical classification report",
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "version": __version__,
+        "model": _describe(opened),
+        "rows": len(rows.true),
+        "weight": float(rows.weight.sum()),
+        "scores": _data.overall(y, y_pred, hierarchy, sample_weight),
+        "levels": _data.by_level(y, y_pred, confidence, hierarchy, sample_weight, rows),
+        "depths": _data.depths(rows),
+        "nodes": _data.node_columns(rows),
+        "unseen": rows.unseen.tolist(),
+        "steps": _data.wrong_steps(rows),
+        "destinations": _data.destinations(rows),
+        "sources": _data.sources(rows),
+        "reliability": _data.reliability(rows) if soft else None,
+        "thresholds": _data.thresholds(rows) if soft else None,
+        "features": collect_features(opened, rows.tree),
+        "examples": None,
+    }
+    if texts is not None:
+        kept = [texts[i] for i in np.flatnonzero(rows.keep).tolist()]
+        data["examples"] = _data.pick_examples(rows, kept)
+    return Report(data)
+
+
+def _check_examples(examples: Any, n_rows: int) -> list[str] | None:
+    if examples is None:
+        return None
+    if isinstance(examples, str) or hasattr(examples, "columns") or np.ndim(examples) > 1:
+        raise TypeError(
+            f"examples must be a sequence with one text per row, for example a column of the "
+            f"frame; got a {type(examples).__name__}."
+        )
+    texts = [str(text) for text in examples]
+    if len(texts) != n_rows:
+        raise ValueError(
+            f"examples has {len(texts)} entries but X has {n_rows} rows. Give one text per row."
+        )
+    return texts
+
+
+def _describe(opened: OpenModel) -> dict[str, Any]:
+    """What the page says about the model: names, and the parameters that are not the default."""
+    model = opened.model
+    members = list(local_models(model))
+    children = {
+        type(child).__name__: None
+        for member in members
+        for child in list(member.model.local_classifiers_.values())
+    }
+    steps = [type(step).__name__ for step in _steps(opened, members)]
+    shown = ("decoding", "min_confidence", "leaf_only", "calibration", "binary_policy", "voting")
+    params = {
+        **{name: getattr(model, name) for name in shown if hasattr(model, name)},
+        **{name: getattr(model, name) for name in ("alpha", "kind") if hasattr(model, name)},
+    }
+    if getattr(model, "expected_f1", None) is not None:
+        params["expected_f1"] = model.expected_f1
+    return {
+        "name": type(model).__name__,
+        "steps": steps,
+        "members": [f"{m.name}: {type(m.model).__name__}" for m in members if m.name],
+        "children": list(children)[:4],
+        "parameters": [[name, _text(value)] for name, value in params.items()],
+    }
+
+
+def _steps(opened: OpenModel, members: list[Member]) -> list[Any]:
+    """The transformers before the model, and those that a model inside it brings along."""
+    return [*opened.before, *(members[0].before if len(members) == 1 else [])]
+
+
+def _text(value: Any) -> str:
+    if callable(value):
+        return str(getattr(value, "__name__", "function"))
+    return str(round(value, 4) if isinstance(value, float) else value)

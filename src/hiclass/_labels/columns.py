@@ -1,0 +1,562 @@
+"""Labels as users write them -> one column of integer codes per level.
+
+This is where strings enter. Whatever holds the labels (lists, ragged lists, NumPy, pandas, polars,
+Arrow), the result is a :class:`LabelColumns`: per level the sorted distinct labels and, per row,
+the rank of its label among them, or -1 where the label is missing. Nothing here knows about trees.
+
+Strings are encoded with a dict in one pass and are never converted to fixed-width unicode; integers
+are encoded by a table or a sort. A dict would merge ``1``, ``True`` and ``1.0``, so types are
+looked at first, and a level that mixes them is refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+import numbers
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hiclass._typing import AnyArray, IntArray
+
+#: Kinds of labels of which any two can be compared.
+_TOTAL_ORDER = ("str", "int", "bool", "float", "bytes", "date")
+
+#: What stands at a place that a shorter row does not have: missing, but without a spelling.
+_ABSENT = type("Absent", (), {"__repr__": lambda self: "<absent>"})()
+
+
+@dataclass(frozen=True)
+class LabelColumns:
+    """Labels of some rows, as one column of codes per level.
+
+    Attributes
+    ----------
+    codes : list of ndarray of shape (n_rows,)
+        Per level the rank of each row's label among ``values``; -1 where it is missing.
+    values : list of ndarray
+        Per level the distinct labels in ascending order.
+    ndim : {1, 2}
+        Whether the rows were single labels or paths.
+    dtype : dtype
+        The type in which complete labels are handed back.
+    missing : object
+        The first spelling of "missing" that was seen, or the usual one for these labels.
+    """
+
+    codes: list[IntArray]
+    values: list[AnyArray]
+    ndim: int
+    dtype: np.dtype[Any]
+    missing: Any
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.codes[0])
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a single label is one of the spellings of "missing"."""
+    if value is None or value is _ABSENT:
+        return True
+    if isinstance(value, str | bytes):
+        return not value
+    if isinstance(value, float | np.floating):
+        return bool(value != value)
+    # pandas.NA and pandas.NaT, without importing pandas.
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def read_labels(y: Any, name: str = "y") -> LabelColumns:
+    """Read labels from any supported container.
+
+    Parameters
+    ----------
+    y : array-like
+        One label per row (1-D), or one path per row (2-D, or a list of lists of any lengths).
+    name : str, default="y"
+        What the argument is called in error messages.
+
+    Returns
+    -------
+    LabelColumns
+    """
+    columns, ndim = _split(y, name)
+    n_rows = len(columns[0]) if columns else 0
+    if n_rows == 0:
+        raise ValueError(
+            f"{name} is empty: it holds 0 labels (0 sample(s)) while a minimum of 1 is required."
+        )
+    encoded = [_encode(column, level, ndim, name) for level, column in enumerate(columns)]
+    dtypes = [values.dtype for _, values, _ in encoded if len(values)] or [np.dtype(object)]
+    dtype = dtypes[0]
+    if any(d != dtype for d in dtypes):
+        same_kind = len({d.kind for d in dtypes}) == 1
+        dtype = np.result_type(*dtypes) if same_kind else np.dtype(object)
+    spelled = [
+        (first[0], level, first[1])
+        for level, (*_, first) in enumerate(encoded)
+        if first is not None
+    ]
+    # The first in reading order; rows differ or levels do, so spellings are never compared.
+    missing = (
+        min(spelled, key=lambda s: s[:2])[2]
+        if spelled
+        else _usual_missing([_kind(values) for _, values, _ in encoded if len(values)])
+    )
+    return LabelColumns(
+        codes=[codes for codes, *_ in encoded],
+        values=[values for _, values, _ in encoded],
+        ndim=ndim,
+        dtype=dtype,
+        missing=missing,
+    )
+
+
+def merge_labels(a: LabelColumns, b: LabelColumns, names: tuple[str, str]) -> LabelColumns:
+    """Stack two sets of rows over the same levels, so that equal labels get equal codes."""
+    n_levels = max(len(a.codes), len(b.codes))
+    if a.ndim != b.ndim and n_levels > 1:
+        one, other = names if a.ndim == 1 else names[::-1]
+        raise ValueError(
+            f"{one} holds one label per row but {other} holds paths of {n_levels} levels. "
+            f"Give both in the same form."
+        )
+    codes, values = [], []
+    for level in range(n_levels):
+        (codes_a, values_a), (codes_b, values_b) = (_level(side, level) for side in (a, b))
+        if len(values_a) and len(values_b) and _kind(values_a) != _kind(values_b):
+            raise ValueError(
+                f"Level {level + 1} holds {_kind(values_a)} labels in {names[0]} "
+                f"({plain(values_a[0])!r}) but {_kind(values_b)} labels in {names[1]} "
+                f"({plain(values_b[0])!r}). Use one type within a level."
+            )
+        union, (map_a, map_b) = _union(values_a, values_b, " and ".join(names))
+        codes.append(np.concatenate([map_a[codes_a], map_b[codes_b]]))
+        values.append(union)
+    return LabelColumns(codes, values, max(a.ndim, b.ndim), a.dtype, a.missing)
+
+
+def check_paths(columns: LabelColumns, *, allow_empty: bool = False, name: str = "y") -> IntArray:
+    """Check that labels are missing only at the end; return the length of every path."""
+    codes = columns.codes
+    length = np.zeros(columns.n_rows, dtype=np.intp)
+    for level, column in enumerate(codes):
+        present = column >= 0
+        gap = present & (length < level)
+        if gap.any():
+            row = int(np.argmax(gap))
+            raise ValueError(
+                f"Row {row} of {name} has a label at level {level + 1} "
+                f"({plain(columns.values[level][column[row]])!r}) but none at level "
+                f"{int(length[row]) + 1}. Fill level {int(length[row]) + 1} or end the path there "
+                f"(hiclass.truncate_at_gap({name}) does that for every such row)."
+            )
+        length += present
+    if not allow_empty and not length.all():
+        row = int(np.argmin(length > 0))
+        raise ValueError(
+            f"Row {row} of {name} has no label at all. "
+            f"Remove such rows, or give them at least a label of level 1."
+        )
+    return length
+
+
+def truncate_at_gap(y: Any) -> Any:
+    """End every path at its first missing label.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples, n_levels), frame or list of lists
+        Paths of labels. A label that stands after a missing one is removed.
+
+    Returns
+    -------
+    y : same kind of container
+        A copy in which no path has a gap. Nothing is changed in place.
+
+    Examples
+    --------
+    >>> from hiclass import truncate_at_gap
+    >>> truncate_at_gap([["Animal", "", "Cat"], ["Animal", "Bird", "Owl"]])
+    [['Animal'], ['Animal', 'Bird', 'Owl']]
+    """
+    columns = read_labels(y)
+    present = np.column_stack([codes >= 0 for codes in columns.codes])
+    keep = np.logical_and.accumulate(present, axis=1)
+    drop = present & ~keep
+    library = _library(y)
+    if library == "pandas" and hasattr(y, "columns"):
+        return _mask_pandas(y, drop)
+    if library == "polars" and hasattr(y, "columns"):
+        import polars
+
+        new = [
+            polars.when(polars.Series(~drop[:, j])).then(polars.col(c)).alias(c)
+            for j, c in enumerate(y.columns)
+        ]
+        return y.with_columns(new)
+    if library == "pyarrow" and hasattr(y, "column_names"):
+        import pyarrow.compute
+
+        kept = [pyarrow.compute.if_else(~drop[:, j], c, None) for j, c in enumerate(y.columns)]
+        return type(y).from_arrays(kept, schema=y.schema)
+    if isinstance(y, np.ndarray) and y.ndim == 2:
+        y = y.copy()
+        if drop.any():
+            y[drop] = columns.missing
+        return y
+    if columns.ndim == 1:
+        return y
+    return [list(path)[: int(n)] for path, n in zip(y, keep.sum(axis=1), strict=True)]
+
+
+def _mask_pandas(frame: Any, drop: AnyArray) -> Any:
+    """A copy of a frame without some of its labels; whole numbers stay whole numbers."""
+    frame = frame.copy()
+    for j in np.flatnonzero(drop.any(axis=0)).tolist():
+        column = frame.iloc[:, j]
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub":
+            column = column.astype(object)
+        frame.isetitem(j, column.mask(drop[:, j]))
+    return frame
+
+
+def plain(label: Any) -> Any:
+    """Return a label as a plain Python object, which prints without its NumPy type."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def object_array(items: list[Any]) -> AnyArray:
+    """Make a 1-D array of objects, whatever the objects are."""
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+# -- reading containers ------------------------------------------------------------------------
+
+
+def _library(y: Any) -> str:
+    return type(y).__module__.partition(".")[0]
+
+
+def _split(y: Any, name: str) -> tuple[list[Any], int]:
+    """Split a container into columns: arrays of a plain type, or lists of objects."""
+    # A scalar (pandas.NA), a class or a query that is not run yet (LazyFrame) holds no labels.
+    library = _library(y) if hasattr(y, "__len__") and not isinstance(y, type) else ""
+    if library == "pandas":
+        if hasattr(y, "columns"):
+            return _check_width([_pandas(y.iloc[:, j]) for j in range(y.shape[1])], name), 2
+        return _split_sequence(_pandas(y), name)
+    if library == "polars":
+        if hasattr(y, "columns"):
+            return _check_width([_polars(column) for column in y.get_columns()], name), 2
+        return _split_sequence(_polars(y), name)
+    if library == "pyarrow":
+        if hasattr(y, "column_names"):
+            return _check_width([column.to_pylist() for column in y.columns], name), 2
+        return _split_sequence(y.to_pylist(), name)
+    if y is None:
+        raise ValueError(f"This estimator requires y to be passed, but the target {name} is None.")
+    if isinstance(y, np.ma.MaskedArray):
+        y = y.tolist()  # None where a label is masked
+    elif hasattr(y, "__array__") and not isinstance(y, type):
+        y = np.asarray(y)
+    bare = isinstance(y, str | bytes | dict | set | type) or not hasattr(y, "__len__")
+    if bare or type(y).__module__.startswith("scipy.sparse"):
+        raise TypeError(
+            f"{name} must be array-like, one label or one path of labels per row; "
+            f"got {type(y).__name__}. Several labels per row need multi_label=True, where that is "
+            f"offered."
+        )
+    if isinstance(y, np.ndarray):
+        if y.ndim == 1:
+            return _split_sequence(y, name)
+        if y.ndim != 2:
+            raise ValueError(
+                f"{name} must have one or two dimensions; got shape {y.shape}. Several paths per "
+                f"row are lists of tuples, with multi_label=True: {lists_of_paths(name)}."
+            )
+        return _check_width([y[:, j] for j in range(y.shape[1])], name), 2
+    return _split_sequence(list(y), name)
+
+
+def lists_of_paths(name: str) -> str:
+    """The code that turns an array of rows, paths and levels into what is read."""
+    return f"[[tuple(path) for path in row if path[0]] for row in {name}.tolist()]"
+
+
+def _check_width(columns: list[Any], name: str) -> list[Any]:
+    if not columns:
+        raise ValueError(f"{name} has no columns; it needs one per level.")
+    return columns
+
+
+def _split_sequence(y: Any, name: str) -> tuple[list[Any], int]:
+    """Split a sequence of labels or of paths."""
+    if isinstance(y, np.ndarray) and y.dtype != object:
+        return [y], 1
+    rows = y.tolist() if isinstance(y, np.ndarray) else y
+    types = set(map(type, rows))
+    nested = {t for t in types if issubclass(t, list | tuple | np.ndarray)}
+    if not nested:
+        return [rows], 1
+    if nested != types:
+        is_path = [type(row) in nested for row in rows]
+        row = is_path.index(not is_path[0])
+        raise ValueError(
+            f"{name} mixes single labels and paths: row 0 is {rows[0]!r}, row {row} is "
+            f"{rows[row]!r}. Write every row as a path, for example [{'label'!r}]."
+        )
+    if isinstance(rows[0], np.ndarray) and len(set(map(_array_type, rows))) == 1:
+        return _split(np.stack(rows), name)
+    depth = max(1, *map(len, rows))
+    return [[row[j] if j < len(row) else _ABSENT for row in rows] for j in range(depth)], 2
+
+
+def _array_type(row: Any) -> Any:
+    return (row.shape, row.dtype) if isinstance(row, np.ndarray) else None
+
+
+def _pandas(column: Any) -> Any:
+    """A pandas Series as an array of a plain type, or as a list of objects."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iubf":
+        return column.to_numpy()
+    # astype first: to_numpy would make floats of integer categories beside a missing one.
+    return np.asarray(column.astype(object), dtype=object).tolist()
+
+
+def _polars(column: Any) -> Any:
+    """A polars Series as an array of a plain type, or as a list of objects."""
+    if column.dtype.is_numeric() and column.null_count() == 0:
+        return column.to_numpy()
+    return column.to_list()
+
+
+# -- encoding one column -----------------------------------------------------------------------
+
+Encoded = tuple[IntArray, AnyArray, tuple[int, Any] | None]
+
+
+def _encode(column: Any, level: int, ndim: int, name: str) -> Encoded:
+    """Return codes, sorted distinct labels, and (row, spelling) of the first missing one."""
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iub":
+        codes, values = _encode_integers(column)
+        return codes, values, None
+    if isinstance(column, np.ndarray) and column.dtype.kind == "f":
+        return _encode_floats(column, _place(level, ndim, name))
+    if isinstance(column, np.ndarray) and column.dtype.kind in "US":
+        codes, values, first = _encode_objects(column.tolist(), _place(level, ndim, name))
+        return codes, values.astype(column.dtype), first
+    if isinstance(column, np.ndarray) and column.dtype.kind == "c":
+        raise ValueError("Complex data not supported: labels cannot be complex numbers.")
+    if isinstance(column, np.ndarray) and column.dtype.kind == "V":
+        raise TypeError(
+            f"{_place(level, ndim, name)} is a structured array ({column.dtype}). For one path per "
+            f"row give its fields as columns, for example pandas.DataFrame({name})."
+        )
+    values = column.tolist() if isinstance(column, np.ndarray) else column
+    if isinstance(column, np.ndarray) and column.dtype.kind in "mM" and int in map(type, values):
+        raise TypeError(
+            f"{_place(level, ndim, name)} is of type {column.dtype}, which Python has no type for. "
+            f"Convert it, for example to strings."
+        )
+    return _encode_objects(values, _place(level, ndim, name))
+
+
+def _place(level: int, ndim: int, name: str) -> str:
+    return name if ndim == 1 else f"Level {level + 1} of {name}"
+
+
+def _encode_integers(column: AnyArray) -> tuple[IntArray, AnyArray]:
+    """Rank integers, by a table where their range is small and by a sort where it is not."""
+    if column.dtype.kind == "b":
+        codes, values = _encode_integers(column.view(np.uint8))
+        return codes, values.astype(bool)
+    low, high = int(column.min()), int(column.max())
+    if high - low > max(4 * len(column), 1 << 16):
+        values, codes = np.unique(column, return_inverse=True)
+        return codes.astype(np.intp, copy=False), values
+    # Differences of signed integers may wrap; seen as unsigned they are right.
+    least = column.dtype.type(low)
+    offset = (column - least).view(f"u{column.dtype.itemsize}")
+    seen = np.zeros(high - low + 1, dtype=bool)
+    seen[offset] = True
+    rank = np.cumsum(seen) - 1
+    values = (np.flatnonzero(seen).astype(least.dtype) + least).astype(column.dtype)
+    return rank[offset].astype(np.intp, copy=False), values
+
+
+def _encode_floats(column: AnyArray, place: str) -> Encoded:
+    """Rank floats that stand for integers; NaN is missing."""
+    missing = np.isnan(column)
+    first = (int(np.argmax(missing)), float("nan")) if missing.any() else None
+    known = column[~missing]
+    bad = ~np.isfinite(known) | (np.floor(known) != known)
+    if bad.any():
+        row = int(np.flatnonzero(~missing)[np.argmax(bad)])
+        _refuse_float(float(column[row]), row, place)
+    codes = np.full(len(column), -1, dtype=np.intp)
+    values, codes[~missing] = np.unique(known, return_inverse=True)
+    return codes, values, first
+
+
+def _refuse_float(value: float, row: int, place: str) -> None:
+    reason = "continuous" if np.isfinite(value) else "infinite"
+    raise ValueError(
+        f"Unknown label type: {reason}. {place} has {value} in row {row}; classes are names or "
+        f"whole numbers. For a regression target use a regressor, or bin the values first."
+    )
+
+
+def _encode_objects(column: list[Any], place: str) -> Encoded:
+    """Rank arbitrary objects of one kind with a dict."""
+    seen: dict[Any, int] = defaultdict()
+    seen.default_factory = seen.__len__  # type: ignore[attr-defined]
+    try:
+        codes = np.fromiter(map(seen.__getitem__, column), dtype=np.intp, count=len(column))
+    except TypeError:
+        row = next(i for i, v in enumerate(column) if not is_hashable(v))
+        raise TypeError(
+            f"{place} has {column[row]!r} in row {row}, a {type(column[row]).__name__}, which "
+            f"cannot be a label. Labels are strings, integers or other hashable values."
+        ) from None
+    kinds = _kinds(seen)
+    if kinds != {"str"}:  # 1, True and 1.0 are one key of a dict: look at every value
+        kinds = _kinds(column)
+    if len(kinds) > 1:
+        kinds = _check_kinds(column, place)
+    labels = [value for value in seen if not is_missing(value)]
+    first = None
+    if len(labels) < len(seen):
+        spelled = ((i, v) for i, v in enumerate(column) if v is not _ABSENT and is_missing(v))
+        first = next(spelled, None)
+    kind = next(iter(kinds)) if kinds else "str"
+    if kind == "float":
+        for value in labels:
+            if not np.isfinite(value) or int(value) != value:
+                row = next(i for i, v in enumerate(column) if v is value)
+                _refuse_float(float(value), row, place)
+    labels = _ordered(labels, kind, place)
+    # Codes were given in order of appearance; what is not a label, is missing, ranks as -1.
+    rank = np.full(len(seen), -1, dtype=np.intp)
+    rank[[seen[label] for label in labels]] = np.arange(len(labels))
+    codes = rank[codes]
+    return codes, _as_values(labels, kind), first
+
+
+def _ordered(labels: list[Any], kind: str, place: str) -> list[Any]:
+    """Sort labels; refuse those that have no order, or (as sets) only a partial one."""
+    try:
+        labels = sorted(labels)
+        if kind in _TOTAL_ORDER:
+            return labels
+        # One label alone is never compared by a sort, and sets are only by what they contain.
+        ordered = not any(label < label for label in labels[:1])
+        ordered = ordered and all(a < b for a, b in itertools.pairwise(labels))
+    except (TypeError, ArithmeticError):  # ArithmeticError: NaN as a decimal number
+        ordered = False
+    if not ordered:
+        raise TypeError(
+            f"{place} holds labels of type {kind}, which cannot be ordered. Use strings or whole "
+            f"numbers."
+        )
+    return labels
+
+
+def _as_values(labels: list[Any], kind: str) -> AnyArray:
+    """An array of labels: numbers as numbers where they fit, everything else as objects."""
+    labels = [plain(label) for label in labels]
+    if kind in ("int", "bool", "float"):
+        array = np.asarray(labels)
+        # NumPy makes floats of integers that no integer type holds together.
+        if array.dtype.kind in {"int": "iu", "bool": "b", "float": "f"}[kind]:
+            return array
+    return object_array(labels)
+
+
+def _kind_of_type(t: type) -> str | None:
+    """The kind of label that a type stands for; None for types that only spell "missing"."""
+    if issubclass(t, str):
+        return "str"
+    if issubclass(t, bool | np.bool_):
+        return "bool"
+    if issubclass(t, numbers.Integral):
+        return "int"
+    if issubclass(t, float | np.floating):
+        return "float"
+    if t is type(None) or t is type(_ABSENT) or t.__name__ in ("NAType", "NaTType"):
+        return None
+    return t.__name__
+
+
+def _kinds(values: Iterable[Any]) -> set[str]:
+    return {kind for kind in map(_kind_of_type, set(map(type, values))) if kind is not None}
+
+
+def _check_kinds(column: list[Any], place: str) -> set[str]:
+    """Look again, value by value: an empty string or NaN beside integers is only missing."""
+    seen: dict[str, int] = {}
+    for row, value in enumerate(column):
+        if not is_missing(value):
+            seen.setdefault(_kind_of_type(type(value)) or "", row)
+    if len(seen) > 1:
+        (kind_a, row_a), (kind_b, row_b), *_ = seen.items()
+        raise ValueError(
+            f"{place} mixes types: row {row_a} has {plain(column[row_a])!r} ({kind_a}), row "
+            f"{row_b} has {plain(column[row_b])!r} ({kind_b}). Use one type within a level, for "
+            f"example by converting the column to strings."
+        )
+    return set(seen)
+
+
+def is_hashable(value: Any) -> bool:
+    """Tell whether a value has a hash: a tuple with a list in it only looks as if it had."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _usual_missing(kinds: list[str]) -> Any:
+    """How "missing" is spelled where no row spelled it."""
+    if "str" in kinds:
+        return ""
+    return float("nan") if set(kinds) == {"float"} else None
+
+
+# -- merging two columns -----------------------------------------------------------------------
+
+
+def _level(side: LabelColumns, level: int) -> tuple[IntArray, AnyArray]:
+    if level < len(side.codes):
+        return side.codes[level], side.values[level]
+    return np.full(side.n_rows, -1, dtype=np.intp), np.empty(0, dtype=object)
+
+
+def _kind(values: AnyArray) -> str:
+    if values.dtype == object:
+        return _kind_of_type(type(values[0])) or ""
+    return {"i": "int", "u": "int", "b": "bool", "f": "float", "U": "str", "S": "bytes"}[
+        values.dtype.kind
+    ]
+
+
+def _union(a: AnyArray, b: AnyArray, names: str) -> tuple[AnyArray, tuple[IntArray, IntArray]]:
+    """Union of two sorted arrays, and for each the place of its values in it (-1 stays -1)."""
+    if len(a) == 0 or len(b) == 0 or (a.dtype == b.dtype and np.array_equal(a, b)):
+        union = a if len(a) else b
+        places = np.append(np.arange(len(union)), -1)
+        return union, (places, places)
+    merged = _ordered(list(set(a.tolist()) | set(b.tolist())), _kind(a), names)
+    place = {value: i for i, value in enumerate(merged)}
+    maps = tuple(
+        np.array([place[value] for value in side.tolist()] + [-1], dtype=np.intp) for side in (a, b)
+    )
+    return _as_values(merged, _kind(a)), (maps[0], maps[1])

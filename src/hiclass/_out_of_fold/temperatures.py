@@ -1,0 +1,308 @@
+"""What is learned from rows that a model was not fitted on: the temperature and the F-score.
+
+The whole tree is fitted on a few folds. Every row is then asked about along its *true* path, by the
+classifiers that have not seen it; one temperature for the tree minimises the log loss of the true
+paths. A joint model is asked about all endings instead. The same folds tell which F-score the
+``expected_f1`` decoding reaches, which it must know.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
+
+from hiclass._inference.decodings import best_path, best_values, explore, split, width_of_exploring
+from hiclass._inference.paths import (
+    evidence_of_endings,
+    gather_evidence,
+    is_gated,
+    joint_evidence,
+    joint_scores,
+)
+from hiclass._inference.search import width_of_search
+from hiclass._rows import chunks_of_rows, slice_rows, take_rows
+from hiclass._state import LocalModels
+from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass.hierarchy import Hierarchy
+from hiclass.model_selection import deal_folds
+
+N_FOLDS = 3
+#: Where the logarithm of the temperature is looked for, beside that of the spread of the scores.
+_LOG_T = (-5.0, 8.0)
+_MOST_NUMBERS = 20_000_000
+#: So many numbers, or so many rows if that is more and not far too much, are looked at for every
+#: temperature that is tried.
+_JOINT_NUMBERS, _JOINT_ROWS = 1_000_000, 500
+_FLOOR = 0.05
+
+# Questions of one width: evidence, the right answers, and the weights of the rows.
+Block = tuple[FloatArray, IntArray, FloatArray]
+FitFold = Callable[[IntArray], LocalModels]
+
+
+def fit_out_of_fold(
+    fit_fold: FitFold,
+    X: Any,
+    nodes: IntArray,
+    hierarchy: Hierarchy,
+    weights: AnyArray | None,
+    *,
+    calibrate: bool,
+    leaf_only: bool = False,
+) -> tuple[float | None, float]:
+    """Learn the temperature, if asked for, and the F-score, from out-of-fold answers.
+
+    Parameters
+    ----------
+    fit_fold : callable
+        Fits the models of the whole tree on some training rows.
+    X : rows
+        All training rows.
+    nodes : ndarray of int
+        Their most specific nodes.
+    hierarchy : Hierarchy
+        The tree.
+    weights : ndarray or None
+        Sample weights.
+    calibrate : bool
+        Whether to look for a temperature.
+    leaf_only : bool, default=False
+        Whether paths must end at leaves.
+
+    Returns
+    -------
+    temperature : float or None
+    f : float
+        The hierarchical F-score that ``expected_f1`` reaches.
+    """
+    held_out = fit_folds(fit_fold, nodes, hierarchy)
+    if not held_out:
+        return (1.0 if calibrate else None), 1.0
+    weights = np.ones(len(nodes)) if weights is None else weights
+    temperature = None
+    if calibrate:
+        # Scores are read as with a temperature while one is being looked for.
+        held_out = [(replace(models, temperature=1.0), rows) for models, rows in held_out]
+        learn = _joint_temperature if held_out[0][0].joint else _path_temperature
+        temperature = learn(held_out, X, nodes, weights)
+        held_out = [(replace(m, temperature=temperature), rows) for m, rows in held_out]
+    return temperature, reached_f(held_out, X, nodes, weights, leaf_only)
+
+
+def fit_folds(
+    fit_fold: FitFold, nodes: IntArray, hierarchy: Hierarchy
+) -> list[tuple[LocalModels, IntArray]]:
+    """Fit models on all folds but one; return them with the rows that they have not seen.
+
+    There is none where there are too few rows for two folds.
+    """
+    n_folds = min(N_FOLDS, len(nodes))
+    if n_folds < 2:
+        return []
+    fold = deal_folds(nodes, n_folds)
+    # The only row that ends at an inner class stays: some policies have no problem without it.
+    fold[~hierarchy.is_leaf[nodes] & (np.bincount(nodes)[nodes] == 1)] = -1
+    return [
+        (fit_fold(np.flatnonzero(fold != k)), np.flatnonzero(fold == k))
+        for k in np.unique(fold[fold >= 0]).tolist()
+    ]
+
+
+def _path_temperature(
+    held_out: list[tuple[LocalModels, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
+) -> float:
+    """The temperature of models that answer node by node, from the questions on true paths."""
+    blocks: dict[int, list[Block]] = defaultdict(list)
+    for models, rows in held_out:
+        step = max(1, -(-len(nodes) * models.width // _MOST_NUMBERS))
+        for block in _questions(models, X, rows[::step], nodes, weights):
+            blocks[block[0].shape[1]].append(block)
+    return best_temperature(blocks)
+
+
+def _questions(
+    models: LocalModels, X: Any, rows: IntArray, nodes: IntArray, weights: AnyArray
+) -> Iterator[Block]:
+    """The questions along the true paths of some rows, and the right answers."""
+    X_held = take_rows(X, rows)
+    for part in chunks_of_rows(X_held, models.width):
+        here = rows[part]
+        chunk = slice_rows(X_held, part)
+        if models.is_direct:
+            yield from _flat_questions(models, chunk, nodes[here], weights[here])
+        else:
+            yield from _path_questions(models, chunk, nodes[here], weights[here])
+
+
+def _flat_questions(
+    models: LocalModels, X: Any, nodes: IntArray, weights: AnyArray
+) -> Iterator[Block]:
+    ends = models.options.ends
+    known = np.isin(nodes, ends)
+    if len(ends) > 1 and known.any():
+        evidence = evidence_of_endings(models, X)[known]
+        yield evidence, np.searchsorted(ends, nodes[known]), weights[known]
+
+
+def _path_questions(
+    models: LocalModels, X: Any, nodes: IntArray, weights: AnyArray
+) -> Iterator[Block]:
+    hierarchy, options = models.hierarchy, models.options
+    path = np.column_stack([np.zeros(len(nodes), dtype=np.intp), hierarchy._paths_of(nodes)])
+    known = np.arange(len(nodes))  # rows whose path the fold knows so far
+    for level in range(hierarchy.depth):
+        groups = split(path[known, level], known, options)
+        if not groups:
+            return
+        going_on = []
+        evidence = gather_evidence(models, X, groups)
+        for (node, rows), found in zip(groups, evidence, strict=True):
+            step = path[rows, level + 1]
+            taken = np.where(step < 0, node, step)
+            answered = np.isin(taken, options.of(node))
+            rows, found, taken = rows[answered], found[answered], taken[answered]
+            going_on.append(rows[taken != node])
+            yield from _one_question(models, node, found, taken, weights[rows])
+        known = np.sort(np.concatenate(going_on))
+
+
+def _one_question(
+    models: LocalModels, node: int, evidence: FloatArray, taken: IntArray, weights: AnyArray
+) -> Iterator[Block]:
+    if evidence.shape[1] == 1 or not len(taken):  # there was nothing to decide
+        return
+    if is_gated(models, node):
+        # A sigmoid is a softmax over (0, score).
+        gate = np.column_stack([np.zeros(len(taken)), evidence[:, -1]])
+        yield gate, (taken == node).astype(np.intp), weights
+        on = taken != node
+        evidence, taken, weights = evidence[on, :-1], taken[on], weights[on]
+        options = models.options.children_of(node)
+    else:
+        options = models.options.of(node)
+    if evidence.shape[1] > 1 and len(taken):
+        order = np.argsort(options)
+        yield evidence, order[np.searchsorted(options[order], taken)], weights
+
+
+def best_temperature(blocks: dict[int, list[Block]]) -> float:
+    """The temperature with the smallest log loss of the right answers."""
+    joined = [
+        tuple(np.concatenate(x) for x in zip(*parts, strict=True)) for parts in blocks.values()
+    ]
+
+    def loss(temperature: float) -> float:
+        return sum(
+            _log_loss(evidence / temperature, right, weights) for evidence, right, weights in joined
+        )
+
+    return _smallest(loss, [(evidence, weights) for evidence, _, weights in joined])
+
+
+def _joint_temperature(
+    held_out: list[tuple[LocalModels, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
+) -> float:
+    """The temperature of joint models: the smallest log loss of true endings among all of them."""
+    parts = []
+    for models, rows in held_out:
+        wanted = max(_JOINT_NUMBERS // models.width, _JOINT_ROWS)
+        wanted = max(1, min(wanted, _MOST_NUMBERS // models.width))
+        rows = rows[:: max(1, len(nodes) // wanted)]
+        rows = rows[np.isin(nodes[rows], models.options.ends)]
+        if len(rows):
+            evidence = list(joint_evidence(models, take_rows(X, rows)))
+            right = np.searchsorted(models.options.ends, nodes[rows])
+            parts.append((models, evidence, right, weights[rows]))
+
+    def loss(temperature: float) -> float:
+        return sum(
+            _log_loss(joint_scores(models, evidence, len(right), temperature), right, weights)
+            for models, evidence, right, weights in parts
+        )
+
+    asked = [(found, w) for _, evidence, _, w in parts for _, found in evidence]
+    asked = [(found, w) for found, w in asked if found.shape[1] > 1]
+    return _smallest(loss, asked, valleys=True)
+
+
+def _log_loss(scores: FloatArray, right: IntArray, weights: FloatArray) -> float:
+    nll = logsumexp(scores, axis=1) - scores[np.arange(len(right)), right]
+    return float(weights @ nll)
+
+
+def _smallest(
+    loss: Callable[[float], float],
+    asked: list[tuple[FloatArray, FloatArray]],
+    valleys: bool = False,
+) -> float:
+    """The temperature with the smallest loss, looked for around the spread of the evidence.
+
+    A loss with several ``valleys`` is first looked at all over.
+    """
+    if not asked:
+        return 1.0
+    spread = sum(float(weights @ np.ptp(evidence, axis=1)) for evidence, weights in asked)
+    middle = np.log(spread / sum(weights.sum() for _, weights in asked)) if spread > 0 else 0.0
+
+    def log_loss(log_t: float) -> float:
+        return loss(float(np.exp(log_t)))
+
+    low, high = middle + _LOG_T[0], middle + _LOG_T[1]
+    if valleys:
+        places = np.arange(low, high, 2)
+        deepest = places[np.argmin([log_loss(place) for place in places])]
+        low, high = max(low, deepest - 2), min(high, deepest + 2)
+    found = minimize_scalar(log_loss, bounds=(low, high), method="bounded", options={"xatol": 1e-3})
+    return float(np.exp(found.x))
+
+
+def reached_f(
+    held_out: list[tuple[LocalModels, IntArray]],
+    X: Any,
+    nodes: IntArray,
+    weights: AnyArray,
+    leaf_only: bool = False,
+) -> float:
+    """The F-score that is reached by decoding for it: a fixed point, found by iteration.
+
+    Among leaves only, the most probable one is nearly the same, so its F-score serves.
+    """
+    parts = []
+    for models, rows in held_out:
+        X_held = take_rows(X, rows)
+        width = width_of_search(models, 1) if leaf_only else width_of_exploring(models, _FLOOR)
+        for part in chunks_of_rows(X_held, width):
+            chunk = slice_rows(X_held, part)
+            found = best_path(models, chunk).nodes if leaf_only else explore(models, chunk, _FLOOR)
+            parts.append((models.hierarchy, found, rows[part]))
+    f = 1.0
+    for _ in range(20):
+        before, f = f, _f_of(parts, nodes, weights, f)
+        if abs(f - before) < 1e-4:
+            break
+    else:  # it goes round in a small circle
+        f = (before + f) / 2
+    return max(f, 2 * _FLOOR)
+
+
+def _f_of(
+    parts: list[tuple[Hierarchy, Any, IntArray]],
+    nodes: IntArray,
+    weights: AnyArray,
+    f: float,
+) -> float:
+    """The hierarchical F-score of decoding with f what was explored, or of nodes as they are."""
+    common = predicted = true = 0.0
+    for hierarchy, found, rows in parts:
+        chosen = best_values(hierarchy, found, len(rows), f) if isinstance(found, list) else found
+        a, b = hierarchy._paths_of(chosen), hierarchy._paths_of(nodes[rows])
+        common += float(weights[rows] @ ((a == b) & (a >= 0)).sum(axis=1))
+        predicted += float(weights[rows] @ hierarchy.levels[chosen])
+        true += float(weights[rows] @ hierarchy.levels[nodes[rows]])
+    return float(2 * common / (predicted + true)) if predicted + true else 1.0

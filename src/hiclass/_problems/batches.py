@@ -1,0 +1,362 @@
+"""Batches of a stream: which classifiers a batch updates, and with which rows.
+
+Pure functions on integers, as in ``_problems``, whose policies are used as they are. What differs
+from ``fit`` is what is known when. A classifier must know its classes before there are rows of all
+of them. So there are two sets of options: the *layout*, all that the classifiers can tell apart,
+and the options proper, of which there have been rows. Targets count in the layout; predictions
+choose among the options, so that a class without rows has the probability 0 as after ``fit``.
+
+The work of a batch grows with its rows and their depth, not with the number of nodes: nothing here
+looks at a node without rows in the batch, but for the policies that want every row at every node.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hiclass._problems.problems import (
+    _POLICY_SETS,
+    LocalProblem,
+    RowCounts,
+    SortedRows,
+    _rows_of_options,
+    find_options,
+    simplify,
+)
+from hiclass._state import LevelColumns, Options
+from hiclass._typing import AnyArray, IntArray
+from hiclass.hierarchy import Hierarchy
+from hiclass.hierarchy._graph import gather
+
+#: Policies that train a class on its own rows and those of its siblings only. A batch leaves the
+#: classes of other parents alone; under any other policy it may concern every class.
+_OF_SIBLINGS = frozenset({"siblings", "exclusive_siblings"})
+
+
+class BatchIndex(SortedRows):
+    """The rows of every node in a batch.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        A tree.
+    nodes : ndarray of int
+        The most specific node of every row.
+    """
+
+    def __init__(self, hierarchy: Hierarchy, nodes: IntArray) -> None:
+        super().__init__(hierarchy, nodes)
+        self.distinct = np.unique(nodes)
+
+    def reached(self) -> IntArray:
+        """The root and all nodes that have rows at or below them, ascending."""
+        nodes = np.unique(self.hierarchy._paths_of(self.distinct))
+        return np.concatenate([[0], nodes[nodes > 0]])
+
+
+def make_layout(hierarchy: Hierarchy, stops: AnyArray) -> Options:
+    """All children of every node, and "stop here" at the inner nodes of a mask."""
+    wanted = hierarchy.is_leaf | stops
+    wanted[0] = False
+    return find_options(RowCounts(hierarchy, wanted.astype(np.intp)), leaf_only=False)
+
+
+def level_columns(hierarchy: Hierarchy, layout: Options) -> LevelColumns:
+    """Number the classes of every level: the options of its parents, one after the other."""
+    classes = []
+    child, stop = np.zeros((2, hierarchy.n_nodes), dtype=np.intp)
+    for level, parents in enumerate(hierarchy.nodes_by_level[:-1], start=1):
+        here = gather(layout.indptr, layout.indices, parents)
+        column = np.arange(len(here))
+        goes_on = hierarchy.levels[here] == level
+        child[here[goes_on]] = column[goes_on]
+        stop[here[~goes_on]] = column[~goes_on]
+        classes.append(here)
+    return LevelColumns(classes, child, stop)
+
+
+# -- the problems of a batch -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a batch updates: so many problems, made one by one."""
+
+    n_problems: int
+    problems: Iterator[LocalProblem]
+
+
+def plan_per_parent(index: BatchIndex, layout: Options) -> Plan:
+    """The touched nodes from which there are several ways to go on."""
+    reached = index.reached()
+    reached = reached[_lengths(layout.indptr, reached) > 1]
+    problems = []
+    for node in reached.tolist():
+        rows, target = _rows_of_options(index, layout, node)
+        if len(rows):
+            problems.append(LocalProblem(node, rows, target, layout.of(node)))
+    return _as_plan(problems)
+
+
+def plan_per_level(index: BatchIndex, layout: Options, columns: LevelColumns) -> Plan:
+    """The levels that rows reach, or stop just above."""
+    hierarchy, nodes = index.hierarchy, index.nodes
+    level_of_row = hierarchy.levels[nodes]
+    problems = []
+    for level, classes in enumerate(columns.classes, start=1):
+        stops = (level_of_row == level - 1) & layout.can_stop[nodes]
+        rows = np.flatnonzero((level_of_row >= level) | stops)
+        if len(rows) and len(classes) > 1:
+            at = nodes[rows]
+            taken = columns.child[hierarchy._at_level(at, level)]
+            target = np.where(level_of_row[rows] >= level, taken, columns.stop[at])
+            problems.append(LocalProblem(level, rows, target, classes))
+    return _as_plan(problems)
+
+
+def plan_flat(index: BatchIndex, layout: Options) -> Plan:
+    """The one problem, if rows end where a path may end."""
+    ends = layout.ends
+    place = np.minimum(np.searchsorted(ends, index.nodes), len(ends) - 1)
+    rows = np.flatnonzero(ends[place] == index.nodes)
+    if len(ends) < 2 or not len(rows):
+        return _as_plan([])
+    return _as_plan([LocalProblem(0, rows, place[rows], ends)])
+
+
+def plan_per_node(index: BatchIndex, layout: Options, policy: str) -> Plan:
+    """The binary problems that a policy gives rows of the batch, and the gates that they pass."""
+    hierarchy = index.hierarchy
+    reached = index.reached()
+    if policy not in _OF_SIBLINGS:
+        parents = np.flatnonzero(~hierarchy.is_leaf)
+    elif policy == "exclusive_siblings":
+        parents = np.unique(hierarchy.parent[index.distinct])
+    else:
+        # A row that ends at a node says nothing about the children of that node.
+        parents = np.unique(hierarchy.parent[reached[1:]])
+    gates = reached[layout.can_stop[reached]]
+    n_children = _lengths(hierarchy.child_indptr, parents)
+    parents, n_children = parents[n_children > 1], n_children[n_children > 1]
+
+    def problems() -> Iterator[LocalProblem]:
+        for parent in parents.tolist():
+            children = layout.children_of(parent)
+            found = _POLICY_SETS[policy](index, parent, children)
+            for node, (rows, positive) in zip(children.tolist(), found, strict=True):
+                if len(positive):
+                    target = positive.astype(np.intp)
+                    yield LocalProblem(node, rows, target, np.array([-1, node]))
+        for node in gates.tolist():
+            rows = index.below(node)
+            stops = (index.nodes[rows] == node).astype(np.intp)
+            yield LocalProblem(node, rows, stops, np.array([-1, node]), gate=True)
+
+    return Plan(int(n_children.sum()) + len(gates), problems())
+
+
+def _lengths(indptr: IntArray, rows: IntArray) -> IntArray:
+    return indptr[rows + 1] - indptr[rows]
+
+
+def _as_plan(problems: list[LocalProblem]) -> Plan:
+    return Plan(len(problems), iter(problems))
+
+
+def read_policy(policy: str, ends_early: bool) -> str:
+    """The policy that a stream follows from its beginning; see ``problems_per_node``."""
+    return policy if ends_early else simplify(policy)
+
+
+# -- what a batch must not bring, and what it leaves open --------------------------------------
+
+
+def check_layout(hierarchy: Hierarchy, layout: Options, nodes: IntArray, leaf_only: bool) -> None:
+    """Refuse rows of classes that had no rows in ``fit``, so that no classifier knows them."""
+    known = np.zeros(hierarchy.n_nodes, dtype=bool)
+    known[layout.indices] = True
+    remedy = (
+        "A model that fit has begun knows only classes of which fit had rows. Call fit with such "
+        "rows, or start anew with partial_fit and classes=."
+    )
+    path = hierarchy._paths_of(nodes)
+    unknown = (path >= 0) & ~known[path]
+    if unknown.any():
+        row, level = (int(i[0]) for i in np.nonzero(unknown))
+        name = hierarchy.describe(int(path[row, level]))
+        raise ValueError(f"Row {row} of y: the classifiers do not know the class {name}. {remedy}")
+    stops = ~hierarchy.is_leaf[nodes] & ~layout.can_stop[nodes]
+    if stops.any() and not leaf_only:
+        row = int(np.argmax(stops))
+        name = hierarchy.describe(int(nodes[row]))
+        raise ValueError(f"Row {row} of y ends at {name}, where no path has ended before. {remedy}")
+
+
+# -- what a batch must not make a classifier forget --------------------------------------------
+
+#: So many rows of a class may be overdue, by its share of the rows learned so far, before a batch
+#: counts as lacking the class. In shuffled rows that happens by accident, about once in 20 times.
+_PATIENCE = 3.0
+#: With so many it is not an accident.
+_CERTAIN = 20.0
+#: A class may become so many times rarer than it was.
+_RARER = 10.0
+#: A classifier of several classes sits a batch out if the classes that the batch lacks had more
+#: than this share of the rows learned; less is enough where the batch has rows of one class only.
+_MOST, _SOME = 0.5, 0.1
+
+
+class Guard:
+    """Decides which local classifiers learn a batch, so that none forgets its classes.
+
+    Most classifiers that learn step by step forget a class of which they see no more rows. So a
+    classifier sits a batch out that lacks classes which it has learned: a binary one, per node, for
+    either side, one of several classes where more would be lost than gained. What chance explains
+    in shuffled rows, also row by row, is no lack: a class is *overdue* by the rows that its share
+    of those learned so far lets expect, less those that came.
+
+    Parameters
+    ----------
+    learned : dict of ndarray of shape (2, n_classes)
+        By classifier (``key_of``), for each of its classes: the rows learned, the rows overdue.
+    binary : bool
+        Whether each classifier tells one class from others: per node.
+
+    Attributes
+    ----------
+    left_out : list of LocalProblem
+        The problems of the classifiers that sit out, where that is not an accident.
+    forgetting : list of LocalProblem
+        The problems of those that learn although classes with some share are lacking.
+    unknown : list of ndarray of int
+        Rows of classes of which a classifier of several classes, because it sits out, has learned
+        nothing yet: such a class is not to be predicted.
+    """
+
+    def __init__(self, learned: dict[int, AnyArray], *, binary: bool) -> None:
+        self.learned = dict(learned)
+        self.left_out: list[LocalProblem] = []
+        self.forgetting: list[LocalProblem] = []
+        self.unknown: list[IntArray] = []
+        self._binary = binary
+
+    def admits(self, problem: LocalProblem, *, may_forget: bool) -> bool:
+        """Whether the classifier of a problem learns its rows; takes note of them."""
+        key, n_classes = key_of(problem), len(problem.classes)
+        before = self.learned.get(key, np.zeros((2, n_classes)))
+        counts = np.bincount(problem.target, minlength=n_classes).astype(np.float64)
+        overdue = _overdue(before, counts)
+        lacking = _lacking(before, overdue > _PATIENCE)
+        certain = _lacking(before, overdue >= _CERTAIN)
+        if may_forget and lacking > self._tolerance(counts):
+            # The rows that were overdue stay so until rows of their class come.
+            self.learned[key] = np.stack([before[0], overdue])
+            if certain:
+                self.left_out.append(problem)
+            if not self._binary:
+                unknown = np.flatnonzero(before[0][problem.target] == 0)
+                self.unknown.append(unknown if problem.rows is None else problem.rows[unknown])
+            return False
+        if _knows_one(before[0]) and np.count_nonzero(counts) > 1:
+            # Shares count from here on: how many rows of one class came first says nothing.
+            before, overdue = np.zeros_like(before), np.zeros_like(overdue)
+        self.learned[key] = np.stack([before[0] + counts, overdue])
+        if may_forget and certain > _SOME:
+            self.forgetting.append(problem)
+        return True
+
+    def _tolerance(self, counts: AnyArray) -> float:
+        if self._binary:
+            return 0.0
+        return _SOME if np.count_nonzero(counts) == 1 else _MOST
+
+
+def _knows_one(n_learned: AnyArray) -> bool:
+    """Whether a classifier has learned rows of one class at most: it cannot forget the others."""
+    return bool(np.count_nonzero(n_learned) < 2)
+
+
+def _lacking(before: AnyArray, which: AnyArray) -> float:
+    """The share that some classes have of the rows learned, if that can be lost."""
+    if _knows_one(before[0]) or not which.any():
+        return 0.0
+    return float(before[0][which].sum() / before[0].sum())
+
+
+def _overdue(before: AnyArray, counts: AnyArray) -> AnyArray:
+    """How many rows of every class are overdue after a batch."""
+    n_learned, overdue = before
+    expected = n_learned * (counts.sum() / max(n_learned.sum(), 1.0))
+    return np.clip(overdue + expected - _RARER * counts, 0, _CERTAIN)
+
+
+def rows_learned(plan: Plan, n_own: IntArray, owners: set[int]) -> dict[int, AnyArray]:
+    """What some classifiers have learned from rows that ``fit`` had: see ``Guard``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The problems of a batch with one row for every node that had rows, in their order.
+    n_own : ndarray of int
+        How many rows each of these nodes had.
+    owners : set of int
+        The classifiers that there are, as ``key_of``.
+    """
+    learned = {}
+    for problem in plan.problems:
+        if key_of(problem) in owners:
+            weights = n_own if problem.rows is None else n_own[problem.rows]
+            counts = np.bincount(problem.target, weights, minlength=len(problem.classes))
+            learned[key_of(problem)] = np.stack([counts, np.zeros(len(counts))])
+    return learned
+
+
+def key_of(problem: LocalProblem) -> int:
+    """One number for a classifier, a node or a level, and for a gate."""
+    return ~problem.owner if problem.gate else problem.owner
+
+
+def renumbered(by_key: dict[int, Any], moved: IntArray) -> dict[int, Any]:
+    """What is kept by node, or by gate, in the numbers of a tree that has grown."""
+    return {int(moved[k]) if k >= 0 else ~int(moved[~k]): v for k, v in by_key.items()}
+
+
+def learns_by_counting(estimator: Any) -> bool:
+    """Whether a classifier learns by counting, so that no batch makes it forget another."""
+    from sklearn import naive_bayes as nb  # imported by whoever uses one, not with hiclass
+
+    counting = (nb.BernoulliNB, nb.CategoricalNB, nb.ComplementNB, nb.GaussianNB, nb.MultinomialNB)
+    return isinstance(estimator, counting)
+
+
+def warn_of_lack(guard: Guard, describe: Callable[[LocalProblem], str]) -> None:
+    """Say which classifiers sat a batch out, and which learned it and may forget classes."""
+    for problems, what in (
+        (guard.left_out, "were left as they were, because they would forget these classes"),
+        (guard.forgetting, "may forget these classes"),
+    ):
+        if problems:
+            names = ", ".join(describe(problem) for problem in problems[:3])
+            more = f" and {len(problems) - 3} more" if len(problems) > 3 else ""
+            warnings.warn(
+                f"The batch has no rows, or hardly any, of classes that local classifiers have "
+                f"learned: those of {names}{more} {what}. Mix rows of the classes so far into "
+                f"every batch, for example by shuffling the stream.",
+                UserWarning,
+                stacklevel=5,  # the line that calls partial_fit
+            )
+
+
+def note_sides(problem: LocalProblem, is_new: bool, one_sided: dict[int, int]) -> None:
+    """Note in ``one_sided`` whether a binary classifier has seen rows of one class only."""
+    key = key_of(problem)
+    low, high = int(problem.target.min()), int(problem.target.max())
+    if is_new and low == high:
+        one_sided[key] = low
+    elif not low == high == one_sided.get(key):
+        one_sided.pop(key, None)

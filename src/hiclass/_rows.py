@@ -1,0 +1,172 @@
+"""X as rows: check, count, slice, chunk. X passes through to the local classifiers.
+
+Plain numeric arrays, nested lists of numbers and sparse matrices are checked once; frames, text,
+documents and anything else are only sliced.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Set
+from copy import copy
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from hiclass._compat import check_sample_weight, safe_indexing, validate_data
+from hiclass._compat import n_rows_of as n_rows_of
+from hiclass._typing import AnyArray, IntArray
+
+_CHUNK_BYTES = 1 << 28
+#: A chunk has 256 rows even if that takes more, since every call of a classifier has a price; but
+#: so many times more, as with a million classes, would fill the memory.
+_MOST_CHUNK_BYTES = 1 << 29
+_MOST_INT32 = np.iinfo(np.int32).max
+#: Fewer rows than this are not worth a thread of their own.
+_FEWEST_ROWS = 256
+
+
+def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
+    """Check X as far as it is plain numbers, and its columns against those seen at fit."""
+    finite = tags is not None and not tags.input_tags.allow_nan
+    if sp.issparse(X):
+        X = validate_data(estimator, X, reset=reset, accept_sparse="csr", ensure_all_finite=finite)
+        # Sorted here, since a child may not sort in place what it is only lent.
+        X = X if X.has_sorted_indices else X.sorted_indices()
+        return _with_small_indices(X)
+    if isinstance(X, str | bytes):
+        raise TypeError("X is a single text; give a list of documents, one per row.")
+    if isinstance(X, type):
+        raise TypeError(f"X is the class {X.__name__}; give rows.")
+    if isinstance(X, Mapping | Set):
+        raise TypeError(
+            f"X is a {type(X).__name__}, which has no rows in an order. Give an array, a frame "
+            f"(for columns by name, pandas.DataFrame(X)) or a list of rows."
+        )
+    if isinstance(X, list | tuple) and len(X):
+        X = _numbers_or_as_is(X)
+    elif not hasattr(X, "__len__") and hasattr(X, "__array__"):
+        X = np.asarray(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biufc":
+        if not reset and _is_as_fitted(estimator, X, finite):
+            return X
+        return validate_data(
+            estimator, X, reset=reset, allow_nd=True, ensure_all_finite=finite, dtype=None
+        )
+    if n_rows_of(X) == 0:
+        raise ValueError("X is empty: found array with 0 sample(s) while 1 is required.")
+    if len(getattr(X, "shape", ())) > 1:
+        if X.shape[1] == 0:
+            raise ValueError(
+                f"Found 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
+            )
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return X
+
+
+def _with_small_indices(X: Any) -> Any:
+    """The same rows with 32-bit indices where they suffice: some classifiers take no others."""
+    if X.indices.dtype == X.indptr.dtype == np.int32 or max(X.nnz, X.shape[1]) > _MOST_INT32:
+        return X
+    X = copy(X)
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X
+
+
+def _is_as_fitted(estimator: Any, X: AnyArray, finite: bool) -> bool:
+    """Whether an array is, at a glance, as it has to be: for single rows a glance must do.
+
+    If not, scikit-learn has a closer look, and says what is wrong.
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "iuf" or not len(X):
+        return False
+    params = vars(estimator)
+    if params.get("n_features_in_") != X.shape[1] or "feature_names_in_" in params:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return not finite or X.dtype.kind != "f" or bool(np.isfinite(X.sum()))
+
+
+def _numbers_or_as_is(X: Any) -> Any:
+    """Nested lists of numbers as an array; documents and mixed rows as they are."""
+    if not _is_numeric(next(iter(X), 0.0)):
+        return X
+    try:
+        array = np.asarray(X)
+    except ValueError:  # rows of different lengths
+        return X
+    return array if array.dtype.kind in "biufc" else X
+
+
+def _is_numeric(row: Any) -> bool:
+    """Whether a row of a nested list holds numbers only."""
+    values = np.ravel(np.asarray(row, dtype=object)) if not isinstance(row, dict) else [row]
+    return all(isinstance(value, int | float | np.number) for value in values)
+
+
+def take_rows(X: Any, rows: IntArray | None) -> Any:
+    """A copy of some rows of X that a child may even write into; ``None`` for all rows."""
+    if not hasattr(X, "__len__") and hasattr(X, "__array__"):
+        X = np.asarray(X)
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return X.copy() if rows is None else X[rows]
+    return safe_indexing(X, np.arange(n_rows_of(X)) if rows is None else rows)
+
+
+def protect(X: Any) -> Any:
+    """The same data, so that writing into it fails or harms nobody; without a copy."""
+    if isinstance(X, np.ndarray):
+        X = X.view()
+        X.flags.writeable = False
+    elif sp.issparse(X):
+        X = copy(X)  # the container: its constructor would check all indices again
+        X.data = X.data.view()
+        X.data.flags.writeable = False
+    elif hasattr(X, "iloc"):
+        # From pandas 3 on, a shallow copy is copied when it is written to.
+        X = X.copy(deep=int(sys.modules["pandas"].__version__.partition(".")[0]) < 3)
+    return X
+
+
+def chunks_of_rows(X: Any, width: int, n_jobs: int = 1) -> Iterator[slice]:
+    """Split the rows so that a few arrays of ``width`` numbers per row stay small."""
+    n_rows = n_rows_of(X)
+    per_row = 8 * 4 * width + _bytes_per_row(X, n_rows)
+    size = min(_CHUNK_BYTES // (n_jobs * per_row), -(-n_rows // n_jobs))
+    fewest = min(_FEWEST_ROWS, n_rows) if n_jobs == 1 else _FEWEST_ROWS
+    size = max(size, min(fewest, _MOST_CHUNK_BYTES // (n_jobs * per_row)), 1)
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def _bytes_per_row(X: Any, n_rows: int) -> int:
+    if sp.issparse(X):
+        return 12 * X.nnz // n_rows + 4
+    return int(X.nbytes) // n_rows if isinstance(X, np.ndarray) else 256
+
+
+def slice_rows(X: Any, rows: slice) -> Any:
+    """A contiguous run of rows: a view where the container can give one."""
+    if rows.start == 0 and rows.stop >= n_rows_of(X):
+        return protect(X)
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return protect(X[rows])
+    return safe_indexing(X, rows)
+
+
+def as_weights(sample_weight: Any, X: Any) -> AnyArray | None:
+    """Sample weights as an array with one entry per row."""
+    return None if sample_weight is None else check_sample_weight(sample_weight, X)
+
+
+def check_weights(sample_weight: Any, X: Any) -> AnyArray | None:
+    """The same, for what has a least loss, or shares of rows, only if no weight is below 0."""
+    weights = as_weights(sample_weight, X)
+    if weights is not None and (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise ValueError(
+            f"sample_weight must not be negative; row {row} has {weights[row]}. Use 0 to leave a "
+            f"row out."
+        )
+    return weights

@@ -1,0 +1,273 @@
+"""Plain data that model files contain: what ``fit`` learns, as frozen dataclasses.
+
+Files of fitted models (skops, pickle) name the types that they consist of by module and name. So
+this module promises never to move, and so do the public estimators and ``Hierarchy``;
+a test pins their names. Functions on this data are in the rooms above.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hiclass._typing import AnyArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class LabelFormat:
+    """How labels were written in ``y``, so that predictions can be written the same way.
+
+    Attributes
+    ----------
+    ndim : {1, 2}
+        Single labels or paths.
+    n_levels : int
+        Number of columns of a path.
+    dtype : dtype
+        Type of an array of complete labels.
+    missing : object
+        How a missing label is spelled.
+    """
+
+    ndim: int
+    n_levels: int
+    dtype: np.dtype[Any]
+    missing: Any
+
+
+@dataclass(frozen=True)
+class SetFormat:
+    """How several labels per row were written in ``y``, so that predictions can be written alike.
+
+    Attributes
+    ----------
+    kind : {"lists", "dense", "sparse", "frame"}
+        Lists of names; a matrix with a column per node; a frame with a column per name.
+    as_paths : bool
+        Whether names are path tuples.
+    columns : tuple
+        The names of the columns of a frame.
+    library : str
+        Where the frame comes from, "pandas" or "polars".
+    missing : object
+        How a missing label would be spelled: there is none.
+    """
+
+    kind: str
+    as_paths: bool = False
+    columns: tuple[Any, ...] = ()
+    library: str = ""
+    missing: Any = None
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a path can go on from every node of a tree.
+
+    Attributes
+    ----------
+    indptr, indices : ndarray of int
+        CSR: the options of node ``v`` are ``indices[indptr[v]:indptr[v + 1]]``: the children that
+        have training rows and, last, ``v`` itself if a path may stop there.
+    can_stop : ndarray of bool
+        Whether a path may end at this inner node.
+    ends : ndarray of int
+        All nodes at which a path may end, ascending.
+    """
+
+    indptr: IntArray
+    indices: IntArray
+    can_stop: AnyArray
+    ends: IntArray
+
+    def of(self, node: int) -> IntArray:
+        """Options of a node."""
+        return self.indices[self.indptr[node] : self.indptr[node + 1]]
+
+    def children_of(self, node: int) -> IntArray:
+        """Options of a node without "stop here"."""
+        return self.indices[self.indptr[node] : self.indptr[node + 1] - self.can_stop[node]]
+
+
+@dataclass(frozen=True)
+class LocalModels:
+    """Everything that prediction needs.
+
+    Attributes
+    ----------
+    strategy : {"node", "parent", "level", "flat", "ensemble", "restricted"}
+        Which local problems there were.
+    hierarchy : Hierarchy
+        The tree.
+    options : Options
+        How a path can go on from every node.
+    classifiers : dict
+        Fitted classifiers by node or level.
+    gates : dict
+        Fitted binary classifiers "stop here?" by node; per node only.
+    soft : bool
+        Whether all of them have ``predict_proba``.
+    temperature : float or None
+        The temperature of calibrated models.
+    joint : bool
+        Whether probabilities are normalised over all endings, and not at every node.
+    members : tuple of LocalModels
+        The models that an ensemble or a restricted model is made of.
+    weights : tuple of float
+        The weights of the members of an ensemble.
+    voting : {"product", "mean"}
+        How an ensemble puts them together.
+    n_own : ndarray of int
+        How many training rows ended at each node, to go on learning from more of them.
+    layout : Options or None
+        What the classifiers know, where that is more than ``options``: in incremental learning
+        they know their classes before there are rows of all of them.
+    one_sided : dict
+        Binary classifiers, as (node, is it a gate), that have seen rows of one class only, and
+        which class: they were born late in incremental learning, and cannot answer yet.
+    learned : dict
+        In incremental learning, for each classifier the rows learned and overdue by class; see
+        ``_stream.Guard``.
+    """
+
+    strategy: str
+    hierarchy: Any
+    options: Options
+    classifiers: dict[int, Any]
+    gates: dict[int, Any]
+    soft: bool
+    temperature: float | None = None
+    joint: bool = False
+    members: tuple[LocalModels, ...] = ()
+    weights: tuple[float, ...] = ()
+    voting: str = "product"
+    n_own: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    layout: Options | None = None
+    one_sided: dict[int, int] = field(default_factory=dict)
+    learned: dict[int, FloatArray] = field(default_factory=dict)
+
+    @property
+    def has_proba(self) -> bool:
+        """Whether answers are probabilities."""
+        return self.soft or self.temperature is not None
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the model knows the probabilities of all endings at once."""
+        return self.joint or self.strategy not in ("node", "parent", "level")
+
+    @property
+    def known(self) -> Options:
+        """What the classifiers can tell apart: at least the options."""
+        return self.options if self.layout is None else self.layout
+
+    @property
+    def width(self) -> int:
+        """The largest number of columns that prediction needs per row."""
+        if self.is_direct:
+            return self.hierarchy.n_nodes
+        counts = np.diff(self.known.indptr)
+        if self.strategy == "level":
+            return int(np.bincount(self.hierarchy.levels, weights=counts).max())
+        return int(counts.max())
+
+
+@dataclass(frozen=True)
+class SetModels:
+    """Everything that the prediction of sets needs.
+
+    Attributes
+    ----------
+    strategy : {"node", "parent", "level", "flat", "ensemble"}
+        Which local problems there were.
+    hierarchy : Hierarchy
+        A tree or a DAG.
+    classifiers : dict
+        Fitted classifiers by node or level.
+    classes : dict
+        The nodes that each of them answers for.
+    gates : dict
+        Fitted binary classifiers "does it end here?" by node; per node, inside the parents only.
+    populated : ndarray of bool
+        Whether a node has training rows; the others have probability 0.
+    ends : ndarray of int
+        The nodes that are a most specific one of some training row.
+    inside_parent : bool
+        Whether answers are conditional on the parents of a node.
+    members, weights, voting
+        The models that an ensemble is made of, their weights, and how it puts them together.
+    """
+
+    strategy: str
+    hierarchy: Any
+    classifiers: dict[int, Any]
+    classes: dict[int, IntArray]
+    populated: AnyArray
+    ends: IntArray
+    inside_parent: bool = False
+    gates: dict[int, Any] = field(default_factory=dict)
+    members: tuple[SetModels, ...] = ()
+    weights: tuple[float, ...] = ()
+    voting: str = "product"
+    of_endings: bool = False
+
+    has_proba = True
+    temperature = None
+
+    @property
+    def nodes(self) -> IntArray:
+        """The nodes with training rows, but for the root, parents before their children."""
+        return 1 + np.flatnonzero(self.populated[1:])
+
+    @property
+    def width(self) -> int:
+        """The largest number of columns that prediction needs per row."""
+        return self.hierarchy.n_nodes
+
+
+@dataclass(frozen=True)
+class LevelColumns:
+    """The columns of the classifiers per level.
+
+    Attributes
+    ----------
+    classes : list of ndarray
+        Per level, from 1, what its columns mean.
+    child, stop : ndarray of int
+        By node: its column among the classes of its level, and the column of stopping at it among
+        those of the next level.
+    """
+
+    classes: list[IntArray]
+    child: IntArray
+    stop: IntArray
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What a model remembers from batch to batch, beside its classifiers.
+
+    Attributes
+    ----------
+    layout : Options
+        What the classifiers can tell apart.
+    columns : LevelColumns or None
+        The same for classifiers per level.
+    complete : bool
+        Whether the layout holds the whole hierarchy and, unless ``leaf_only``, all stops.
+    policy : str
+        The policy as it is read from the beginning; empty but per node.
+    settings : tuple
+        The parameters that must not change between batches.
+    ended_early : bool
+        Whether there have been rows that end at an inner node; per node.
+    """
+
+    layout: Options
+    columns: LevelColumns | None
+    complete: bool
+    policy: str
+    settings: tuple[Any, ...]
+    ended_early: bool

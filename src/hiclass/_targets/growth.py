@@ -1,0 +1,112 @@
+"""Labels of batches: a hierarchy that grows by them, a format that widens.
+
+Beside ``_targets``, for what ``fit`` need not know: labels that come later.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hiclass._labels.columns import LabelColumns, object_array, plain
+from hiclass._state import LabelFormat
+from hiclass._targets.paths import _can_hold
+from hiclass._typing import IntArray
+from hiclass.hierarchy import Hierarchy
+from hiclass.hierarchy._graph import order_nodes
+
+
+def grow(hierarchy: Hierarchy, columns: LabelColumns) -> tuple[Hierarchy, IntArray, IntArray]:
+    """Add the classes of some rows to a tree of paths.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        A tree in which a node is its parent and its label.
+    columns : LabelColumns
+        The labels of the rows.
+
+    Returns
+    -------
+    hierarchy : Hierarchy
+        The tree with the new classes.
+    moved : ndarray of int
+        The new number of every node that was there.
+    nodes : ndarray of int
+        The most specific node of every row, in new numbers.
+
+    Raises
+    ------
+    ValueError
+        If a label is of another type than those of its level.
+    """
+    _check_types(hierarchy, columns)
+    labels = hierarchy.labels.tolist()
+    below: list[list[int]] = [hierarchy.children(v).tolist() for v in range(hierarchy.n_nodes)]
+    number = dict(hierarchy._child_index)
+    node = np.zeros(columns.n_rows, dtype=np.intp)
+    for codes, values in zip(columns.codes, columns.values, strict=True):
+        rows = np.flatnonzero(codes >= 0)
+        key = node[rows] * max(len(values), 1) + codes[rows]
+        distinct, inverse = np.unique(key, return_inverse=True)
+        step = np.empty(len(distinct), dtype=np.intp)
+        for i, k in enumerate(distinct.tolist()):
+            parent, code = divmod(k, len(values))
+            label = plain(values[code])
+            name = (parent, type(label), label)
+            if name not in number:
+                number[name] = len(labels)
+                below[parent].append(len(labels))
+                below.append([])
+                labels.append(label)
+            step[i] = number[name]
+        node[rows] = step[inverse]
+    order, parents = order_nodes(labels, below)
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    grown = Hierarchy(object_array([labels[v] for v in order]), parents, "path")
+    return grown, rank[: hierarchy.n_nodes], rank[node]
+
+
+def _check_types(hierarchy: Hierarchy, columns: LabelColumns) -> None:
+    """Refuse labels of another type than those that their level has."""
+    for level, values in enumerate(columns.values[: hierarchy.depth], start=1):
+        old = hierarchy.labels[hierarchy.nodes_by_level[level][0]]
+        if len(values) and type(plain(values[0])) is not type(old):
+            new = plain(values[0])
+            raise ValueError(
+                f"Level {level} of y holds {type(new).__name__} labels ({new!r}), but so far it "
+                f"held {type(old).__name__} labels ({old!r}). Use one type within a level."
+            )
+
+
+def first_format(
+    columns: LabelColumns, given: LabelColumns | None, hierarchy: Hierarchy
+) -> LabelFormat:
+    """How labels are written: as in the first batch, or else as in the classes given with it."""
+    missing = columns.missing
+    if given is not None and not _has_missing(columns) and _has_missing(given):
+        missing = given.missing
+    n_levels = hierarchy.depth if columns.ndim == 1 else len(columns.codes)
+    dtype = columns.dtype
+    if given is not None and given.dtype.kind == dtype.kind:
+        dtype = np.result_type(dtype, given.dtype)
+    start = LabelFormat(columns.ndim, n_levels, dtype, missing)
+    return widen_format(start, columns, hierarchy)
+
+
+def _has_missing(columns: LabelColumns) -> bool:
+    return any((codes < 0).any() for codes in columns.codes)
+
+
+def widen_format(old: LabelFormat, columns: LabelColumns, hierarchy: Hierarchy) -> LabelFormat:
+    """The format of what was there before and of a batch, for all labels of a hierarchy."""
+    n_levels = hierarchy.depth
+    if old.ndim == 2:
+        n_levels = max(old.n_levels, len(columns.codes), n_levels)
+    dtype = np.dtype(object)
+    if columns.dtype.kind == old.dtype.kind:
+        dtype = np.result_type(old.dtype, columns.dtype)
+    # Labels that no batch showed may be predicted: only a type that holds them all is kept.
+    if not _can_hold(dtype, hierarchy.labels[1:]):
+        dtype = np.dtype(object)
+    return LabelFormat(old.ndim, n_levels, dtype, old.missing)

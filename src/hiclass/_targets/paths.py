@@ -1,0 +1,339 @@
+"""y <-> node numbers: labels become nodes of a hierarchy, and nodes become labels again.
+
+Together with ``_labels`` this is the only place that sees labels. Everything between
+:func:`encode` and :func:`decode` works on integers.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hiclass._labels.columns import (
+    LabelColumns,
+    check_paths,
+    merge_labels,
+    object_array,
+    plain,
+    read_labels,
+)
+from hiclass._state import LabelFormat
+from hiclass._typing import AnyArray, IntArray
+from hiclass.hierarchy import Hierarchy
+from hiclass.hierarchy._lookup import nodes_with_label, unknown_class
+
+#: Nodes are written as labels in parts: the paths of a part have so many nodes.
+_NUMBERS_AT_A_TIME = 1 << 21
+
+
+@dataclass(frozen=True)
+class Target:
+    """Encoded labels: the most specific node of every row, and how to write nodes as labels."""
+
+    hierarchy: Hierarchy
+    nodes: IntArray
+    format: LabelFormat
+
+
+def as_hierarchy(source: Any) -> Hierarchy:
+    """Make a hierarchy of whatever a user may pass as ``hierarchy=``."""
+    if isinstance(source, Hierarchy):
+        return source
+    if isinstance(source, Mapping):
+        return Hierarchy.from_dict(source)
+    if not isinstance(source, str | bytes | type):  # a class has the attributes of its instances
+        if hasattr(source, "is_directed"):
+            return Hierarchy.from_networkx(source)
+        if hasattr(source, "__iter__"):
+            return Hierarchy.from_edges(source)
+    raise TypeError(
+        f"hierarchy must be a Hierarchy, a networkx.DiGraph, a dict of children or a list of "
+        f"edges; got {type(source).__name__}."
+    )
+
+
+def encode(y: Any, hierarchy: Any = None) -> Target:
+    """Encode training labels; without a hierarchy, read it from the labels.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels in any form.
+    hierarchy : Hierarchy, DiGraph, dict, edges or None
+        The hierarchy to use.
+
+    Returns
+    -------
+    Target
+    """
+    columns = read_labels(y)
+    check_paths(columns)
+    dtype = columns.dtype
+    if hierarchy is None:
+        hierarchy, nodes = Hierarchy._from_columns(columns)
+        _warn_of_lookalikes(hierarchy, stacklevel=6)  # the line that calls fit
+    else:
+        hierarchy = as_hierarchy(hierarchy)
+        nodes = nodes_of(columns, hierarchy)
+        # Labels that y did not show may be predicted: only a type that holds them all is kept.
+        if not _can_hold(dtype, hierarchy.labels[1:]):
+            dtype = np.dtype(object)
+    n_levels = len(columns.codes) if columns.ndim == 2 else hierarchy.depth
+    return Target(hierarchy, nodes, LabelFormat(columns.ndim, n_levels, dtype, columns.missing))
+
+
+def _can_hold(dtype: np.dtype[Any], labels: AnyArray) -> bool:
+    """Whether an array of a type gives these labels back as they are."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)  # NumPy 1: an integer that wraps
+            back = labels.astype(dtype).tolist()
+    except (DeprecationWarning, OverflowError, TypeError, ValueError):
+        return False
+    return all(type(a) is type(b) and a == b for a, b in zip(back, labels.tolist(), strict=True))
+
+
+def encode_pair(
+    y_true: Any, y_pred: Any, hierarchy: Any = None
+) -> tuple[Hierarchy, IntArray, IntArray]:
+    """Encode true and predicted labels over one hierarchy; predictions may be empty (node 0).
+
+    Without a hierarchy the one that both sets of labels span is used, so labels that were never
+    true, or never predicted, are fine.
+    """
+    true, pred = read_labels(y_true, "y_true"), read_labels(y_pred, "y_pred")
+    if true.n_rows != pred.n_rows:
+        raise ValueError(
+            f"y_true and y_pred have different lengths: {true.n_rows} and {pred.n_rows} rows "
+            f"(inconsistent numbers of samples)."
+        )
+    check_paths(true, name="y_true")
+    check_paths(pred, allow_empty=True, name="y_pred")
+    if hierarchy is not None:
+        hierarchy = as_hierarchy(hierarchy)
+        nodes_true = nodes_of(true, hierarchy, "y_true")
+        return hierarchy, nodes_true, nodes_of(pred, hierarchy, "y_pred")
+    both, nodes = Hierarchy._from_columns(merge_labels(true, pred, ("y_true", "y_pred")))
+    return both, nodes[: true.n_rows], nodes[true.n_rows :]
+
+
+def nodes_of(columns: LabelColumns, hierarchy: Hierarchy, name: str = "y") -> IntArray:
+    """Find the node of every row in a given hierarchy; an empty path is the root."""
+    node, unknown = _walk(columns, hierarchy)
+    if unknown is None:
+        return node
+    row, level, parent, label = unknown
+    if columns.ndim == 1:
+        try:
+            hierarchy.find(label)
+        except ValueError as error:
+            raise ValueError(f"Row {row} of {name}: {error}") from None
+    above = (hierarchy.describe(parent),) if parent else ()
+    reason = unknown_class(hierarchy, label, above, hierarchy.children(parent))
+    remedy = _remedy_for_labels(hierarchy, label, name)
+    raise ValueError(f"Row {row} of {name}, level {level + 1}: {reason}{remedy}")
+
+
+def _remedy_for_labels(hierarchy: Hierarchy, label: Any, name: str) -> str:
+    """What to do where a label of the hierarchy was read as a step of a path."""
+    nodes = nodes_with_label(hierarchy, label)
+    if not nodes:
+        return ""
+    whole = "the most specific label alone, in one dimension"
+    if hierarchy.is_tree:
+        whole = f"the whole path, {list(hierarchy.path(nodes[0]))!r}"
+    return (
+        f" {name} is read as paths from the root: write {whole}; or, if every row is a list of "
+        f"labels, use multi_label=True."
+    )
+
+
+def known_nodes(y: Any, hierarchy: Hierarchy) -> IntArray:
+    """The deepest node of every path that the hierarchy knows; 0 where it knows none.
+
+    For rows that are not for training: classes that were never seen are no error here.
+    """
+    columns = read_labels(y)
+    check_paths(columns)
+    return _walk(columns, hierarchy)[0]
+
+
+def _walk(
+    columns: LabelColumns, hierarchy: Hierarchy
+) -> tuple[IntArray, tuple[int, int, int, Any] | None]:
+    """Follow every path as far as it is known.
+
+    Also returns row, level, parent and label of the first one that is not.
+    """
+    node = np.zeros(columns.n_rows, dtype=np.intp)
+    alive = np.ones(columns.n_rows, dtype=bool)
+    unknown = None
+    for level, (codes, values) in enumerate(zip(columns.codes, columns.values, strict=True)):
+        rows = np.flatnonzero(alive & (codes >= 0))
+        key = node[rows] * max(len(values), 1) + codes[rows]
+        distinct, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+        found = np.empty(len(distinct), dtype=np.intp)
+        for i, k in enumerate(distinct.tolist()):
+            parent, code = divmod(k, len(values))
+            label = plain(values[code])
+            found[i] = _step(hierarchy, parent, label, columns.ndim)
+            if found[i] < 0 and unknown is None:
+                unknown = int(rows[first[i]]), level, parent, label
+        step = found[inverse]
+        alive[rows[step < 0]] = False
+        node[rows[step >= 0]] = step[step >= 0]
+    return node, unknown
+
+
+def _step(hierarchy: Hierarchy, parent: int, label: Any, ndim: int) -> int:
+    """The child of a node with a label, or, for single labels, the one node with it; else -1."""
+    if ndim == 2:
+        return hierarchy._child_index.get((parent, type(label), label), -1)
+    nodes = hierarchy._label_index.get((type(label), label), [])
+    return nodes[0] if len(nodes) == 1 else -1
+
+
+def decode(
+    nodes: IntArray, hierarchy: Hierarchy, format: LabelFormat, *, may_end: bool
+) -> AnyArray:
+    """Write nodes as labels, in the form that ``y`` had.
+
+    Parameters
+    ----------
+    nodes : ndarray of int, any shape
+        Nodes; 0 is the empty path.
+    hierarchy : Hierarchy
+        Their hierarchy.
+    format : LabelFormat
+        The form of ``y``.
+    may_end : bool
+        Whether the model may leave labels out. It decides the type of the array, so that the type
+        never depends on the rows of a call.
+
+    Returns
+    -------
+    ndarray
+        The shape of ``nodes``, for paths with one more axis of ``n_levels``.
+
+    Raises
+    ------
+    ValueError
+        If a path ends early although ``may_end`` is false and the type has no missing label.
+    """
+    return label_writer(hierarchy, format, may_end=may_end)(nodes)
+
+
+def label_writer(
+    hierarchy: Hierarchy, format: LabelFormat, *, may_end: bool
+) -> Callable[[IntArray], AnyArray]:
+    """The function that writes nodes as labels, as :func:`decode` does, for several calls."""
+    lookup = labels_by_node(hierarchy, format, may_end=may_end)
+    has_missing = lookup.dtype == label_dtype(format, may_end=True)
+    n_levels = format.n_levels if format.ndim == 2 else 1
+    width = min(n_levels, hierarchy.depth)
+    step = max(1, _NUMBERS_AT_A_TIME // hierarchy.depth)
+
+    def write(nodes: IntArray) -> AnyArray:
+        every = nodes.reshape(-1)
+        labels = np.full((len(every), n_levels), lookup[0], dtype=lookup.dtype)
+        for start in range(0, len(every), step):
+            at = every[start : start + step, None]
+            if format.ndim == 2:
+                at = np.maximum(hierarchy._paths_of(at[:, 0])[:, :width], 0)
+            if not has_missing and (width < n_levels or not at.all()):
+                _refuse_early_end(every, at, start, hierarchy, lookup.dtype)
+            labels[start : start + step, :width] = lookup[at]
+        return labels.reshape(nodes.shape if format.ndim == 1 else (*nodes.shape, n_levels))
+
+    return write
+
+
+def labels_by_node(hierarchy: Hierarchy, format: LabelFormat, *, may_end: bool) -> AnyArray:
+    """The label of every node; the first, of the root, is the missing one if the type has one."""
+    dtype = label_dtype(format, may_end)
+    labels = np.zeros(hierarchy.n_nodes, dtype=dtype)
+    labels[1:] = hierarchy.labels[1:]
+    if dtype == label_dtype(format, may_end=True):
+        labels[0] = format.missing
+    return labels
+
+
+def _refuse_early_end(
+    nodes: IntArray, at: IntArray, start: int, hierarchy: Hierarchy, dtype: np.dtype[Any]
+) -> None:
+    """Refuse to write a missing label where the type of the labels has no value for one.
+
+    ``at`` are the paths of the nodes from ``start`` on.
+    """
+    row = start + int(np.argmax(~at.all(axis=1)))
+    name = hierarchy.describe(int(nodes[row]))
+    raise ValueError(
+        f"The path of row {row} ends at {name}, but labels of type {dtype} cannot say that there "
+        f"is none below, and this model promised that its paths never end early. A decoding that "
+        f"ends paths early must not be in FULL_LENGTH of hiclass._estimators.decision."
+    )
+
+
+def label_dtype(format: LabelFormat, may_end: bool) -> np.dtype[Any]:
+    """Type of an array of labels: objects where a missing one has no place in the labels' type."""
+    if not may_end or (format.dtype.kind in "US" and isinstance(format.missing, str | bytes)):
+        return format.dtype
+    if format.dtype.kind == "f" and isinstance(format.missing, float):
+        return format.dtype
+    return np.dtype(object)
+
+
+def classes_by_level(hierarchy: Hierarchy, format: LabelFormat, ends: IntArray) -> list[AnyArray]:
+    """Per level the sorted distinct labels, then the missing one where a path may be over.
+
+    ``ends`` are the nodes at which a path may end.
+    """
+    first_end = int(hierarchy.levels[ends].min())
+    classes = []
+    for level in range(1, format.n_levels + 1):
+        nodes = hierarchy.nodes_by_level[level] if level <= hierarchy.depth else ends[:0]
+        labels = distinct_labels(hierarchy.labels[nodes])
+        if level > first_end:
+            labels.append(format.missing)
+        dtype = label_dtype(format, level > first_end)
+        classes.append(object_array(labels).astype(dtype))
+    return classes
+
+
+def distinct_labels(labels: AnyArray) -> list[Any]:
+    """Distinct labels, ascending where they can be ordered."""
+    distinct = list({(type(label), label): label for label in labels.tolist()}.values())
+    try:
+        return sorted(distinct)
+    except TypeError:
+        return sorted(distinct, key=lambda label: (type(label).__name__, str(label)))
+
+
+def _warn_of_lookalikes(
+    hierarchy: Hierarchy, new: AnyArray | None = None, *, stacklevel: int = 5
+) -> None:
+    """Warn where siblings differ only by case or surrounding spaces: mostly a slip of the pen.
+
+    With a mask of new nodes, only pairs with a new one count.
+    """
+    folded: dict[tuple[int, str], int] = {}
+    pairs = []
+    parent = hierarchy.parent.tolist()
+    for node, label in enumerate(hierarchy.labels.tolist()):
+        if isinstance(label, str):
+            twin = folded.setdefault((parent[node], label.strip().casefold()), node)
+            if twin != node and (new is None or new[twin] or new[node]):
+                pairs.append((hierarchy.labels[twin], label))
+    if pairs:
+        shown = ", ".join(f"{a!r} and {b!r}" for a, b in pairs[:3])
+        more = f" and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
+        warnings.warn(
+            f"Some classes with the same parent differ only by case or surrounding spaces: "
+            f"{shown}{more}. They are kept as different classes.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )

@@ -1,0 +1,157 @@
+"""Several labels per row <-> closed sets of nodes: what ``_targets`` is for one label per row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hiclass._closure import close, from_entries, most_specific
+from hiclass._labels.columns import check_paths, merge_labels, object_array, read_labels
+from hiclass._labels.sets import SetLabels, membership, names_of, read_sets, to_sets
+from hiclass._state import LabelFormat, SetFormat
+from hiclass._targets.paths import Target, as_hierarchy, encode
+from hiclass._typing import AnyArray, IntArray
+from hiclass.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class SetTarget:
+    """Encoded labels of rows that are sets of nodes.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+        A tree, or a DAG.
+    closed : sparse array of bool, of shape (n_rows, n_nodes)
+        The nodes of every row: its classes and everything above them, the root included.
+    own : sparse array of bool
+        The most specific of these.
+    format : SetFormat or LabelFormat
+        How labels were written; the latter for one label per row in a DAG.
+    """
+
+    hierarchy: Hierarchy
+    closed: Any
+    own: Any
+    format: SetFormat | LabelFormat
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.closed.shape[0])
+
+
+def encode_sets(y: Any, hierarchy: Any = None) -> SetTarget:
+    """Encode several labels per row; without a hierarchy, read it from the paths.
+
+    Parameters
+    ----------
+    y : list of lists, or indicator
+        Several labels per row.
+    hierarchy : Hierarchy, DiGraph, dict, edges or None
+        The hierarchy to use.
+
+    Returns
+    -------
+    SetTarget
+    """
+    labels = read_sets(y)
+    if hierarchy is None:
+        hierarchy, closed = _own_hierarchy([labels], ("y",))
+        closed = closed[0]
+    else:
+        hierarchy = as_hierarchy(hierarchy)
+        closed = membership(labels, hierarchy)
+    return SetTarget(hierarchy, closed, most_specific(closed, hierarchy), labels.format)
+
+
+def as_set_target(target: Target) -> SetTarget:
+    """One label per row as sets, for hierarchies in which a class may have several parents."""
+    hierarchy, nodes = target.hierarchy, target.nodes
+    own = from_entries(np.arange(len(nodes)), nodes, (len(nodes), hierarchy.n_nodes))
+    return SetTarget(hierarchy, close(own, hierarchy), own, target.format)
+
+
+def encode_in_dag(y: Any, hierarchy: Hierarchy) -> SetTarget:
+    """Encode one label per row where a class may have several parents, and so no single path."""
+    target = encode(y, hierarchy)
+    if target.format.ndim == 2:
+        node = int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))
+        raise ValueError(
+            f"y holds paths, but the hierarchy is no tree: {hierarchy.labels[node]!r} has "
+            f"several parents and several paths. Give the most specific label of every row, "
+            f"or, with multi_label=True, a list of labels."
+        )
+    return as_set_target(target)
+
+
+def check_n_labels(target: Target | SetTarget, n_rows: int) -> None:
+    """Refuse labels that are more or fewer than the rows of X."""
+    n_labels = target.n_rows if isinstance(target, SetTarget) else len(target.nodes)
+    if n_labels != n_rows:
+        raise ValueError(
+            f"X has {n_rows} rows but y has {n_labels} (inconsistent numbers of "
+            f"samples). Give one label or path per row."
+        )
+
+
+def encode_set_pair(y_true: Any, y_pred: Any, hierarchy: Any = None) -> tuple[Hierarchy, Any, Any]:
+    """Encode true and predicted sets over one hierarchy, that of the labels if none is given."""
+    true, pred = read_sets(y_true, "y_true"), read_sets(y_pred, "y_pred")
+    if true.n_rows != pred.n_rows:
+        raise ValueError(
+            f"y_true and y_pred have different lengths: {true.n_rows} and {pred.n_rows} rows "
+            f"(inconsistent numbers of samples)."
+        )
+    if hierarchy is None:
+        tree, sets = _own_hierarchy([true, pred], ("y_true", "y_pred"))
+        return tree, sets[0], sets[1]
+    graph = as_hierarchy(hierarchy)
+    return graph, membership(true, graph, "y_true"), membership(pred, graph, "y_pred")
+
+
+def _own_hierarchy(sides: list[SetLabels], titles: tuple[str, ...]) -> tuple[Hierarchy, list[Any]]:
+    """The hierarchy that names span, and the closed sets of the rows in it.
+
+    Path tuples span a tree. Bare labels stand side by side: they say nothing of what is above them.
+    """
+    columns, counts = None, []
+    for side, title in zip(sides, titles, strict=True):
+        if side.names is None:
+            raise ValueError(
+                f"{title} is an indicator matrix, whose columns are the nodes of a hierarchy. Give "
+                f"that hierarchy (hierarchy=...), or a frame whose columns are labels or paths."
+            )
+        counts.append(len(side.names))
+        if side.names:
+            paths = [list(n) if side.format.as_paths else [n] for n in side.names]
+            read = read_labels(paths, title)
+            check_paths(read, name=title)
+            columns = read if columns is None else merge_labels(columns, read, ("y_true", title))
+    if columns is None:
+        raise ValueError(
+            f"No row of {titles[0]} has a label, so there is nothing to learn. Give rows with "
+            f"labels, or a hierarchy."
+        )
+    hierarchy, nodes = Hierarchy._from_columns(columns)
+    parts = np.split(nodes, np.cumsum(counts)[:-1])
+    sets = [
+        to_sets(side, part[side.codes], hierarchy) for side, part in zip(sides, parts, strict=True)
+    ]
+    return hierarchy, sets
+
+
+def set_classes(
+    hierarchy: Hierarchy, populated: AnyArray, ends: IntArray, format: SetFormat | LabelFormat
+) -> AnyArray:
+    """Names of the classes that can be predicted, in node order.
+
+    These are the nodes with training rows; for one label per row, the nodes where a row ends.
+    """
+    if isinstance(format, LabelFormat):
+        return hierarchy.labels[ends].astype(format.dtype)
+    names = names_of(hierarchy, format.as_paths or len(hierarchy._label_index) < len(populated) - 1)
+    nodes = 1 + np.flatnonzero(populated[1:])
+    return object_array([names[v] for v in nodes.tolist()])

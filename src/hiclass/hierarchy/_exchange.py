@@ -1,0 +1,87 @@
+"""A hierarchy as other programs keep it: edges, a networkx graph, JSON text and back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hiclass._labels.sets import names_of
+
+_FORMAT = "hiclass.Hierarchy"
+_JSON_TYPES = (str, int, float, bool)
+
+
+def list_edges(hierarchy: Any) -> list[tuple[Any, Any]]:
+    """All edges as pairs of names: labels, or path tuples in a hierarchy of paths."""
+    name = _names(hierarchy)
+    return [
+        (name[p], name[c])
+        for c in range(1, hierarchy.n_nodes)
+        for p in hierarchy.parents(c).tolist()
+    ]
+
+
+def write_networkx(hierarchy: Any) -> Any:
+    """The classes as a ``networkx.DiGraph``, without the root."""
+    import networkx
+
+    graph = networkx.DiGraph()
+    name = _names(hierarchy)
+    for v in range(1, hierarchy.n_nodes):
+        graph.add_node(name[v], label=hierarchy.labels[v], level=int(hierarchy.levels[v]), node=v)
+    graph.add_edges_from((p, c) for p, c in list_edges(hierarchy) if p != name[0])
+    return graph
+
+
+def write_json(hierarchy: Any) -> str:
+    """The labels, the parents and how nodes are identified, as JSON text."""
+    for label in hierarchy.labels[1:]:
+        if type(label) not in _JSON_TYPES:
+            raise TypeError(
+                f"The label {label!r} is a {type(label).__name__}; JSON keeps only strings, "
+                f"numbers and booleans as they are. Use pickle instead."
+            )
+    data = {
+        "format": _FORMAT,
+        "version": 1,
+        "identity": hierarchy.identity,
+        "labels": hierarchy.labels.tolist(),
+        "parents": [hierarchy.parents(v).tolist() for v in range(hierarchy.n_nodes)],
+    }
+    return json.dumps(data, ensure_ascii=False)
+
+
+def read_json(text: str) -> tuple[list[Any], list[list[int]], str]:
+    """The labels, the children of every node and the identity, from text of :func:`write_json`."""
+    try:
+        data = json.loads(text)
+        labels, parents, identity = data["labels"], data["parents"], data["identity"]
+        below: list[list[int]] = [[] for _ in labels]
+        for v, above in enumerate(parents):
+            for p in above:
+                below[p].append(v)
+        by_path = identity == "path"
+        names = {
+            (type(label), label, above[0] if by_path else None)
+            for label, above in zip(labels[1:], parents[1:], strict=True)
+        }
+        well_formed = (
+            data["format"] == _FORMAT
+            and identity in ("path", "label")
+            and labels[0] is None
+            and len(labels) - 1 == len(names) > 0
+            and all(type(label) in _JSON_TYPES for label in labels[1:])
+            and all(type(p) is int and p >= 0 for above in parents for p in above)
+            and not parents[0]
+            and all(len(above) == 1 if by_path else above for above in parents[1:])
+        )
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError("The text is not a hierarchy written by to_json.") from error
+    if not well_formed:
+        raise ValueError("The text is not a hierarchy written by to_json.")
+    return labels, below, identity
+
+
+def _names(hierarchy: Any) -> list[Any]:
+    """What tells a node from all others: its label or its path."""
+    return names_of(hierarchy, as_paths=hierarchy.identity == "path")

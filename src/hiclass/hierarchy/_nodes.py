@@ -1,0 +1,315 @@
+"""Numbered nodes and the edges between them, as arrays that never change.
+
+Node 0 is the root. A parent always has a smaller number than its children; in a tree the numbers
+are a preorder, so that the subtree of node ``v`` is the interval ``v .. subtree_end[v] - 1``. Here
+is what follows from the numbers alone: levels, and who is above, below and beside whom. How users
+name nodes, build hierarchies and see them is in ``hierarchy``.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from hiclass._closure import closure_matrix
+from hiclass._typing import AnyArray, IntArray
+from hiclass.hierarchy._graph import gather
+
+#: From this number of entries on, paths of nodes are walked and not looked up in a table.
+_MOST_TABLE = 1 << 23
+
+_STATE = (
+    "n_nodes",
+    "labels",
+    "levels",
+    "identity",
+    "parent_indptr",
+    "parent_indices",
+    "child_indptr",
+    "child_indices",
+)
+
+
+class Nodes:
+    """The nodes of a hierarchy as CSR arrays; :class:`hiclass.Hierarchy` says what they are."""
+
+    n_nodes: int
+    labels: AnyArray
+    levels: IntArray
+    identity: str
+    parent_indptr: IntArray
+    parent_indices: IntArray
+    child_indptr: IntArray
+    child_indices: IntArray
+
+    def __init__(self, labels: AnyArray, parents: list[Any], identity: str) -> None:
+        # Private: the builders order the nodes; parents[v] are the numbers of v's parents.
+        counts = [len(p) for p in parents]
+        indices = np.array([q for p in parents for q in p], dtype=np.intp)
+        self._set_arrays(labels, np.concatenate([[0], np.cumsum(counts)]), indices, identity)
+
+    @classmethod
+    def _of_tree(cls, labels: AnyArray, parent: IntArray, identity: str) -> Self:
+        """Make a tree from the array of parents, nodes already in preorder; parent[0] is 0."""
+        self = cls.__new__(cls)
+        indptr = np.concatenate([[0], np.arange(len(parent))])
+        self._set_arrays(labels, indptr, parent[1:], identity)
+        return self
+
+    def _set_arrays(
+        self, labels: AnyArray, parent_indptr: IntArray, parent_indices: IntArray, identity: str
+    ) -> None:
+        n = len(labels)
+        child = np.repeat(np.arange(n), np.diff(parent_indptr))
+        order = np.argsort(parent_indices, kind="stable")
+        child_counts = np.bincount(parent_indices, minlength=n)
+        self.__dict__.update(
+            n_nodes=n,
+            labels=labels,
+            identity=identity,
+            parent_indptr=parent_indptr.astype(np.intp, copy=False),
+            parent_indices=parent_indices.astype(np.intp, copy=False),
+            child_indptr=np.concatenate([[0], np.cumsum(child_counts)]).astype(np.intp, copy=False),
+            child_indices=child[order].astype(np.intp, copy=False),
+        )
+        self.__dict__["levels"] = self._compute_levels()
+        self._freeze()
+
+    def _compute_levels(self) -> IntArray:
+        """Longest distance of every node from the root, by sweeps over the edges."""
+        levels = np.zeros(self.n_nodes, dtype=np.intp)
+        nodes = self.children(0)
+        depth = 0
+        while len(nodes):
+            depth += 1
+            levels[nodes] = depth
+            nodes = gather(self.child_indptr, self.child_indices, nodes)
+            if not self.is_tree:
+                nodes = np.unique(nodes)
+        return levels
+
+    def _freeze(self) -> None:
+        for value in self.__dict__.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"A Hierarchy never changes; {name!r} cannot be set. Build a new one.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"A Hierarchy never changes; {name!r} cannot be deleted.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k in _STATE}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._freeze()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    @cached_property
+    def is_tree(self) -> bool:
+        """Whether every node but the root has exactly one parent."""
+        return len(self.parent_indices) == self.n_nodes - 1
+
+    @property
+    def depth(self) -> int:
+        """The deepest level."""
+        return int(self.levels.max())
+
+    @cached_property
+    def is_leaf(self) -> AnyArray:
+        """Whether a node has no children, as an array with one entry per node."""
+        return _frozen(np.diff(self.child_indptr) == 0)
+
+    @cached_property
+    def parent(self) -> IntArray:
+        """The parent of every node of a tree; 0 for the root itself."""
+        self._require_tree("parent")
+        return _frozen(np.concatenate([[0], self.parent_indices]).astype(np.intp, copy=False))
+
+    @cached_property
+    def subtree_end(self) -> IntArray:
+        """The number after the last node of the subtree of every node of a tree."""
+        self._require_tree("subtree_end")
+        size = np.ones(self.n_nodes, dtype=np.intp)
+        for nodes in reversed(self.nodes_by_level[1:]):
+            np.add.at(size, self.parent[nodes], size[nodes])
+        return _frozen(np.arange(self.n_nodes) + size)
+
+    @cached_property
+    def nodes_by_level(self) -> list[IntArray]:
+        """The nodes of every level, ascending; the first entry is the root."""
+        order = _frozen(np.argsort(self.levels, kind="stable"))
+        return np.split(order, np.cumsum(np.bincount(self.levels))[:-1])
+
+    @cached_property
+    def ancestor_table(self) -> IntArray:
+        """For a tree, the ancestor-or-self of every node at levels 1, 2, ...; -1 below the node."""
+        table = np.full((self.n_nodes, self.depth), -1, dtype=np.intp)
+        for level, nodes in enumerate(self.nodes_by_level[1:]):
+            table[nodes] = table[self.parent[nodes]]
+            table[nodes, level] = nodes
+        return _frozen(table)
+
+    def _paths_of(self, nodes: IntArray) -> IntArray:
+        """The rows of ``ancestor_table`` of some nodes, without the table where that is large."""
+        if self.n_nodes * self.depth <= _MOST_TABLE:
+            return self.ancestor_table[nodes]
+        at = np.array(nodes, dtype=np.intp).ravel()
+        path = np.full((len(at), self.depth), -1, dtype=np.intp)
+        for level in range(int(self.levels[at].max(initial=0)), 0, -1):
+            here = np.flatnonzero(self.levels[at] == level)
+            path[here, level - 1] = at[here]
+            at[here] = self.parent[at[here]]
+        return path.reshape(*np.shape(nodes), self.depth)
+
+    def _at_level(self, nodes: IntArray, level: int) -> IntArray:
+        """For a tree, the ancestor-or-self of some nodes at a level from 1 on; -1 below a node."""
+        if level > self.depth:
+            return np.full(np.shape(nodes), -1, dtype=np.intp)
+        if self.n_nodes * self.depth <= _MOST_TABLE:
+            return self.ancestor_table[nodes, level - 1]
+        # In preorder a subtree follows its node: it is the last node of the level up to there.
+        there = self.nodes_by_level[level]
+        found = there[np.maximum(np.searchsorted(there, nodes, side="right") - 1, 0)]
+        return np.where(self.levels[nodes] >= level, found, -1)
+
+    def children(self, node: int) -> IntArray:
+        """Return the children of a node.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node.
+
+        Returns
+        -------
+        ndarray of int
+            Numbers of the children, ascending; in a tree that is the order of their labels.
+        """
+        node = self._check_node(node)
+        return self.child_indices[self.child_indptr[node] : self.child_indptr[node + 1]]
+
+    def parents(self, node: int) -> IntArray:
+        """Return the parents of a node.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node.
+
+        Returns
+        -------
+        ndarray of int
+            Numbers of the parents, ascending; empty for the root.
+        """
+        node = self._check_node(node)
+        return self.parent_indices[self.parent_indptr[node] : self.parent_indptr[node + 1]]
+
+    def ancestors(self, node: int) -> IntArray:
+        """Return all nodes above a node, the root included.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node.
+
+        Returns
+        -------
+        ndarray of int
+            Numbers of the ancestors, ascending, without the node itself.
+        """
+        return self._reach(node, self.parents)
+
+    def descendants(self, node: int) -> IntArray:
+        """Return all nodes below a node.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node.
+
+        Returns
+        -------
+        ndarray of int
+            Numbers of the descendants, ascending, without the node itself.
+        """
+        if self.is_tree:
+            return np.arange(self._check_node(node) + 1, self.subtree_end[node])
+        return self._reach(node, self.children)
+
+    def siblings(self, node: int) -> IntArray:
+        """Return the other children of the node's parents.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node.
+
+        Returns
+        -------
+        ndarray of int
+            Numbers of the siblings, ascending, without the node itself.
+        """
+        kids = [self.children(int(p)) for p in self.parents(node)]
+        union = np.unique(np.concatenate([*kids, np.empty(0, dtype=np.intp)]))
+        return union[union != node]
+
+    def leaves(self, node: int = 0) -> IntArray:
+        """Return the leaves at or below a node.
+
+        Parameters
+        ----------
+        node : int, default=0
+            Number of the node; the root by default.
+
+        Returns
+        -------
+        ndarray of int
+            Numbers of the nodes without children, ascending; the node itself if it is a leaf.
+        """
+        below = np.concatenate([[self._check_node(node)], self.descendants(node)])
+        return below[self.is_leaf[below]]
+
+    @cached_property
+    def _closure(self) -> Any:
+        """Row ``v`` has ones at node ``v`` and its ancestors, the root included."""
+        return closure_matrix(self)
+
+    def _reach(self, node: int, step: Any) -> IntArray:
+        seen = np.zeros(self.n_nodes, dtype=bool)
+        stack = step(node).tolist()
+        while stack:
+            v = stack.pop()
+            if not seen[v]:
+                seen[v] = True
+                stack.extend(step(v).tolist())
+        return np.flatnonzero(seen)
+
+    def _check_node(self, node: int) -> int:
+        if not isinstance(node, int | np.integer) or not 0 <= node < self.n_nodes:
+            raise ValueError(
+                f"{node!r} is not a node: nodes are the numbers 0 to {self.n_nodes - 1}. "
+                f"find() returns the number of a label or path."
+            )
+        return int(node)
+
+    def _require_tree(self, what: str) -> None:
+        if not self.is_tree:
+            node = int(np.argmax(np.diff(self.parent_indptr) > 1))
+            raise ValueError(
+                f"{what} exists for trees only; {self.labels[node]!r} has several parents."
+            )
+
+
+def _frozen(array: AnyArray) -> AnyArray:
+    array.flags.writeable = False
+    return array
