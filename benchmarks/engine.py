@@ -37,7 +37,9 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from hiclass import LocalClassifierPerParentNode
-from hiclass._problems.problems import RowIndex, find_options, problems_per_parent
+from hiclass._problems.index import TreeIndex
+from hiclass._problems.problem import find_options
+from hiclass._problems.strategies import STRATEGIES
 from hiclass._targets.paths import encode
 
 RESULTS = Path(__file__).parent / "results" / "engine.json"
@@ -210,8 +212,10 @@ def bare(options):
     """LinearSVC on sparse text, beside a bare threaded loop over the same problems."""
     X, y = sparse_text(options.rows_text)
     target = encode(y, None)
-    index = RowIndex(target.hierarchy, target.nodes)
-    problems = list(problems_per_parent(index, find_options(index, leaf_only=False)))
+    index = TreeIndex(target.hierarchy, target.nodes)
+    problems = list(
+        STRATEGIES["parent"].problems(index, find_options(index, leaf_only=False), None)
+    )
 
     def fit(problem):
         rows = X if problem.rows is None else X[problem.rows]

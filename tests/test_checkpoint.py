@@ -19,7 +19,8 @@ from engine_helpers import PARENT_ROWS, ROOT_ROWS, Child, end_early, logged, mak
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from hiclass import LocalClassifierPerNode, LocalClassifierPerParentNode, _checkpoint
+from hiclass import LocalClassifierPerNode, LocalClassifierPerParentNode
+from hiclass._engine import checkpoints as _checkpoint
 
 ALL = [*PARENT_ROWS, ROOT_ROWS]
 

@@ -7,7 +7,7 @@ import pytest
 from limits import Ruler, many
 
 from hiclass import FlatClassifier, LocalClassifierPerNode, LocalClassifierPerParentNode
-from hiclass import _chunks as chunks
+from hiclass._inference import chunks
 
 
 class Watched(Ruler):

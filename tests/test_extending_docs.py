@@ -1,19 +1,15 @@
 """The parts that the page about extending adds work as a reader would use them in the library."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from page_helpers import ROOT, run_page
 from sklearn.naive_bayes import MultinomialNB
+from sklearn.tree import DecisionTreeClassifier
 
-from hiclass import (
-    FlatClassifier,
-    LocalClassifierPerLevel,
-    LocalClassifierPerNode,
-    LocalClassifierPerParentNode,
-)
-from hiclass import _decision as decision
-from hiclass import _problems as problems
-from hiclass._compat import StrOptions
+from hiclass import Hierarchy, LocalClassifierPerNode, LocalClassifierPerParentNode
+from hiclass._problems.strategies import STRATEGIES
 
 #: Paths of integers: 1 has the children 11 and 12, 2 has 21 and 22.
 Y = np.array([[1, 11], [1, 12], [2, 21], [2, 22]])
@@ -21,42 +17,21 @@ Y = np.array([[1, 11], [1, 12], [2, 21], [2, 22]])
 
 @pytest.fixture
 def page(capsys):
-    return run_page(ROOT / "docs" / "developer" / "extending.md", capsys)
-
-
-@pytest.fixture
-def _same_level(page, monkeypatch):
-    """The policy of the page, entered where the page says."""
-    monkeypatch.setitem(problems._POLICY_SETS, "same_level", page["same_level"])
-    constraints = LocalClassifierPerNode._parameter_constraints
-    monkeypatch.setitem(constraints, "binary_policy", [StrOptions({"same_level"})])
-
-
-@pytest.fixture
-def _majority(page, monkeypatch):
-    """The decoding of the page, entered where the page says."""
-    monkeypatch.setitem(decision.DECODINGS, "majority", page["majority"])
-    for cls in (
-        LocalClassifierPerNode,
-        LocalClassifierPerParentNode,
-        LocalClassifierPerLevel,
-        FlatClassifier,
-    ):
-        monkeypatch.setitem(cls._parameter_constraints, "decoding", [StrOptions({"majority"})])
+    yield run_page(ROOT / "docs" / "developer" / "extending.md", capsys)
+    STRATEGIES.pop("grandparent")
 
 
 def counts_of(model):
     return {path: c.class_count_.tolist() for path, c in model.local_classifiers_.items()}
 
 
-@pytest.mark.usefixtures("_same_level")
 @pytest.mark.parametrize("first", [[0, 1, 2, 3], [0, 1, 0, 1], [0, 0, 0, 0]])
-def test_the_policy_has_the_rows_of_fit_in_every_batch(first):
+def test_the_policy_has_the_rows_of_fit_in_every_batch(page, first):
     """Rows below another parent are negative ones, also where a batch has no others."""
     rows = np.array([*first, 2, 3, 3, 1])
     X, y = np.eye(4)[rows] + 0.1, Y[rows]
-    once = LocalClassifierPerNode(MultinomialNB(), binary_policy="same_level").fit(X, y)
-    often = LocalClassifierPerNode(MultinomialNB(), binary_policy="same_level")
+    once = LocalClassifierPerNode(MultinomialNB(), binary_policy=page["same_level"]).fit(X, y)
+    often = LocalClassifierPerNode(MultinomialNB(), binary_policy=page["same_level"])
     for start in range(0, 8, 2):
         often.partial_fit(X[start : start + 2], y[start : start + 2], classes=Y)
     if 2 in rows and 0 in rows:
@@ -71,14 +46,14 @@ def test_the_policy_has_the_rows_of_fit_in_every_batch(first):
     assert often.predict(X).tolist() == once.predict(X).tolist()
 
 
-@pytest.mark.usefixtures("_majority")
-def test_the_decoding_ends_early_with_integer_labels(estimator_class):
+@pytest.mark.parametrize("name", ["majority", "decoding"])
+def test_the_decoding_ends_early_with_integer_labels(page, estimator_class, name):
     """Nobody can tell the classes apart: none is more probable than all others together."""
     rows = np.random.default_rng(0).permutation(np.repeat(range(4), 50))
     X = np.random.default_rng(1).poisson(3, size=(200, 3))
     child = MultinomialNB()
-    fitted = estimator_class(child, decoding="majority").fit(X, Y[rows])
-    streamed = estimator_class(child, decoding="majority")
+    fitted = estimator_class(child, decoding=page[name]).fit(X, Y[rows])
+    streamed = estimator_class(child, decoding=page[name])
     for start in range(0, 200, 50):
         streamed.partial_fit(X[start : start + 50], Y[rows][start : start + 50], classes=Y)
     for model in (fitted, streamed):
@@ -90,10 +65,30 @@ def test_the_decoding_ends_early_with_integer_labels(estimator_class):
         assert None in predicted[:, 1].tolist()
 
 
-@pytest.mark.usefixtures("_majority")
-def test_a_decoding_that_breaks_its_promise_is_refused_and_never_invents_labels(monkeypatch):
-    monkeypatch.setattr(decision, "FULL_LENGTH", ("majority",))
+def test_a_decoding_that_breaks_its_promise_is_refused_and_never_invents_labels(page):
+    decoding = replace(page["decoding"], fewest_labels=None)
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    model = LocalClassifierPerParentNode(decoding="majority", leaf_only=True).fit(X, Y)
-    with pytest.raises(ValueError, match=r"The path of row \d ends at .*FULL_LENGTH"):
+    model = LocalClassifierPerParentNode(decoding=decoding, leaf_only=True).fit(X, Y)
+    with pytest.raises(ValueError, match=r"The path of row \d ends at .*fewest_labels"):
         model.predict(X)
+
+
+def test_the_policy_serves_sets_and_dags(page):
+    dag = Hierarchy.from_edges([(1, 11), (1, 12), (2, 12), (2, 21)])
+    X, y = np.repeat(np.eye(3), 4, axis=0), [[11]] * 4 + [[12]] * 4 + [[21]] * 4
+    for policy in (page["same_level"], page["policy"]):
+        model = LocalClassifierPerNode(binary_policy=policy, hierarchy=dag, multi_label=True)
+        assert model.fit(X, y).predict(X).tolist() == y
+
+
+def test_the_strategy_serves_integer_labels_several_labels_and_says_who_failed(page):
+    cls = page["LocalClassifierPerGrandparent"]
+    X = np.repeat(np.arange(4.0), 5)[:, None]
+    model = cls(DecisionTreeClassifier()).fit(X, np.repeat(Y, 5, axis=0))
+    assert model.predict(X).tolist() == np.repeat(Y, 5, axis=0).tolist()
+    assert [classes.tolist() for classes in model.local_classes_.values()] == [[1, 4], [2, 3, 5, 6]]
+    sets = cls(DecisionTreeClassifier(), multi_label=True)
+    several = [[(1, 11), (2, 21)]] * 10 + [[(2, 22)]] * 10
+    assert sets.fit(X, several).predict(X).tolist() == several
+    with pytest.raises(AttributeError, match="strategy, 'grandparent', does not say"):
+        cls(MultinomialNB()).partial_fit(X, np.repeat(Y, 5, axis=0))

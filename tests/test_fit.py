@@ -46,7 +46,8 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from hiclass import FlatClassifier, LocalClassifierPerNode, LocalClassifierPerParentNode, _fit
+from hiclass import FlatClassifier, LocalClassifierPerNode, LocalClassifierPerParentNode
+from hiclass._engine import fit as _fit
 
 BACKENDS = ["loky", "threading"]
 PROCESSES_START_SLOWLY = 60  # seconds, on a busy machine

@@ -36,7 +36,7 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
-from hiclass._problems.problems import POLICIES
+from hiclass._problems.policies import POLICIES
 from hiclass.metrics import f1
 
 FIXED = [LocalClassifierPerParentNode, LocalClassifierPerLevel, FlatClassifier]

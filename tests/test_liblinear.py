@@ -25,8 +25,8 @@ from hiclass import (
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
-    _liblinear,
 )
+from hiclass._engine import liblinear as _liblinear
 from hiclass._engine.liblinear import can_be_divided, fit_classes, fit_linear_svc, put_together
 
 
@@ -461,7 +461,7 @@ def _fewer_arguments(X, y):
     return None
 
 
-_real = _liblinear._liblinear
+_real = _liblinear.svm_liblinear
 
 
 @pytest.mark.parametrize(
@@ -472,7 +472,7 @@ def test_where_the_check_fails_fit_is_used(train, unchecked, monkeypatch):
     low = None
     if train is not None:
         low = SimpleNamespace(train_wrap=train, set_verbosity_wrap=_real.set_verbosity_wrap)
-    monkeypatch.setattr(_liblinear, "_liblinear", low)
+    monkeypatch.setattr(_liblinear, "svm_liblinear", low)
     X, y = make_data()
     model = LocalClassifierPerParentNode(LinearSVC(tol=0.1, random_state=0)).fit(X, y)
     assert _liblinear._works is False

@@ -195,7 +195,7 @@ def test_one_classifier_per_node_refuses_a_million_children_at_once():
 
 
 def test_one_classifier_per_node_refuses_from_the_limit_on(monkeypatch):
-    monkeypatch.setattr("hiclass._problems.problems._MOST_ROWS", 100)
+    monkeypatch.setattr("hiclass._problems.strategies._MOST_ROWS", 100)
     model = LocalClassifierPerNode(Ruler())
     assert len(model.fit(np.arange(9.0)[:, None], np.arange(9)).local_classifiers_) == 9
     with pytest.raises(

@@ -9,9 +9,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DATA = [
-    "_report/report.css",
-    "_report/report.html",
-    "_report/report.js",
+    "_inspect/report/report.css",
+    "_inspect/report/report.html",
+    "_inspect/report/report.js",
     "datasets/animals.csv",
     "py.typed",
 ]

@@ -24,7 +24,8 @@ from hiclass import (
     LocalClassifierPerParentNode,
 )
 from hiclass._inference.paths import direct_endings, ending_proba, node_proba, nodes_to_endings
-from hiclass._problems.problems import RowIndex, find_options
+from hiclass._problems.index import TreeIndex
+from hiclass._problems.problem import find_options
 from hiclass._state import LocalModels
 
 # -- what the tests of probabilities and decisions share ---------------------------------------
@@ -154,8 +155,8 @@ def models_of(strategy, y, classifiers, gates=None, *, leaf_only=False, **fields
     """Fitted models with tables in the place of classifiers."""
     hierarchy = Hierarchy.from_paths(y)
     nodes = np.array([hierarchy.find(tuple(path)) for path in y])
-    options = find_options(RowIndex(hierarchy, nodes), leaf_only=leaf_only)
-    fields = {"soft": True, **fields}
+    options = find_options(TreeIndex(hierarchy, nodes), leaf_only=leaf_only)
+    fields = {"soft": True, "direct": strategy == "flat", **fields}
     return LocalModels(strategy, hierarchy, options, classifiers, gates or {}, **fields)
 
 
@@ -222,7 +223,7 @@ def test_a_class_without_rows_has_probability_zero_and_leaf_only_has_no_stop():
     """A row at A says nothing about what is below; B has nothing below and ends there."""
     hierarchy = Hierarchy.from_paths([*TREE, ["A", "w"]])  # 1 A, 2 w, 3 x, 4 y, 5 B, 6 z, 7 C
     nodes = np.array([hierarchy.find(("A",)), 3, 4, 5, 7])
-    options = find_options(RowIndex(hierarchy, nodes), leaf_only=True)
+    options = find_options(TreeIndex(hierarchy, nodes), leaf_only=True)
     assert options.ends.tolist() == [3, 4, 5, 7]
     tables = {0: Proba([0.5, 0.3, 0.2]), 1: Proba([0.2, 0.8])}
     models = LocalModels("parent", hierarchy, options, tables, {}, soft=True)

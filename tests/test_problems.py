@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import SETTINGS, paths
-
-from hiclass import Hierarchy
-from hiclass._problems.problems import (
-    POLICIES,
-    RowIndex,
+from problem_helpers import (
     count_problems,
-    find_options,
     problems_flat,
     problems_per_level,
     problems_per_node,
     problems_per_parent,
 )
+from strategies import SETTINGS, paths
+
+from hiclass import Hierarchy
+from hiclass._problems.index import TreeIndex
+from hiclass._problems.policies import POLICIES
+from hiclass._problems.problem import find_options
 from hiclass._targets.paths import encode
 
 SAME_WITHOUT_INNER_ROWS = "No training row ends at an inner node, so binary_policy="
@@ -97,7 +97,7 @@ def index_and_rows(y, keep=None):
     """The library's index and the slow one of some rows of y, over the hierarchy of all of y."""
     target = encode(y)
     nodes = target.nodes if keep is None else target.nodes[keep]
-    return RowIndex(target.hierarchy, nodes), Rows(target.hierarchy, nodes)
+    return TreeIndex(target.hierarchy, nodes), Rows(target.hierarchy, nodes)
 
 
 @st.composite
@@ -261,8 +261,9 @@ def test_without_rows_at_inner_nodes_policies_coincide_with_one_warning(policy, 
     index, rows = index_and_rows([["a", "x"], ["a", "y"], ["b", "x"]])
     options = find_options(index, leaf_only=False)
     expected = (
-        f"{SAME_WITHOUT_INNER_ROWS}{policy!r} is the same as {same!r}: 'exclusive' and "
-        f"'less_exclusive' equal 'less_inclusive', and 'exclusive_siblings' equals 'siblings'."
+        f"{SAME_WITHOUT_INNER_ROWS}{policy!r} is the same as {same!r}: 'exclusive' equals "
+        f"'less_inclusive', 'less_exclusive' equals 'less_inclusive', 'exclusive_siblings' equals "
+        f"'siblings'."
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(expected)}$") as caught:
         problems = found(problems_per_node(index, options, policy), rows)
@@ -400,7 +401,7 @@ def test_the_index_gives_the_rows_of_every_node(training):
 def all_problems(y, hierarchy=None, leaf_only=False):
     """Rows of every class by strategy, with names for nodes; a class -1 is called "rest"."""
     target = encode(y, hierarchy)
-    index, rows = RowIndex(target.hierarchy, target.nodes), Rows(target.hierarchy, target.nodes)
+    index, rows = TreeIndex(target.hierarchy, target.nodes), Rows(target.hierarchy, target.nodes)
     options = find_options(index, leaf_only=leaf_only)
 
     def named(problems, name=target.hierarchy.describe):
@@ -564,4 +565,4 @@ def test_a_large_and_deep_tree_gives_as_many_problems_as_it_should():
 def test_only_trees_have_a_row_index():
     dag = Hierarchy.from_edges([("a", "c"), ("b", "c")])
     with pytest.raises(ValueError, match="exists for trees only; 'c' has several parents"):
-        RowIndex(dag, np.array([1, 2]))
+        TreeIndex(dag, np.array([1, 2]))

@@ -15,7 +15,8 @@ import pytest
 from engine_helpers import BrokenError, Child, end_early, make_data
 from sklearn.naive_bayes import GaussianNB
 
-from hiclass import LocalClassifierPerLevel, LocalClassifierPerParentNode, _progress
+from hiclass import LocalClassifierPerLevel, LocalClassifierPerParentNode
+from hiclass._engine import progress as _progress
 from hiclass._engine.progress import Progress
 
 SCRIPT = """

@@ -31,6 +31,7 @@ from hiclass import (
     metrics,
     tune_confidence,
 )
+from hiclass._inference.search import width_of_search
 
 
 class Thin(ClassifierMixin, BaseEstimator):
@@ -262,15 +263,19 @@ def test_chunks_are_small_where_a_decoding_needs_many_numbers_per_row(monkeypatc
     def leaf(proba, hierarchy):
         return np.full(len(proba), hierarchy.n_nodes - 1)
 
-    def spy(function, X, width=None):
+    def spy(out, function, X, width, *, everywhere=False):
         sizes.append(width)
-        return [function(X)]
+        for whole, part in zip(out, function(X), strict=True):
+            whole[:] = part
 
-    monkeypatch.setattr(model, "_map", spy)
+    monkeypatch.setattr(model, "_fill", spy)
     if decoding != "leaves":
         model.set_params(decoding=leaf if decoding == "function" else decoding)
     model.predict(X)
-    assert sizes == [model.hierarchy_.n_nodes if decoding != "best_path" else 8 * 2 * 2]
+    n_nodes, depth = model.hierarchy_.n_nodes, model.hierarchy_.depth
+    searched = width_of_search(model._models, 1) + depth
+    assert searched < n_nodes / 2
+    assert sizes == [searched if decoding == "best_path" else n_nodes]
 
 
 class Pointer(GaussianNB):

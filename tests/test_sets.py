@@ -39,7 +39,7 @@ from hiclass import (
     tune_confidence,
 )
 from hiclass._estimators.set_fitting import OneVsRest
-from hiclass._problems.problems import POLICIES
+from hiclass._problems.policies import POLICIES
 
 PRIOR = DummyClassifier(strategy="prior")
 

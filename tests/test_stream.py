@@ -4,31 +4,26 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import SETTINGS, paths
-
-from hiclass import Hierarchy
-from hiclass._labels.columns import read_labels
-from hiclass._problems.batches import (
-    BatchIndex,
-    Guard,
-    level_columns,
-    make_layout,
-    note_sides,
-    plan_flat,
-    plan_per_level,
-    plan_per_node,
-    plan_per_parent,
-    rows_learned,
-)
-from hiclass._problems.problems import (
-    LocalProblem,
-    RowIndex,
-    find_options,
+from problem_helpers import (
+    plan,
     problems_flat,
     problems_per_level,
     problems_per_node,
     problems_per_parent,
 )
+from strategies import SETTINGS, paths
+
+from hiclass import Hierarchy
+from hiclass._labels.columns import read_labels
+from hiclass._problems.batches import (
+    Guard,
+    level_columns,
+    make_layout,
+    note_sides,
+    rows_learned,
+)
+from hiclass._problems.index import BatchIndex, TreeIndex
+from hiclass._problems.problem import LocalProblem, find_options
 
 FEWER = settings(SETTINGS, max_examples=40)
 
@@ -44,7 +39,7 @@ def encoded(y):
 @given(paths(max_rows=30))
 def test_the_index_of_a_batch_finds_the_rows_that_the_index_of_all_rows_finds(y):
     tree, nodes = encoded(y)
-    batch, whole = BatchIndex(tree, nodes), RowIndex(tree, nodes)
+    batch, whole = BatchIndex(tree, nodes), TreeIndex(tree, nodes)
     for node in range(tree.n_nodes):
         assert batch.own(node).tolist() == whole.own(node).tolist()
         for strictly in (False, True):
@@ -96,38 +91,37 @@ def same(plan, problems, n_rows):
 @given(paths(min_rows=2, max_rows=30, depth=(1, 4)), st.booleans())
 def test_all_rows_as_one_batch_are_the_problems_of_fit(y, leaf_only):
     tree, nodes = encoded(y)
-    batch, whole = BatchIndex(tree, nodes), RowIndex(tree, nodes)
+    batch, whole = BatchIndex(tree, nodes), TreeIndex(tree, nodes)
     options = find_options(whole, leaf_only=leaf_only)
-    same(plan_per_parent(batch, options), problems_per_parent(whole, options), len(y))
-    columns = level_columns(tree, options)
-    same(plan_per_level(batch, options, columns), problems_per_level(whole, options), len(y))
-    same(plan_flat(batch, options), problems_flat(whole, options), len(y))
+    same(plan("parent", batch, options), problems_per_parent(whole, options), len(y))
+    same(plan("level", batch, options), problems_per_level(whole, options), len(y))
+    same(plan("flat", batch, options), problems_flat(whole, options), len(y))
     for policy in ("siblings", "inclusive", "less_inclusive"):
         expected = problems_per_node(whole, options, policy)
-        same(plan_per_node(batch, options, policy), expected, len(y))
+        same(plan("node", batch, options, policy), expected, len(y))
 
 
 def test_a_batch_plans_only_what_it_touches():
     layout = make_layout(TREE, np.ones(7, dtype=bool))
     index = BatchIndex(TREE, np.array([4, 1]))  # b, and a stop at a
-    per_parent = found(plan_per_parent(index, layout))
+    per_parent = found(plan("parent", index, layout))
     assert {key: (rows.tolist(), t) for key, (rows, t) in per_parent.items()} == {
         (0, False): ([0, 1], [1, 0]),
         (1, False): ([1], [2]),
     }
-    assert set(found(plan_per_node(index, layout, "siblings"))) == {
+    assert set(found(plan("node", index, layout, "siblings"))) == {
         (1, False), (4, False), (5, False), (1, True)
     }  # fmt: skip
-    assert set(found(plan_per_node(index, layout, "exclusive_siblings"))) == {
+    assert set(found(plan("node", index, layout, "exclusive_siblings"))) == {
         (1, False), (4, False), (5, False), (1, True)
     }  # fmt: skip
     below = BatchIndex(TREE, np.array([2]))
-    assert set(found(plan_per_node(below, layout, "exclusive_siblings"))) == {
+    assert set(found(plan("node", below, layout, "exclusive_siblings"))) == {
         (2, False), (3, False), (1, True)
     }  # fmt: skip
     every = {(v, False) for v in (1, 4, 5, 2, 3)} | {(1, True)}
     for policy in ("exclusive", "less_inclusive"):
-        assert set(found(plan_per_node(index, layout, policy))) == every
+        assert set(found(plan("node", index, layout, policy))) == every
 
 
 @pytest.mark.parametrize("policy", ["less_exclusive", "inclusive"])
@@ -135,7 +129,7 @@ def test_a_class_for_which_a_policy_leaves_no_row_is_left_alone(policy):
     tree = Hierarchy.from_paths([["a", "x"], ["a", "y"], ["b"]])
     layout = make_layout(tree, np.ones(tree.n_nodes, dtype=bool))
     nodes = np.array([tree.find(("a", "x") if policy == "less_exclusive" else "a")])
-    problems = plan_per_node(BatchIndex(tree, nodes), layout, policy).problems
+    problems = plan("node", BatchIndex(tree, nodes), layout, policy).problems
     owners = {p.owner for p in problems if not p.gate}
     if policy == "less_exclusive":
         assert tree.find("a") not in owners  # below it, the row is neither
@@ -145,7 +139,7 @@ def test_a_class_for_which_a_policy_leaves_no_row_is_left_alone(policy):
 
 def test_a_flat_model_without_leaf_rows_plans_nothing():
     layout = make_layout(TREE, np.zeros(7, dtype=bool))
-    assert found(plan_flat(BatchIndex(TREE, np.array([1, 5])), layout)) == {}
+    assert found(plan("flat", BatchIndex(TREE, np.array([1, 5])), layout)) == {}
 
 
 def test_a_classifier_is_one_sided_until_it_has_seen_the_other_class():
@@ -256,10 +250,10 @@ def test_what_fit_learned_is_counted_by_node():
     distinct = np.flatnonzero(n_own)
     layout = make_layout(tree, n_own > 0)
     a, x, b = tree.find("a"), tree.find(("a", "x")), tree.find("b")
-    plan = plan_per_node(BatchIndex(tree, distinct), layout, "siblings")
-    learned = rows_learned(plan, n_own[distinct], {a, x, b, ~a})
+    found_plan = plan("node", BatchIndex(tree, distinct), layout, "siblings")
+    learned = rows_learned(found_plan, n_own[distinct], {a, x, b, ~a})
     counts = {key: rows[0].tolist() for key, rows in learned.items()}
     assert counts == {a: [4, 6], b: [6, 4], x: [2, 3], ~a: [5, 1]}
-    plan = plan_per_parent(BatchIndex(tree, distinct), layout)
-    learned = rows_learned(plan, n_own[distinct], {0, a})
+    found_plan = plan("parent", BatchIndex(tree, distinct), layout)
+    learned = rows_learned(found_plan, n_own[distinct], {0, a})
     assert {key: rows[0].tolist() for key, rows in learned.items()} == {0: [6, 4], a: [3, 2, 1]}

@@ -23,7 +23,8 @@ from test_laws import (
 )
 
 from hiclass import Hierarchy
-from hiclass._problems.problems import RowIndex, find_options
+from hiclass._problems.index import TreeIndex
+from hiclass._problems.problem import find_options
 
 pytestmark = pytest.mark.heavy
 
@@ -228,7 +229,7 @@ def test_conditional_losses_and_probabilities_are_what_they_are_defined_as(y, se
     from hiclass.torch._losses import GroupLoss, PathLoss, PathProba, make_loss
 
     hierarchy, nodes = tree_of(y)
-    options = find_options(RowIndex(hierarchy, nodes), leaf_only=leaf_only)
+    options = find_options(TreeIndex(hierarchy, nodes), leaf_only=leaf_only)
     layout = conditional_layout(hierarchy, options)
     cpu = torch.device("cpu")
     z = np.random.default_rng(seed).normal(scale=5, size=(len(y), layout.n_outputs))
@@ -265,7 +266,7 @@ def test_the_loss_of_endings_is_that_of_all_endings_below_a_row(y, seed, leaf_on
     from hiclass.torch._losses import LeafLoss
 
     hierarchy, nodes = tree_of(y)
-    options = find_options(RowIndex(hierarchy, nodes), leaf_only=leaf_only)
+    options = find_options(TreeIndex(hierarchy, nodes), leaf_only=leaf_only)
     layout = leaf_layout(hierarchy, options, recursive=recursive)
     z = np.random.default_rng(seed).normal(size=(len(y), layout.n_outputs))
     target = tuple(torch.from_numpy(part[nodes]) for part in (layout.first, layout.last))

@@ -97,8 +97,8 @@ class LocalModels:
 
     Attributes
     ----------
-    strategy : {"node", "parent", "level", "flat", "ensemble", "restricted"}
-        Which local problems there were.
+    strategy : str
+        Which local problems there were, by the name of the strategy.
     hierarchy : Hierarchy
         The tree.
     options : Options
@@ -113,12 +113,8 @@ class LocalModels:
         The temperature of calibrated models.
     joint : bool
         Whether probabilities are normalised over all endings, and not at every node.
-    members : tuple of LocalModels
-        The models that an ensemble or a restricted model is made of.
-    weights : tuple of float
-        The weights of the members of an ensemble.
-    voting : {"product", "mean"}
-        How an ensemble puts them together.
+    direct : bool
+        Whether one classifier decides about all final classes at once.
     n_own : ndarray of int
         How many training rows ended at each node, to go on learning from more of them.
     layout : Options or None
@@ -140,13 +136,13 @@ class LocalModels:
     soft: bool
     temperature: float | None = None
     joint: bool = False
-    members: tuple[LocalModels, ...] = ()
-    weights: tuple[float, ...] = ()
-    voting: str = "product"
+    direct: bool = False
     n_own: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     layout: Options | None = None
     one_sided: dict[int, int] = field(default_factory=dict)
     learned: dict[int, FloatArray] = field(default_factory=dict)
+
+    of_sets = False
 
     @property
     def has_proba(self) -> bool:
@@ -156,22 +152,78 @@ class LocalModels:
     @property
     def is_direct(self) -> bool:
         """Whether the model knows the probabilities of all endings at once."""
-        return self.joint or self.strategy not in ("node", "parent", "level")
+        return self.joint or self.direct
 
     @property
     def known(self) -> Options:
         """What the classifiers can tell apart: at least the options."""
         return self.options if self.layout is None else self.layout
 
+
+@dataclass(frozen=True)
+class EnsembleModels:
+    """Several models of the same final classes, whose probabilities are combined.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+        The tree.
+    options : Options
+        How a path can go on from every node.
+    members : tuple
+        The models.
+    weights : tuple of float
+        Their weights.
+    voting : {"product", "mean"}
+        How they are combined.
+    """
+
+    hierarchy: Any
+    options: Options
+    members: tuple[Any, ...]
+    weights: tuple[float, ...]
+    voting: str = "product"
+
+    of_sets = False
+    temperature = None
+    is_direct = has_proba = True
+
+
+@dataclass(frozen=True)
+class RestrictedModels:
+    """A model that is conditional on some classes.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+        The tree.
+    options : Options
+        How a path can go on from every node, within these classes.
+    base : LocalModels or EnsembleModels
+        The model that it was made from.
+    """
+
+    hierarchy: Any
+    options: Options
+    base: Any
+
+    of_sets = False
+    is_direct = True
+
     @property
-    def width(self) -> int:
-        """The largest number of columns that prediction needs per row."""
-        if self.is_direct:
-            return self.hierarchy.n_nodes
-        counts = np.diff(self.known.indptr)
-        if self.strategy == "level":
-            return int(np.bincount(self.hierarchy.levels, weights=counts).max())
-        return int(counts.max())
+    def has_proba(self) -> bool:
+        """Whether answers are probabilities."""
+        return bool(self.base.has_proba)
+
+    @property
+    def temperature(self) -> float | None:
+        """The temperature of the model that it was made from."""
+        return self.base.temperature
+
+    @property
+    def classifiers(self) -> dict[int, Any]:
+        """The classifiers of the model that it was made from."""
+        return self.base.classifiers
 
 
 @dataclass(frozen=True)
@@ -180,8 +232,8 @@ class SetModels:
 
     Attributes
     ----------
-    strategy : {"node", "parent", "level", "flat", "ensemble"}
-        Which local problems there were.
+    strategy : str
+        Which local problems there were, by the name of the strategy.
     hierarchy : Hierarchy
         A tree or a DAG.
     classifiers : dict
@@ -196,8 +248,8 @@ class SetModels:
         The nodes that are a most specific one of some training row.
     inside_parent : bool
         Whether answers are conditional on the parents of a node.
-    members, weights, voting
-        The models that an ensemble is made of, their weights, and how it puts them together.
+    of_endings : bool
+        Whether answers say "it ends here": a node is then as likely as the likeliest below it.
     """
 
     strategy: str
@@ -208,12 +260,9 @@ class SetModels:
     ends: IntArray
     inside_parent: bool = False
     gates: dict[int, Any] = field(default_factory=dict)
-    members: tuple[SetModels, ...] = ()
-    weights: tuple[float, ...] = ()
-    voting: str = "product"
     of_endings: bool = False
 
-    has_proba = True
+    of_sets = has_proba = is_direct = True
     temperature = None
 
     @property
@@ -221,10 +270,40 @@ class SetModels:
         """The nodes with training rows, but for the root, parents before their children."""
         return 1 + np.flatnonzero(self.populated[1:])
 
+
+@dataclass(frozen=True)
+class SetEnsembleModels:
+    """Several models of sets of classes, whose probabilities are combined.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+        A tree or a DAG.
+    populated, ends : ndarray
+        As those of the members.
+    members, weights, voting
+        As in ``EnsembleModels``.
+    """
+
+    hierarchy: Any
+    populated: AnyArray
+    ends: IntArray
+    members: tuple[Any, ...]
+    weights: tuple[float, ...]
+    voting: str = "product"
+
+    of_sets = has_proba = is_direct = True
+    temperature = None
+
     @property
-    def width(self) -> int:
-        """The largest number of columns that prediction needs per row."""
-        return self.hierarchy.n_nodes
+    def nodes(self) -> IntArray:
+        """The nodes with training rows, but for the root, parents before their children."""
+        return 1 + np.flatnonzero(self.populated[1:])
+
+
+#: Fitted models by what they predict: one path per row, or sets of classes.
+PathModels = LocalModels | EnsembleModels | RestrictedModels
+AnySetModels = SetModels | SetEnsembleModels
 
 
 @dataclass(frozen=True)
@@ -257,8 +336,8 @@ class Stream:
         The same for classifiers per level.
     complete : bool
         Whether the layout holds the whole hierarchy and, unless ``leaf_only``, all stops.
-    policy : str
-        The policy as it is read from the beginning; empty but per node.
+    policy : str or callable
+        The policy as it is read from the beginning, by name or as it was given; empty but per node.
     settings : tuple
         The parameters that must not change between batches.
     ended_early : bool
@@ -268,6 +347,6 @@ class Stream:
     layout: Options
     columns: LevelColumns | None
     complete: bool
-    policy: str
+    policy: Any
     settings: tuple[Any, ...]
     ended_early: bool

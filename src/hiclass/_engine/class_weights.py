@@ -27,7 +27,8 @@ import numpy as np
 
 from hiclass._engine.local_classifiers import is_plain
 from hiclass._labels.columns import plain
-from hiclass._problems.problems import LocalProblem
+from hiclass._problems.problem import LocalProblem
+from hiclass._problems.strategies import Strategy
 from hiclass.hierarchy import Hierarchy
 
 #: By the name of a parameter, the weights of nodes.
@@ -211,7 +212,11 @@ def _other_type(key: Any, hierarchy: Hierarchy) -> str:
 
 
 def set_class_weights(
-    estimator: Any, weights: Weights, problem: LocalProblem, strategy: str, hierarchy: Hierarchy
+    estimator: Any,
+    weights: Weights,
+    problem: LocalProblem,
+    strategy: Strategy,
+    hierarchy: Hierarchy,
 ) -> None:
     """Weigh the classes of a local problem.
 
@@ -223,7 +228,7 @@ def set_class_weights(
         What :func:`read_class_weights` found.
     problem : LocalProblem
         The problem.
-    strategy : {"node", "parent", "level", "flat"}
+    strategy : Strategy
         Which problems there are.
     hierarchy : Hierarchy
         The classes.
@@ -237,24 +242,19 @@ def set_class_weights(
             values[name] = {0: 1.0, 1: found[0]}
         else:
             values[name] = dict(enumerate(found))
-            if strategy == "flat":
+            if strategy.is_direct:
                 _warn_of_inner_classes(by_node, problem, hierarchy)
     estimator.set_params(**values)
 
 
 def _of_classes(
-    by_node: dict[int, float], problem: LocalProblem, strategy: str, hierarchy: Hierarchy
+    by_node: dict[int, float], problem: LocalProblem, strategy: Strategy, hierarchy: Hierarchy
 ) -> list[float]:
     """The weight of every class of a problem; stopping weighs 1."""
     nodes = problem.classes.tolist()
     if problem.gate:
         return [1.0] * len(nodes)
-    if strategy == "parent":
-        stops = [node == problem.owner for node in nodes]
-    elif strategy == "level":
-        stops = [hierarchy.levels[node] < problem.owner for node in nodes]
-    else:
-        stops = [False] * len(nodes)
+    stops = strategy.stops(problem, hierarchy)
     return [
         1.0 if stop else by_node.get(node, 1.0) for node, stop in zip(nodes, stops, strict=True)
     ]

@@ -21,14 +21,14 @@ from hiclass._estimators.decision import Decides
 from hiclass._inference.chunks import map_chunks
 from hiclass._inference.decodings import Decision, best_paths, cut
 from hiclass._inference.levels import level_columns, level_proba
-from hiclass._inference.paths import ending_proba, node_proba
+from hiclass._inference.paths import ending_proba, node_proba, width_of
 from hiclass._inference.restrictions import restrict
 from hiclass._inference.search import width_of_search
 from hiclass._inference.sets import decide_nodes, decide_sets, set_node_proba
 from hiclass._labels.columns import object_array
 from hiclass._labels.sets import write_sets
 from hiclass._rows import check_X, n_rows_of
-from hiclass._state import LabelFormat, LocalModels, SetFormat, SetModels
+from hiclass._state import AnySetModels, LabelFormat, PathModels, SetFormat
 from hiclass._targets.paths import (
     Target,
     as_hierarchy,
@@ -108,7 +108,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
 
     # -- setting and forgetting what fit learns ------------------------------------------------
 
-    def _remember_sets(self, models: SetModels, format: LabelFormat | SetFormat) -> None:
+    def _remember_sets(self, models: AnySetModels, format: LabelFormat | SetFormat) -> None:
         """Set everything that the prediction of sets needs."""
         self._models = models
         self._format = format
@@ -116,7 +116,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         self.missing_label_ = format.missing
         self.classes_ = set_classes(models.hierarchy, models.populated, models.ends, format)
 
-    def _remember(self, models: LocalModels, format: LabelFormat, f: float | None) -> None:
+    def _remember(self, models: PathModels, format: LabelFormat, f: float | None) -> None:
         """Set everything that prediction needs."""
         self._models = models
         self._format = format
@@ -137,7 +137,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
 
     def _refit(
         self, X: Any, y: Any, hierarchy: Hierarchy, fit_params: dict[str, Any]
-    ) -> LocalModels:
+    ) -> PathModels:
         """Fit a copy of this fitted model on other rows; all that an ensemble needs of a member.
 
         What this model has learned out of fold is handed to the copy as a parameter of the same
@@ -166,7 +166,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         with warnings.catch_warnings():
             # Said once, by the fit on all rows.
             warnings.filterwarnings("ignore", message="No training row ends at an inner node")
-            models: LocalModels = model.fit(X, y, **fit_params)._models
+            models: PathModels = model.fit(X, y, **fit_params)._models
         return models
 
     # -- predict -------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
             lambda chunk, _: function(chunk),
             X,
             self._models,
-            width or self._models.width,
+            width or width_of(self._models),
             self.n_jobs,
             everywhere=everywhere,
         )
@@ -247,7 +247,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
             indicator of all classes, sparse or dense, as ``y`` was.
         """
         self._check_fitted()
-        if isinstance(self._models, SetModels):
+        if self._models.of_sets:
             return self._predict_sets(X)
         nodes = self._decide_nodes(X)
         return decode(nodes, self.hierarchy_, self._format, may_end=self._may_end())
@@ -313,7 +313,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         """
         X = self._check_rows(X)
         width = self.hierarchy_.n_nodes
-        query = set_node_proba if isinstance(self._models, SetModels) else node_proba
+        query = set_node_proba if self._models.of_sets else node_proba
         out = [np.empty((n_rows_of(X), width))]
         self._fill(out, lambda chunk: [query(self._models, chunk)], X, width, everywhere=True)
         return out[0]

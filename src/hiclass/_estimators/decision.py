@@ -6,31 +6,12 @@ They can be changed after ``fit``. Here they are checked, and turned into a func
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
 from hiclass._compat import Interval, check_parameters
-from hiclass._inference.decodings import (
-    Decision,
-    best_path,
-    custom,
-    expected_f1,
-    top_down,
-    width_of_exploring,
-)
-from hiclass._inference.search import width_of_search
-from hiclass._state import LocalModels, SetModels
+from hiclass._inference.decodings import Wish, as_decoding
 from hiclass.hierarchy import Hierarchy
-
-#: Decodings by name: functions of the models and a chunk of rows. A function of node probabilities,
-#: which a user gives, and expected F1, which has a parameter, are picked in ``_decoder``.
-DECODINGS: dict[str, Callable[[LocalModels, Any], Decision]] = {
-    "top_down": top_down,
-    "best_path": best_path,
-}
-#: Those that go on as far as the model does. With any other a path may end early.
-FULL_LENGTH = ("top_down", "best_path")
 
 
 class Decides:
@@ -70,7 +51,7 @@ class Decides:
         """Whether predictions are sets of classes: several labels per row, or several parents."""
         models = self.__dict__.get("_models")
         if models is not None:
-            return isinstance(models, SetModels)
+            return models.of_sets
         given = getattr(self, "hierarchy", None)
         return self.multi_label or (isinstance(given, Hierarchy) and not given.is_tree)
 
@@ -126,41 +107,30 @@ class Decides:
 
     # -- deciding ------------------------------------------------------------------------------
 
+    def _wish(self) -> Wish:
+        return Wish(self.leaf_only, self._f_to_expect())
+
     def _width_of_decoding(self) -> int:
         """How many numbers per row deciding holds in each of a few arrays, at most."""
-        models, depth = self._models, self.hierarchy_.depth
-        if self.decoding == "top_down":
-            return int(models.width + depth)
-        if self.decoding == "best_path":
-            return width_of_search(models, 1) + depth
-        if self.decoding == "expected_f1" and not self.leaf_only:
-            return width_of_exploring(models, (self._f_to_expect() or 1.0) / 2) + depth
-        return self.hierarchy_.n_nodes
+        return as_decoding(self.decoding).width(self._models, self._wish())
 
     def _decoder(self) -> Any:
         """A function that decides for a chunk of rows."""
-        models, decoding = self._models, self.decoding
-        certain_is_enough = decoding == ("best_path" if models.is_direct else "top_down")
-        if not models.has_proba and (self.min_confidence > 0 or not certain_is_enough):
-            cut_short = f"min_confidence={self.min_confidence}"
+        models, decoding, wish = self._models, as_decoding(self.decoding), self._wish()
+        needed = self._needs_probabilities(models.is_direct)
+        if needed and not models.has_proba:
             raise ValueError(
-                f"{cut_short if self.min_confidence > 0 else f'decoding={decoding!r}'} needs "
-                f"probabilities, which the local classifiers of this model do not have. Fit again "
-                f"with calibration='temperature' or another local classifier."
+                f"{needed} needs probabilities, which the local classifiers of this model do not "
+                f"have. Fit again with calibration='temperature' or another local classifier."
             )
-        if callable(decoding):
-            return lambda X: custom(models, X, decoding, self.leaf_only)
-        if decoding == "expected_f1":
-            f = self._f_to_expect()
-            if f is None:
-                raise ValueError(
-                    "decoding='expected_f1' needs the F-score that is reached out of fold, which "
-                    "fit learns with decoding='expected_f1'. Fit again with it, or say which to "
-                    "expect, for example expected_f1=0.8."
-                )
-            return lambda X: expected_f1(models, X, f, self.leaf_only)
-        decode_rows = DECODINGS[decoding]
-        return lambda X: decode_rows(models, X)
+        return lambda X: decoding.decide(models, X, wish)
+
+    def _needs_probabilities(self, direct: bool) -> str:
+        """Which parameter, if any, needs probabilities from the local classifiers."""
+        if self.min_confidence > 0:
+            return f"min_confidence={self.min_confidence}"
+        needed = as_decoding(self.decoding).needs_proba(direct)
+        return f"decoding={self.decoding!r}" if needed else ""
 
     def _f_to_expect(self) -> float | None:
         """The F-score that ``decoding="expected_f1"`` goes by, given or learned, if either."""
@@ -171,17 +141,15 @@ class Decides:
     @property
     def _learns_f(self) -> bool:
         """Whether fit has to find out which F-score is reached."""
-        return bool(self.decoding == "expected_f1" and self.expected_f1 is None)
+        return as_decoding(self.decoding).needs_f and self.expected_f1 is None
 
     def _may_end(self) -> bool:
         """Whether a prediction may leave levels out: from parameters and training rows only."""
-        if self.min_confidence > 0 or callable(self.decoding):
+        fewest = as_decoding(self.decoding).fewest_labels
+        if self.min_confidence > 0 or fewest == 0:
             return True
-        if self.decoding == "expected_f1":  # it says at least one label, and only leaves if asked
-            if not self.leaf_only and self._format.ndim == 2 and self._format.n_levels > 1:
-                return True
-        elif self.decoding not in FULL_LENGTH:
-            return True
+        if fewest is not None and not self.leaf_only and self._format.ndim == 2:
+            return bool(fewest < self._format.n_levels) or self._ends_early()
         return self._ends_early()
 
     def _ends_early(self) -> bool:

@@ -21,10 +21,11 @@ from hiclass._compat import (
 )
 from hiclass._engine.fit import is_per_row
 from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._inference.decodings import DECODINGS, Decoding
 from hiclass._out_of_fold.temperatures import fit_folds, reached_f
 from hiclass._out_of_fold.weights import learn_weights
 from hiclass._rows import as_weights, check_X, n_rows_of, take_rows
-from hiclass._state import LocalModels, SetModels
+from hiclass._state import EnsembleModels, SetEnsembleModels
 from hiclass._targets.paths import encode
 from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
@@ -117,7 +118,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         "models": [list],
         "voting": [StrOptions({"product", "mean"})],
         "weights": ["array-like", StrOptions({"learned"}), None],
-        "decoding": [StrOptions({"best_path", "top_down", "expected_f1"}), callable],
+        "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
     }
 
     def __init__(
@@ -232,7 +233,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         sample_weight = as_weights(sample_weight, X)
         params = self._params_of_models(sample_weight, fit_params)
         models = [clone(model).fit(X, y, **params[name]) for name, model in self.models]
-        if any(isinstance(model._models, SetModels) for model in models):
+        if any(model._models.of_sets for model in models):
             self._refuse_learning()
             joint_sets = self._join_sets(models, weights)
             self._name_models(models, weights)
@@ -264,15 +265,15 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         y: Any,
         params: dict[str, dict[str, Any]],
         models: list[Any],
-        joint: LocalModels,
+        joint: EnsembleModels,
         sample_weight: AnyArray | None,
-    ) -> tuple[LocalModels, float | None]:
+    ) -> tuple[EnsembleModels, float | None]:
         """Learn the weights, and the F-score that is reached with them, whichever is wanted."""
         nodes = encode(y, joint.hierarchy).nodes
         row_weights = np.ones(len(nodes)) if sample_weight is None else sample_weight
         n_rows = n_rows_of(X)
 
-        def fit_fold(rows: IntArray) -> LocalModels:
+        def fit_fold(rows: IntArray) -> EnsembleModels:
             sliced = {
                 name: {
                     k: take_rows(v, rows) if is_per_row(v, n_rows) else v for k, v in given.items()
@@ -296,9 +297,9 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         models: list[Any],
         X: Any,
         y: Any,
-        joint: LocalModels,
+        joint: EnsembleModels,
         params: dict[str, dict[str, Any]],
-    ) -> LocalModels:
+    ) -> EnsembleModels:
         """Fit copies of all models on these rows, and put them together as in ``joint``."""
         parts = [
             model._refit(X, y, joint.hierarchy, params[name])
@@ -308,7 +309,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
 
     def _refit(
         self, X: Any, y: Any, hierarchy: Hierarchy, fit_params: dict[str, Any]
-    ) -> LocalModels:
+    ) -> EnsembleModels:
         """As for every model; the weights, too, are those that were learned or given before."""
         given = dict(fit_params)
         params = self._params_of_models(given.pop("sample_weight", None), given)
@@ -363,7 +364,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 "of classes. Give one number per model, or None for equal weights."
             )
 
-    def _join_sets(self, models: list[Any], weights: tuple[float, ...]) -> SetModels:
+    def _join_sets(self, models: list[Any], weights: tuple[float, ...]) -> SetEnsembleModels:
         """Put models together that predict sets of classes."""
         parts = tuple(model._models for model in models)
         first = parts[0]
@@ -375,11 +376,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                     f"hierarchy."
                 )
             self._check_same_hierarchy(first, name, part)
-        return SetModels(
-            "ensemble",
+        return SetEnsembleModels(
             first.hierarchy,
-            {},
-            {},
             first.populated,
             first.ends,
             members=parts,
@@ -394,7 +392,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 f"Give both the same hierarchy=, or none."
             )
 
-    def _join(self, parts: list[LocalModels], weights: tuple[float, ...]) -> LocalModels:
+    def _join(self, parts: list[EnsembleModels], weights: tuple[float, ...]) -> EnsembleModels:
         """Put models together that predict paths."""
         first = parts[0]
         for (name, _), part in zip(self.models, parts, strict=True):
@@ -406,13 +404,9 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                     f"The models {self.models[0][0]!r} and {name!r} may end at different nodes. "
                     f"Give both the same leaf_only."
                 )
-        return LocalModels(
-            "ensemble",
+        return EnsembleModels(
             first.hierarchy,
             first.options,
-            {},
-            {},
-            soft=True,
             members=tuple(parts),
             weights=weights,
             voting=self.voting,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from hiclass._compat import StrOptions
 from hiclass._estimators.incremental import IncrementalClassifier
-from hiclass._problems.problems import LocalProblem, RowIndex, problems_flat
-from hiclass._state import Options
-from hiclass.hierarchy import Hierarchy
+from hiclass._inference.decodings import DECODINGS, Decoding
+from hiclass._problems.strategies import STRATEGIES
 
 
 class FlatClassifier(IncrementalClassifier):
@@ -104,10 +102,14 @@ class FlatClassifier(IncrementalClassifier):
     array([['Plant', 'Fern']], dtype=object)
     """
 
-    _strategy = "flat"
+    _strategy = STRATEGIES["flat"]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **IncrementalClassifier._parameter_constraints,
-        "decoding": [StrOptions({"best_path", "expected_f1"}), callable],
+        "decoding": [
+            StrOptions({d.name for d in DECODINGS.values() if not d.step_by_step}),
+            callable,
+            Decoding,
+        ],
     }
 
     def __init__(
@@ -142,9 +144,3 @@ class FlatClassifier(IncrementalClassifier):
         self.checkpoint_dir = checkpoint_dir
         self.random_state = random_state
         self.verbose = verbose
-
-    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
-        return problems_flat(index, options)
-
-    def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
-        return "all leaves"

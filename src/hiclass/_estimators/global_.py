@@ -13,7 +13,6 @@ them, that changes nothing, since the averages are coherent already.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -29,11 +28,12 @@ from hiclass._engine.local_classifiers import child_tags, copy_child, named_for_
 from hiclass._estimators.forest import FOREST_PARAMS, forest_params
 from hiclass._estimators.local_base import BaseLocalClassifier, LocalClassifiers
 from hiclass._estimators.set_fitting import takes_sets
+from hiclass._inference.decodings import DECODINGS, Decoding
 from hiclass._inference.sets import answers
-from hiclass._problems.problems import LocalProblem, RowIndex
+from hiclass._problems.problem import LocalProblem
+from hiclass._problems.strategies import STRATEGIES, column_of
 from hiclass._rows import check_weights, n_rows_of
-from hiclass._state import Options, SetModels
-from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass._typing import FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
 
@@ -169,8 +169,7 @@ class GlobalClassifier(BaseLocalClassifier):
     array([['Plant', 'Fern']], dtype=object)
     """
 
-    # One problem whose classes are the endings: to everything else, a flat model.
-    _strategy = "flat"
+    _strategy = STRATEGIES["global"]
     _child_parameter = "estimator"
     _default_name = "ExtraTreesRegressor()"
     _child_kinds = "a regressor, or a classifier with predict_proba, that takes several outputs"
@@ -180,7 +179,7 @@ class GlobalClassifier(BaseLocalClassifier):
         "estimator": "no_validation",
         "level_weight": [Interval(Real, 0, 1, closed="right")],
         "calibration": [StrOptions({"temperature"}), None],
-        "decoding": [StrOptions({"best_path", "top_down", "expected_f1"}), callable],
+        "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
     }
 
     def __init__(
@@ -215,16 +214,6 @@ class GlobalClassifier(BaseLocalClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    # -- the one problem -----------------------------------------------------------------------
-
-    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
-        if len(options.ends) > 1:
-            ways = all_ways(options)
-            yield LocalProblem(0, None, ways_taken(index, ways), ways)
-
-    def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
-        return "all classes"
 
     def _settings(self, title: str) -> FitSettings:
         # There is one fit, in this process: the estimator may have jobs of its own.
@@ -337,7 +326,7 @@ class GlobalClassifier(BaseLocalClassifier):
         if () not in outputs:
             return {}
         models = self._models
-        ways = models.classes[0] if isinstance(models, SetModels) else outputs[()].ways
+        ways = models.classes[0] if models.of_sets else outputs[()].ways
         return {(): ways[outputs[()].varies_]}
 
 
@@ -347,35 +336,6 @@ def has_classes(child: Any) -> bool:
     if tags is None or tags.estimator_type is None:
         return hasattr(child, "predict_proba")
     return bool(tags.estimator_type == "classifier")
-
-
-# -- the target ---------------------------------------------------------------------------------
-# A column is a way on from a node: to a child, written as the number of the child, or "stop here",
-# written as the complement ~v of the number of the node itself.
-
-
-def all_ways(options: Options) -> IntArray:
-    """The ways on from all nodes of a tree, one node after the other."""
-    source = np.repeat(np.arange(len(options.indptr) - 1), np.diff(options.indptr))
-    return np.where(source == options.indices, ~options.indices, options.indices)
-
-
-def column_of(ways: IntArray, n_nodes: int) -> IntArray:
-    """The column of every way, and -1 for what is none. Complements count from the end."""
-    column = np.full(2 * n_nodes, -1)
-    column[ways] = np.arange(len(ways))
-    return column
-
-
-def ways_taken(index: RowIndex, ways: IntArray) -> AnyArray:
-    """The closed matrix: which ways the path of every row takes."""
-    column = column_of(ways, index.hierarchy.n_nodes)
-    taken = np.zeros((index.n_rows, len(ways)), dtype=bool)
-    for on_path in (*index.hierarchy._paths_of(index.nodes).T, ~index.nodes):
-        # Below its end, a path has no nodes, and at a leaf there is no stop.
-        rows = np.flatnonzero((on_path != -1) & (column[on_path] >= 0))
-        taken[rows, column[on_path[rows]]] = True
-    return taken
 
 
 # -- the estimator, as it is asked ---------------------------------------------------------------

@@ -19,28 +19,24 @@ import numpy as np
 from hiclass._compat import UNUSED, offered_if
 from hiclass._engine.fit import FitSettings, fit_problems
 from hiclass._estimators.local_base import BaseLocalClassifier
+from hiclass._inference.decodings import as_decoding
 from hiclass._labels.columns import LabelColumns, check_paths, read_labels
 from hiclass._problems.batches import (
-    BatchIndex,
     Guard,
     Plan,
     check_layout,
     learns_by_counting,
-    level_columns,
     make_layout,
     note_sides,
-    plan_flat,
-    plan_per_level,
-    plan_per_node,
-    plan_per_parent,
-    read_policy,
     renumbered,
     rows_learned,
     warn_of_lack,
 )
-from hiclass._problems.problems import LocalProblem, RowCounts, find_options
+from hiclass._problems.index import BatchIndex, RowCounts
+from hiclass._problems.policies import POLICIES, as_policy, read_policy
+from hiclass._problems.problem import LocalProblem, find_options
 from hiclass._rows import check_X, n_rows_of
-from hiclass._state import LabelFormat, LocalModels, Options, Stream
+from hiclass._state import LabelFormat, LocalModels, Options, RestrictedModels, Stream
 from hiclass._targets.growth import first_format, grow, widen_format
 from hiclass._targets.paths import _walk, _warn_of_lookalikes, as_hierarchy, nodes_of
 from hiclass._typing import IntArray
@@ -53,6 +49,11 @@ _WITH_PARTIAL_FIT = (
 
 def _has_partial_fit(self: IncrementalClassifier) -> None:
     """Say why there is no ``partial_fit``; a callable is asked when it makes a classifier."""
+    if self._strategy.plan is None:
+        raise AttributeError(
+            f"{type(self).__name__} has no partial_fit because its strategy, "
+            f"{self._strategy.name!r}, does not say what a batch updates. Call fit with all rows."
+        )
     if not self._is_factory() and not hasattr(self._child(), "partial_fit"):
         raise AttributeError(_without_partial_fit(type(self).__name__, self._child()))
 
@@ -88,7 +89,7 @@ class IncrementalClassifier(BaseLocalClassifier):
     # Handed on to the local classifiers, as in fit.
     __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
 
-    binary_policy: str
+    binary_policy: Any
     _stream: Stream
 
     @offered_if(_has_partial_fit)
@@ -204,6 +205,11 @@ class IncrementalClassifier(BaseLocalClassifier):
                 f"partial_fit never has together. Set calibration=None, or call fit."
             )
         models = self.__dict__.get("_models")
+        if isinstance(models, RestrictedModels):
+            raise ValueError(
+                "A model that is restricted to some classes does not learn: call partial_fit of "
+                "the model that it was made from."
+            )
         if models is not None and not isinstance(models, LocalModels):
             raise ValueError(
                 "This model was fitted on sets of classes, which partial_fit does not learn. Call "
@@ -220,16 +226,11 @@ class IncrementalClassifier(BaseLocalClassifier):
                 "is its own checkpoint. Set checkpoint_dir=None and pickle the model between "
                 "batches."
             )
-        if self.decoding == "expected_f1" and self._f_to_expect() is None:
+        if as_decoding(self.decoding).needs_f and self._f_to_expect() is None:
             raise ValueError(
                 "decoding='expected_f1' needs the F-score that is reached out of fold, which a "
                 "stream cannot tell. Call fit on a part of the rows before partial_fit, say which "
                 "to expect (expected_f1=0.8), or use another decoding."
-            )
-        if models is not None and models.strategy != self._strategy:
-            raise ValueError(
-                "A model that is restricted to some classes does not learn: call partial_fit of "
-                "the model that it was made from."
             )
         stream = self.__dict__.get("_stream")
         if stream is not None and stream.settings != self._stream_settings():
@@ -239,7 +240,7 @@ class IncrementalClassifier(BaseLocalClassifier):
             )
 
     def _setting_names(self) -> list[str]:
-        return ["leaf_only", *(["binary_policy"] if self._strategy == "node" else [])]
+        return ["leaf_only", *(["binary_policy"] if self._strategy.is_binary else [])]
 
     def _stream_settings(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self._setting_names())
@@ -276,7 +277,16 @@ class IncrementalClassifier(BaseLocalClassifier):
             )
         n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
         options = find_options(RowCounts(hierarchy, n_own), leaf_only=self.leaf_only)
-        models = LocalModels(self._strategy, hierarchy, options, {}, {}, True, n_own=n_own)
+        models = LocalModels(
+            self._strategy.name,
+            hierarchy,
+            options,
+            {},
+            {},
+            True,
+            direct=self._strategy.is_direct,
+            n_own=n_own,
+        )
         return models, given
 
     def _take_up(
@@ -312,7 +322,7 @@ class IncrementalClassifier(BaseLocalClassifier):
 
     def _cannot_grow(self, hierarchy: Hierarchy, columns: LabelColumns) -> str:
         """Why a new class is an error, and what to do about it; empty if it is none."""
-        if self._strategy != "node":
+        if not self._strategy.is_binary:
             return (
                 f"{type(self).__name__} must know all classes before the first batch: start anew "
                 f"and give them with classes= in the first call or with hierarchy=, or use "
@@ -339,7 +349,7 @@ class IncrementalClassifier(BaseLocalClassifier):
             stream = self._first_stream(models, nodes, given, declared)
         elif self._outgrown(stream, models, nodes):
             stream = replace(stream, layout=self._layout(models, nodes, stream.complete))
-        if self._strategy == "node":
+        if self._strategy.is_binary:
             if ends_early and not stream.ended_early and stream.policy != self.binary_policy:
                 _warn_of_late_stops(self.binary_policy, stream.policy)
             return replace(stream, ended_early=stream.ended_early or ends_early)
@@ -353,26 +363,27 @@ class IncrementalClassifier(BaseLocalClassifier):
         inner = ~models.hierarchy.is_leaf
         after_fit = "_models" in self.__dict__
         # Per node, what was not announced is taken up as it comes; the others must know it now.
-        complete = not after_fit and (declared or self._strategy != "node")
-        if after_fit and self._strategy != "node":
+        complete = not after_fit and (declared or not self._strategy.is_binary)
+        if after_fit and not self._strategy.is_binary:
             layout = models.options
         else:
             layout = self._layout(models, nodes, complete)
         policy, ended_early = "", False
-        if self._strategy == "node":
+        if self._strategy.is_binary:
             ends = nodes if given is None else _walk(given, models.hierarchy)[0]
             ended_early = bool((inner & (models.n_own > 0)).any() or inner[ends].any())
-            policy = read_policy(self.binary_policy, ended_early)
+            read = read_policy(as_policy(self.binary_policy), ends_early=ended_early)
+            policy = read.name if read in POLICIES.values() else self.binary_policy
         columns = None
-        if self._strategy == "level":
-            columns = level_columns(models.hierarchy, layout)
+        if self._strategy.columns is not None:
+            columns = self._strategy.columns(models.hierarchy, layout)
         return Stream(layout, columns, complete, policy, self._stream_settings(), ended_early)
 
     def _outgrown(self, stream: Stream, models: LocalModels, nodes: IntArray) -> bool:
         """Whether a batch brings something that the layout has no place for; per node only."""
         if len(stream.layout.can_stop) < models.hierarchy.n_nodes:
             return True
-        if stream.complete or self.leaf_only or self._strategy != "node":
+        if stream.complete or self.leaf_only or not self._strategy.is_binary:
             return False
         return bool((~models.hierarchy.is_leaf[nodes] & ~stream.layout.can_stop[nodes]).any())
 
@@ -402,11 +413,8 @@ class IncrementalClassifier(BaseLocalClassifier):
     # -- learning ------------------------------------------------------------------------------
 
     def _plan(self, stream: Stream, index: BatchIndex) -> Plan:
-        if stream.columns is not None:
-            return plan_per_level(index, stream.layout, stream.columns)
-        if self._strategy == "node":
-            return plan_per_node(index, stream.layout, stream.policy)
-        return {"parent": plan_per_parent, "flat": plan_flat}[self._strategy](index, stream.layout)
+        assert self._strategy.plan is not None
+        return self._strategy.plan(index, stream)
 
     def _update(
         self, models: LocalModels, stream: Stream, index: BatchIndex, X: Any, params: dict[str, Any]
@@ -469,7 +477,7 @@ class IncrementalClassifier(BaseLocalClassifier):
             plan = self._plan(stream, BatchIndex(models.hierarchy, nodes))
             owners = {*models.classifiers, *(~node for node in models.gates)}
             learned = rows_learned(plan, models.n_own[nodes], owners)
-        return Guard(learned, binary=self._strategy == "node")
+        return Guard(learned, binary=self._strategy.is_binary)
 
     def _learner_factory(
         self, models: LocalModels, one_sided: dict[int, int]
@@ -479,7 +487,7 @@ class IncrementalClassifier(BaseLocalClassifier):
 
         def learner(problem: LocalProblem) -> _Learner:
             old = (models.gates if problem.gate else models.classifiers).get(problem.owner)
-            if self._strategy == "node":
+            if self._strategy.is_binary:
                 note_sides(problem, old is None, one_sided)
             if old is not None:
                 return _Learner(old, None)

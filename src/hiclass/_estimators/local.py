@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hiclass._compat import StrOptions
 from hiclass._estimators.incremental import IncrementalClassifier
 from hiclass._estimators.local_base import LocalClassifiers
-from hiclass._problems.problems import (
-    POLICIES,
-    LocalProblem,
-    RowIndex,
-    problems_per_level,
-    problems_per_node,
-    problems_per_parent,
-)
-from hiclass._state import Options
-from hiclass.hierarchy import Hierarchy
+from hiclass._inference.decodings import DECODINGS, Decoding
+from hiclass._problems.policies import POLICIES, Policy
+from hiclass._problems.strategies import STRATEGIES
 
 _LOCAL_CONSTRAINTS = {
     **IncrementalClassifier._parameter_constraints,
-    "decoding": [StrOptions({"top_down", "best_path", "expected_f1"}), callable],
+    "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
 }
 
 
@@ -42,9 +35,10 @@ class LocalClassifierPerNode(IncrementalClassifier):
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
         default. Classes without training rows get probability 0.
-    binary_policy : str, default="siblings"
+    binary_policy : str or callable, default="siblings"
         Which rows are positive and negative for a node: ``"siblings"``, ``"exclusive_siblings"``,
-        ``"inclusive"``, ``"less_inclusive"``, ``"exclusive"`` or ``"less_exclusive"``.
+        ``"inclusive"``, ``"less_inclusive"``, ``"exclusive"`` or ``"less_exclusive"``. Or a
+        function of your own that selects rows, as the developer's page on extending describes.
     decoding : {"top_down", "best_path", "expected_f1"} or callable, default="top_down"
         How a path is chosen: the best child at every step; the most probable path; or the node
         with the best expected hierarchical F-score, which may end a path early. A callable takes
@@ -130,10 +124,10 @@ class LocalClassifierPerNode(IncrementalClassifier):
     LogisticRegression()
     """
 
-    _strategy = "node"
+    _strategy = STRATEGIES["node"]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **_LOCAL_CONSTRAINTS,
-        "binary_policy": [StrOptions(set(POLICIES))],
+        "binary_policy": [StrOptions(set(POLICIES)), callable, Policy],
     }
 
     def __init__(
@@ -141,7 +135,7 @@ class LocalClassifierPerNode(IncrementalClassifier):
         local_classifier: Any = None,
         *,
         hierarchy: Any = None,
-        binary_policy: str = "siblings",
+        binary_policy: Any = "siblings",
         decoding: str = "top_down",
         expected_f1: float | None = None,
         min_confidence: float = 0.0,
@@ -170,13 +164,6 @@ class LocalClassifierPerNode(IncrementalClassifier):
         self.checkpoint_dir = checkpoint_dir
         self.random_state = random_state
         self.verbose = verbose
-
-    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
-        return problems_per_node(index, options, self.binary_policy)
-
-    def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
-        name = hierarchy.describe(problem.owner)
-        return f"stopping at {name}" if problem.gate else name
 
     @property
     def stop_classifiers_(self) -> LocalClassifiers:
@@ -284,7 +271,7 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
     [(), ('Animal',)]
     """
 
-    _strategy = "parent"
+    _strategy = STRATEGIES["parent"]
     _parameter_constraints: ClassVar[dict[str, Any]] = _LOCAL_CONSTRAINTS
 
     def __init__(
@@ -319,9 +306,6 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
         self.checkpoint_dir = checkpoint_dir
         self.random_state = random_state
         self.verbose = verbose
-
-    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
-        return problems_per_parent(index, options)
 
 
 class LocalClassifierPerLevel(IncrementalClassifier):
@@ -424,7 +408,7 @@ class LocalClassifierPerLevel(IncrementalClassifier):
     [1, 2]
     """
 
-    _strategy = "level"
+    _strategy = STRATEGIES["level"]
     _parameter_constraints: ClassVar[dict[str, Any]] = _LOCAL_CONSTRAINTS
 
     def __init__(
@@ -459,15 +443,6 @@ class LocalClassifierPerLevel(IncrementalClassifier):
         self.checkpoint_dir = checkpoint_dir
         self.random_state = random_state
         self.verbose = verbose
-
-    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
-        return problems_per_level(index, options)
-
-    def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
-        return f"level {problem.owner}"
-
-    def _owner_key(self, owner: int, hierarchy: Hierarchy) -> Any:
-        return owner
 
     @property
     def local_classifiers_(self) -> Mapping[Any, Any]:  # type: ignore[override]

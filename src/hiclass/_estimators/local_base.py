@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import warnings
 import zlib
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from numbers import Integral, Real
 from os import PathLike
@@ -43,15 +42,12 @@ from hiclass._inference.columns import check_scores
 from hiclass._labels.columns import plain
 from hiclass._out_of_fold.temperatures import fit_out_of_fold
 from hiclass._out_of_fold.thresholds import tune_thresholds
-from hiclass._problems.problems import (
-    LocalProblem,
-    RowIndex,
-    count_problems,
-    find_options,
-    local_classes,
-)
+from hiclass._problems.index import TreeIndex
+from hiclass._problems.policies import Policy, as_policy
+from hiclass._problems.problem import LocalProblem, find_options
+from hiclass._problems.strategies import Strategy
 from hiclass._rows import as_weights, check_X, n_rows_of
-from hiclass._state import LocalModels, Options, SetModels
+from hiclass._state import LocalModels, Options, RestrictedModels, SetModels
 from hiclass._targets.paths import Target
 from hiclass._targets.sets import SetTarget, check_n_labels
 from hiclass._typing import IntArray
@@ -61,7 +57,7 @@ from hiclass.hierarchy import Hierarchy
 class BaseLocalClassifier(BaseHierarchicalClassifier):
     """Base of the classifiers that fit one child per local problem; not for direct use."""
 
-    _strategy: ClassVar[str]
+    _strategy: ClassVar[Strategy]
     #: The parameter that holds the child, and what it may be.
     _child_parameter: ClassVar[str] = "local_classifier"
     _child_kinds: ClassVar[str] = (
@@ -104,21 +100,14 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
 
     # -- what a subclass says ------------------------------------------------------------------
 
-    @abstractmethod
-    def _local_problems(self, index: RowIndex, options: Options) -> Iterable[LocalProblem]:
-        """Which local problems there are."""
-
     def _owner_name(self, problem: LocalProblem, hierarchy: Hierarchy) -> str:
-        return hierarchy.describe(problem.owner)
+        """What messages call the classifier of a problem."""
+        name = self._strategy.describe(hierarchy, problem.owner)
+        return f"stopping at {name}" if problem.gate else name
 
-    def _owner_key(self, owner: int, hierarchy: Hierarchy) -> Any:
-        """What a callable ``local_classifier`` is given: the path of the node; in a DAG its label.
-
-        A class with several parents has no single path.
-        """
-        if hierarchy.is_tree or not owner:
-            return hierarchy.path(owner)
-        return plain(hierarchy.labels[owner])
+    def _policy(self) -> Policy | None:
+        """Which rows train a binary classifier; None where classifiers are not binary."""
+        return as_policy(self.binary_policy) if self._strategy.is_binary else None
 
     # -- parameters ----------------------------------------------------------------------------
 
@@ -239,7 +228,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
                 warnings.filterwarnings("ignore", message="No training row ends at an inner node")
             return fit_set_models(
                 self._strategy,
-                getattr(self, "binary_policy", None),
+                self._policy(),
                 X,
                 target,
                 make_with_proba,
@@ -268,14 +257,14 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
     ) -> LocalModels:
         """Fit the classifiers of the whole tree, on some of the rows."""
         nodes = target.nodes if rows is None else target.nodes[rows]
-        index = RowIndex(target.hierarchy, nodes)
+        index = TreeIndex(target.hierarchy, nodes)
         options = find_options(index, leaf_only=self.leaf_only)
-        problems: Iterable[LocalProblem] = self._local_problems(index, options)
+        problems = self._strategy.problems(index, options, self._policy())
         if rows is not None:
             problems = (replace(p, rows=rows if p.rows is None else rows[p.rows]) for p in problems)
         classifiers, gates = fit_problems(
             problems,
-            count_problems(self._strategy, options, target.hierarchy),
+            self._strategy.count(options, target.hierarchy),
             X,
             self._child_factory(target.hierarchy),
             lambda problem: self._owner_name(problem, target.hierarchy),
@@ -284,7 +273,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         )
         soft = all(hasattr(c, "predict_proba") for c in (*classifiers.values(), *gates.values()))
         models = LocalModels(
-            self._strategy,
+            self._strategy.name,
             target.hierarchy,
             options,
             classifiers,
@@ -292,6 +281,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             soft,
             temperature=None if self.temperature is None else float(self.temperature),
             joint=self.calibration == "joint",
+            direct=self._strategy.is_direct,
             n_own=index.n_own,
         )
         self._check_scores(models, X)
@@ -299,13 +289,15 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
 
     def _check_scores(self, models: LocalModels, X: Any) -> None:
         """Refuse local classifiers whose scores are needed and are not one per class."""
-        if self.calibration is None and (models.soft or self._strategy != "level"):
+        if self.calibration is None and (
+            models.soft or self._strategy.is_binary or self._strategy.takes_choices
+        ):
             return
         for owner, estimator in models.classifiers.items():
             joint = self.calibration == "joint" and hasattr(estimator, "predict_proba")
             if joint or not hasattr(estimator, "decision_function"):
                 continue
-            classes = local_classes(self._strategy, owner, models.options, models.hierarchy)
+            classes = self._strategy.classes(owner, models.options, models.hierarchy)
             try:
                 check_scores(estimator, len(classes), X)
             except ValueError as error:
@@ -354,25 +346,18 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
                 f"calibration={self.calibration!r} needs predict_proba or decision_function; "
                 f"{name} has neither. {remedy}"
             )
-        wish = self._needs_probabilities()
+        wish = self._needs_probabilities(self._strategy.is_direct)
         if wish:
             raise ValueError(
                 f"{wish} needs probabilities, but {name} has no predict_proba. {remedy}"
             )
-        if self._strategy in ("node", "level") and not scored:
+        if not self._strategy.takes_choices and not scored:
             raise ValueError(
                 f"{type(self).__name__} needs predict_proba or decision_function; {name} has "
                 f"neither. {remedy}"
             )
         if not hasattr(child, "predict"):
             raise ValueError(f"{type(self).__name__} needs predict; {name} has no such method.")
-
-    def _needs_probabilities(self) -> str:
-        """Which parameter, if any, needs probabilities from the local classifiers."""
-        if self.min_confidence > 0:
-            return f"min_confidence={self.min_confidence}"
-        usual = "best_path" if self._strategy == "flat" else "top_down"
-        return "" if self.decoding == usual else f"decoding={self.decoding!r}"
 
     # -- children ------------------------------------------------------------------------------
 
@@ -405,7 +390,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
 
         def make(problem: LocalProblem) -> Any:
             if self._is_factory():
-                key = self._owner_key(problem.owner, hierarchy)
+                key = self._strategy.key(hierarchy, problem.owner)
                 name = f"local_classifier({key!r})"
                 child = check_child(self.local_classifier(key), name, self._child_kinds)
                 self._check_capability(child)
@@ -417,7 +402,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
                 set_class_weights(child, weights, problem, self._strategy, hierarchy)
             if seed is not None:
                 # By name, not by position: a new class leaves the other classifiers as they are.
-                name = f"{self._owner_key(problem.owner, hierarchy)!r} {problem.gate}"
+                name = f"{self._strategy.key(hierarchy, problem.owner)!r} {problem.gate}"
                 set_random_state(child, zlib.crc32(name.encode(), seed) & 0x7FFFFFFF)
             return child
 
@@ -457,13 +442,13 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         """
         keys = list(self.local_classifiers_)
         models = self._models
-        if isinstance(models, SetModels):
+        if models.of_sets:
             return {k: models.classes[v] for k, v in zip(keys, models.classifiers, strict=True)}
-        while models.strategy == "restricted":
-            (models,) = models.members
+        while isinstance(models, RestrictedModels):
+            models = models.base
 
         def classes(owner: int, options: Options) -> IntArray:
-            return local_classes(self._strategy, owner, options, models.hierarchy)
+            return self._strategy.classes(owner, options, models.hierarchy)
 
         return {
             key: classes(owner, models.known)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,17 +17,10 @@ from hiclass._engine.class_weights import keep_columns
 from hiclass._engine.fit import FitSettings, fit_problems
 from hiclass._engine.local_classifiers import child_tags, copy_child, named_for_fit
 from hiclass._inference.sets import answers
-from hiclass._problems.problems import LocalProblem
-from hiclass._problems.set_problems import (
-    INSIDE_PARENT,
-    SetIndex,
-    count_set_problems,
-    set_gates,
-    set_problems_flat,
-    set_problems_per_level,
-    set_problems_per_node,
-    set_problems_per_parent,
-)
+from hiclass._problems.index import SetIndex
+from hiclass._problems.policies import Policy
+from hiclass._problems.problem import LocalProblem
+from hiclass._problems.strategies import Strategy
 from hiclass._rows import protect, take_rows
 from hiclass._state import SetModels
 from hiclass._targets.sets import SetTarget
@@ -78,8 +70,8 @@ def takes_sets(child: Any) -> bool:
 
 
 def fit_set_models(
-    strategy: str,
-    policy: str | None,
+    strategy: Strategy,
+    policy: Policy | None,
     X: Any,
     target: SetTarget,
     make_child: Callable[[LocalProblem], Any],
@@ -92,10 +84,10 @@ def fit_set_models(
 
     Parameters
     ----------
-    strategy : {"node", "parent", "level", "flat"}
+    strategy : Strategy
         Which local problems there are.
-    policy : str or None
-        The policy, per node only.
+    policy : Policy or None
+        Which rows train a binary classifier, where classifiers are binary.
     X : rows
         All training rows.
     target : SetTarget
@@ -119,7 +111,7 @@ def fit_set_models(
     classes: dict[int, IntArray] = {}
 
     def problems() -> Iterator[LocalProblem]:
-        for problem in _problems(strategy, policy, index, lenient=rows is not None):
+        for problem in strategy.set_problems(index, policy, rows is not None):
             if not problem.gate:
                 classes[problem.owner] = problem.classes
             if rows is None:
@@ -140,32 +132,20 @@ def fit_set_models(
         return OneVsRest(child) if problem.target.ndim == 2 and not takes_sets(child) else child
 
     classifiers, gates = fit_problems(
-        problems(), count_set_problems(strategy, index), X, make, describe, fit_params, settings
+        problems(), strategy.count_sets(index), X, make, describe, fit_params, settings
     )
+    inner = ~target.hierarchy.is_leaf
     return SetModels(
-        strategy,
+        strategy.name,
         target.hierarchy,
         classifiers,
         classes,
         index.n_below > 0,
         1 + np.flatnonzero(index.n_own[1:]),
-        inside_parent=policy in INSIDE_PARENT,
+        inside_parent=policy is not None and policy.inside_parent,
         gates=gates,
-        of_endings=policy in ("exclusive", "less_exclusive")
-        and bool(index.n_own[~target.hierarchy.is_leaf].any()),
+        of_endings=policy is not None
+        and policy.own
+        and not policy.inside_parent
+        and bool(index.n_own[inner].any()),
     )
-
-
-def _problems(
-    strategy: str, policy: str | None, index: SetIndex, *, lenient: bool
-) -> Iterator[LocalProblem]:
-    if strategy == "node":
-        policy = policy or "siblings"
-        problems = set_problems_per_node(index, policy, lenient=lenient)
-        return chain(problems, set_gates(index)) if policy in INSIDE_PARENT else problems
-    make = {
-        "parent": set_problems_per_parent,
-        "level": set_problems_per_level,
-        "flat": set_problems_flat,
-    }
-    return make[strategy](index)

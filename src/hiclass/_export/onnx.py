@@ -30,8 +30,8 @@ from hiclass._compat import check_is_fitted
 from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.local import LocalClassifierPerParentNode
 from hiclass._export.onnx_graph import Graph, n_features_of, parts_of
-from hiclass._inference.paths import TINY
-from hiclass._state import LocalModels, SetModels
+from hiclass._inference.paths import TINY, strategy_of
+from hiclass._state import LocalModels, RestrictedModels
 from hiclass._targets.paths import labels_by_node
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._version import __version__
@@ -93,7 +93,7 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     graph = Graph(n_features_of(first), dtype)
     if opened.before:
         graph.transform(opened.before, model.n_features_in_)
-    tree = _flat(graph, models) if models.strategy == "flat" else _per_parent(graph, models)
+    tree = _flat(graph, models) if models.direct else _per_parent(graph, models)
     node = _decision(graph, model, tree)
     table = _path_table(model)
     node, confidence = _cut(graph, tree.nodes, node, table, model.min_confidence)
@@ -114,12 +114,12 @@ def _check_model(model: Any) -> LocalModels:
         )
     check_is_fitted(model)
     name, models = type(model).__name__, model._models
-    if isinstance(models, SetModels):
+    if models.of_sets:
         raise ValueError(
             f"This {name} predicts sets of classes (multi_label=True, or a class with several "
             f"parents), which cannot be converted to ONNX; only single paths in a tree can."
         )
-    if models.strategy == "restricted":
+    if isinstance(models, RestrictedModels):
         raise ValueError(
             "A model that is restricted to some classes cannot be converted to ONNX. Convert the "
             "whole model."
@@ -372,8 +372,7 @@ def _normalised(graph: Graph, proba: str) -> str:
 def _converted(graph: Graph, question: _Question, models: LocalModels) -> str:
     """Probabilities of a local classifier that skl2onnx converts, of shape (n, options)."""
     child = question.child
-    flat = models.strategy == "flat"
-    where = "all leaves" if flat else models.hierarchy.describe(question.owner)
+    where = strategy_of(models).describe(models.hierarchy, question.owner)
     name = f"The local classifier of {where}, a {type(child).__name__},"
     scored = hasattr(child, "decision_function")
     if models.joint:

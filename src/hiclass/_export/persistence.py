@@ -27,10 +27,13 @@ from hiclass._estimators.local import (
 )
 from hiclass._estimators.set_fitting import OneVsRest
 from hiclass._state import (
+    EnsembleModels,
     LabelFormat,
     LevelColumns,
     LocalModels,
     Options,
+    RestrictedModels,
+    SetEnsembleModels,
     SetFormat,
     SetModels,
     Stream,
@@ -47,6 +50,8 @@ _TYPES: tuple[type[Any], ...] = (
     EnsembleClassifier,
     ConformalClassifier,
     LocalModels,
+    EnsembleModels,
+    RestrictedModels,
     Options,
     # The estimator of a global model, as it is asked.
     NodeOutputs,
@@ -55,6 +60,7 @@ _TYPES: tuple[type[Any], ...] = (
     Hierarchy,
     # Sets of classes per row.
     SetModels,
+    SetEnsembleModels,
     SetFormat,
     OneVsRest,
     # What a model that learns from batches has seen.

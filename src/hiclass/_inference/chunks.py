@@ -23,7 +23,12 @@ from hiclass._engine.fit import in_thread
 from hiclass._inference.paths import query_of_everyone
 from hiclass._inference.sets import set_query_of_everyone
 from hiclass._rows import chunks_of_rows, n_rows_of, slice_rows
-from hiclass._state import LocalModels, SetModels
+from hiclass._state import (
+    EnsembleModels,
+    LocalModels,
+    RestrictedModels,
+    SetEnsembleModels,
+)
 
 #: Up to so many calls of classifiers per chunk are cheap, whatever they cost.
 _FEW_CALLS = 8
@@ -87,11 +92,13 @@ def _threads_pay(X: Any, models: Any, width: int, n_threads: int, everywhere: bo
 
     In one thread all calls take (price + rows); in several, (price * threads + rows / threads).
     """
-    while models.members:  # all final classes are computed by every one of them
-        models, everywhere = models.members[0], True
+    while isinstance(models, EnsembleModels | SetEnsembleModels | RestrictedModels):
+        # All final classes are computed by every one of them.
+        models = models.base if isinstance(models, RestrictedModels) else models.members[0]
+        everywhere = True
     if len(models.classifiers) + len(models.gates) <= _FEW_CALLS:
         return True
-    is_set = isinstance(models, SetModels)
+    is_set = models.of_sets
     query = set_query_of_everyone(models) if is_set else query_of_everyone(models)
     if query is None:
         return True

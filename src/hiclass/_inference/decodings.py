@@ -21,8 +21,10 @@ from hiclass._inference.paths import (
     direct_endings,
     endings_to_nodes,
     node_proba,
+    shares_classifiers,
+    width_of,
 )
-from hiclass._inference.search import k_best_ends, runs, search
+from hiclass._inference.search import k_best_ends, runs, search, width_of_search
 from hiclass._rows import n_rows_of
 from hiclass._state import LocalModels, Options
 from hiclass._typing import FloatArray, IntArray
@@ -223,8 +225,8 @@ def width_of_exploring(models: LocalModels, floor: float) -> int:
     # The nodes of a level sum to one, so that few are above the floor. An entry is three numbers,
     # which are put into order.
     entries = min(hierarchy.n_nodes, int(hierarchy.depth / max(floor, 1e-9)) + 1)
-    kept = hierarchy.n_nodes if models.strategy == "level" else 0
-    return models.width + (kept + 12 * entries) // 4 + 1
+    kept = hierarchy.n_nodes if shares_classifiers(models) else 0
+    return width_of(models) + (kept + 12 * entries) // 4 + 1
 
 
 def _explore_proba(hierarchy: Hierarchy, proba: FloatArray, floor: float) -> list[Candidates]:
@@ -328,3 +330,120 @@ def cut(decision: Decision, hierarchy: Hierarchy, min_confidence: float) -> Deci
     return Decision(
         path[np.arange(len(length)), length], np.where(sure, decision.confidence, np.nan)
     )
+
+
+# -- the table ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a decoding may depend on besides the probabilities.
+
+    Attributes
+    ----------
+    leaf_only : bool
+        Whether every path must end at a leaf.
+    f : float or None
+        The F-score to expect, where it is known.
+    """
+
+    leaf_only: bool = False
+    f: float | None = None
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """One way to choose the path of a row.
+
+    Attributes
+    ----------
+    name : str
+        What users write.
+    decide : callable
+        ``(models, X, wish)`` to the :class:`Decision` for a chunk of rows.
+    width : callable
+        ``(models, wish)`` to how many numbers per row it holds in each of a few arrays, at most.
+    fewest_labels : int or None, default=0
+        The fewest labels of a path; None if it goes on as far as the model does.
+    needs_proba : callable
+        ``(models are direct)`` to whether it needs probabilities. By default it does.
+    needs_f : bool, default=False
+        Whether it goes by the F-score that is reached.
+    step_by_step : bool, default=False
+        Whether it goes down the tree step by step, which a flat model does not.
+    """
+
+    name: str
+    decide: Callable[[Any, Any, Wish], Decision]
+    width: Callable[[Any, Wish], int]
+    fewest_labels: int | None = 0
+    needs_proba: Callable[[bool], bool] = lambda direct: True
+    needs_f: bool = False
+    step_by_step: bool = False
+
+
+def _decide_expected_f1(models: Any, X: Any, wish: Wish) -> Decision:
+    if wish.f is None:
+        raise ValueError(
+            "decoding='expected_f1' needs the F-score that is reached out of fold, which fit "
+            "learns with decoding='expected_f1'. Fit again with it, or say which to expect, for "
+            "example expected_f1=0.8."
+        )
+    return expected_f1(models, X, wish.f, wish.leaf_only)
+
+
+def _width_of_expected_f1(models: Any, wish: Wish) -> int:
+    if wish.leaf_only:
+        return _width_of_nodes(models, wish)
+    depth = int(models.hierarchy.depth)
+    return width_of_exploring(models, (wish.f or 1.0) / 2) + depth
+
+
+def _width_of_nodes(models: Any, wish: Wish) -> int:
+    return int(models.hierarchy.n_nodes)
+
+
+#: All decodings, by name.
+DECODINGS: dict[str, Decoding] = {
+    decoding.name: decoding
+    for decoding in (
+        Decoding(
+            "top_down",
+            decide=lambda models, X, wish: top_down(models, X),
+            width=lambda models, wish: width_of(models) + models.hierarchy.depth,
+            fewest_labels=None,
+            needs_proba=lambda direct: direct,  # step by step, the best branch is enough
+            step_by_step=True,
+        ),
+        Decoding(
+            "best_path",
+            decide=lambda models, X, wish: best_path(models, X),
+            width=lambda models, wish: width_of_search(models, 1) + models.hierarchy.depth,
+            fewest_labels=None,
+            needs_proba=lambda direct: not direct,  # all at once, the best class is enough
+        ),
+        Decoding(
+            "expected_f1",
+            decide=_decide_expected_f1,
+            width=_width_of_expected_f1,
+            fewest_labels=1,
+            needs_f=True,
+        ),
+    )
+}
+
+
+def as_decoding(decoding: Any) -> Decoding:
+    """Look up what a user may give as ``decoding``: a name, a decoding, or a function of nodes.
+
+    The function takes node probabilities and the hierarchy and returns one node per row.
+    """
+    if isinstance(decoding, Decoding):
+        return decoding
+    if callable(decoding):
+        return Decoding(
+            getattr(decoding, "__name__", "custom"),
+            decide=lambda models, X, wish: custom(models, X, decoding, wish.leaf_only),
+            width=_width_of_nodes,
+        )
+    return DECODINGS[decoding]

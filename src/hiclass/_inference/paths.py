@@ -2,8 +2,8 @@
 
 One question is asked of the local classifiers, "given this node, which way on?", in groups of rows:
 all nodes of a level at once, so that every classifier is called once per level and chunk. What they
-say is *evidence*, an array with a column per option of the node (see ``_problems.Options``); how it
-is gathered depends on the strategy (``_GATHER``). ``_link`` turns evidence into P(option | node):
+say is *evidence*, an array with a column per option of the node; how it is gathered depends on what
+the classifiers of the strategy decide about. ``_link`` turns evidence into P(option | node):
 
 - probabilities are normalised;
 - with a temperature T, scores go through a softmax of score / T (a sigmoid for gates);
@@ -19,6 +19,7 @@ at every node would make some child of a wrong branch look likely, whatever the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import singledispatch
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,8 +28,9 @@ from scipy.special import expit, log_expit, logit, softmax
 
 from hiclass._engine.linear import linear_choice, linear_scores
 from hiclass._inference.columns import column_order, in_order, pairs_message, says_pairs
+from hiclass._problems.strategies import STRATEGIES, Strategy
 from hiclass._rows import n_rows_of, protect, take_rows
-from hiclass._state import LocalModels
+from hiclass._state import EnsembleModels, LocalModels, RestrictedModels
 from hiclass._typing import FloatArray, IntArray
 
 Group = tuple[int, IntArray]  # a node and the rows, ascending, that have come to it
@@ -59,12 +61,34 @@ def ask(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
 
 def gather_evidence(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
     """What the local classifiers say at nodes of one level: a column per option of the node."""
-    return _GATHER[models.strategy](models, X, groups)
+    strategy = strategy_of(models)
+    if strategy.is_binary:
+        return _per_class(models, X, groups)
+    return (_shared if strategy.shared else _one_by_one)(models, X, groups)
+
+
+def strategy_of(models: LocalModels) -> Strategy:
+    """The strategy that local models were fitted by."""
+    return STRATEGIES[models.strategy]
+
+
+def shares_classifiers(models: Any) -> bool:
+    """Whether one classifier decides at several nodes, one after the other."""
+    return not models.is_direct and strategy_of(models).shared
+
+
+def width_of(models: Any) -> int:
+    """The largest number of columns that prediction needs per row."""
+    if models.is_direct:
+        return int(models.hierarchy.n_nodes)
+    counts = np.diff(models.known.indptr)
+    owner = strategy_of(models).owner(models.hierarchy, np.arange(len(counts)))
+    return int(np.bincount(owner, weights=counts).max())
 
 
 def is_gated(models: LocalModels, node: int) -> bool:
     """Whether the last column of a node's evidence is the answer of a gate."""
-    return models.strategy == "node" and bool(models.options.can_stop[node])
+    return strategy_of(models).is_binary and bool(models.options.can_stop[node])
 
 
 def _link(models: LocalModels, evidence: FloatArray, gated: bool) -> FloatArray:
@@ -82,7 +106,7 @@ def _link(models: LocalModels, evidence: FloatArray, gated: bool) -> FloatArray:
     return normalised(evidence) if models.soft else _one_hot(evidence.argmax(axis=1), evidence)
 
 
-def _per_parent(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
+def _one_by_one(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
     evidence = []
     for node, rows in groups:
         options, known = models.options.of(node), models.known.of(node)
@@ -95,91 +119,81 @@ def _per_parent(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatA
     return evidence
 
 
-def _per_level(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
-    """Query the classifier of the level once, and restrict it to the options of each node."""
-    asked = [rows for node, rows in groups if len(models.options.of(node)) > 1]
-    rows_asked = np.unique(np.concatenate(asked)) if asked else np.empty(0, dtype=np.intp)
-    level = int(models.hierarchy.levels[groups[0][0]]) + 1
-    found = _level_answers(models, X, rows_asked, level)
-    position = np.zeros(n_rows_of(X), dtype=np.intp)
-    position[rows_asked] = np.arange(len(rows_asked))
-    if len(found) < len(rows_asked):  # the level has no classifier
-        position[:] = 0
-    starts = _starts_in_level(models, level)
-    return [
-        _restrict_to_node(models, found, node, position[rows], starts[node])
-        for node, rows in groups
-    ]
+def _shared(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
+    """Query a classifier once for all nodes at which it decides, restricted to each of them."""
+    strategy = strategy_of(models)
+    owners = [int(strategy.owner(models.hierarchy, node)) for node, _ in groups]
+    evidence: list[FloatArray] = [np.empty(0)] * len(groups)
+    for owner in dict.fromkeys(owners):
+        here = [j for j, other in enumerate(owners) if other == owner]
+        several = [groups[j][1] for j in here if len(models.options.of(groups[j][0])) > 1]
+        rows = np.unique(np.concatenate(several)) if several else np.empty(0, dtype=np.intp)
+        answers = _Answers(models, X, owner, rows)
+        for j in here:
+            evidence[j] = answers.at(*groups[j])
+    return evidence
 
 
-def _starts_in_level(models: LocalModels, level: int) -> dict[int, int]:
-    """The first class of every parent among the classes of the classifier of a level."""
-    parents = models.hierarchy.nodes_by_level[level - 1]
-    counts = np.diff(models.known.indptr)[parents]
-    return dict(zip(parents.tolist(), (np.cumsum(counts) - counts).tolist(), strict=True))
+class _Answers:
+    """What a classifier that decides at several nodes says about some rows."""
 
+    def __init__(self, models: LocalModels, X: Any, owner: int, rows: IntArray) -> None:
+        nodes = strategy_of(models).nodes(models.hierarchy, owner)
+        counts = np.diff(models.known.indptr)[nodes]
+        start = np.cumsum(counts) - counts
+        self._models = models
+        self._start = dict(zip(nodes.tolist(), start.tolist(), strict=True))
+        estimator, k = models.classifiers.get(owner), int(counts.sum())
+        # Probabilities become scores after they are restricted: small ones among siblings count.
+        self._logged = (
+            models.temperature is not None
+            and not models.joint
+            and not hasattr(estimator, "decision_function")
+        )
+        self._position = np.zeros(n_rows_of(X), dtype=np.intp)
+        if estimator is None or not len(rows):
+            self._found = np.zeros((1, k))
+            return
+        self._position[rows] = np.arange(len(rows))
+        if self._logged:
+            self._found = _proba(estimator, _rows(X, rows), k)
+        else:
+            self._found = _choice(models, estimator, _rows(X, rows), k, scored=True)
 
-def _reads_logarithms(models: LocalModels, level: int) -> bool:
-    """Whether probabilities become scores, which happens after they are restricted.
-
-    Small ones among their siblings count.
-    """
-    estimator = models.classifiers.get(level)
-    is_scored = models.temperature is not None and not models.joint
-    return is_scored and not hasattr(estimator, "decision_function")
-
-
-def _level_answers(models: LocalModels, X: Any, rows: IntArray, level: int) -> FloatArray:
-    """What the classifier of a level says about some rows; one row of zeros if there is none."""
-    parents = models.hierarchy.nodes_by_level[level - 1]
-    k = int(np.diff(models.known.indptr)[parents].sum())
-    estimator = models.classifiers.get(level)
-    if estimator is None or not len(rows):
-        return np.zeros((1, k))
-    if _reads_logarithms(models, level):
-        return _proba(estimator, _rows(X, rows), k)
-    return _choice(models, estimator, _rows(X, rows), k, scored=True)
-
-
-def _restrict_to_node(
-    models: LocalModels, found: FloatArray, node: int, rows: IntArray, start: int
-) -> FloatArray:
-    """The evidence at a node from what the classifier of its level says."""
-    known = models.known.of(node)
-    here = _columns(models, found[rows, start : start + len(known)], known, models.options.of(node))
-    level = int(models.hierarchy.levels[node]) + 1
-    return _log(here) if _reads_logarithms(models, level) else here
+    def at(self, node: int, rows: IntArray) -> FloatArray:
+        """The evidence at a node for some rows."""
+        models, known = self._models, self._models.known.of(node)
+        start = self._start[node]
+        found = self._found[self._position[rows], start : start + len(known)]
+        here = _columns(models, found, known, models.options.of(node))
+        return _log(here) if self._logged else here
 
 
 class Queries:
     """Queries about a chunk of rows, node by node in any order.
 
-    The classifier of a level is queried about all rows once, and what it says is kept.
+    A classifier that decides at several nodes is queried about all rows once, and what it says is
+    kept.
     """
 
     def __init__(self, models: LocalModels, X: Any) -> None:
         self.models = models
         self._X = X
-        self._levels: dict[int, tuple[FloatArray, dict[int, int]]] = {}
+        self._answers: dict[int, _Answers] = {}
 
     def ask(self, node: int, rows: IntArray) -> FloatArray:
         """P(option | node) for some rows."""
-        if self.models.strategy != "level":
-            return ask(self.models, self._X, [(node, rows)])[0]
-        level = int(self.models.hierarchy.levels[node]) + 1
-        if level not in self._levels:
+        models, strategy = self.models, strategy_of(self.models)
+        if not strategy.shared:
+            return ask(models, self._X, [(node, rows)])[0]
+        owner = int(strategy.owner(models.hierarchy, node))
+        if owner not in self._answers:
             everyone = np.arange(n_rows_of(self._X))
-            found = _level_answers(self.models, self._X, everyone, level)
-            self._levels[level] = found, _starts_in_level(self.models, level)
-        found, starts = self._levels[level]
-        if len(found) < n_rows_of(self._X):
-            rows = np.zeros_like(rows)
-        return _link(
-            self.models, _restrict_to_node(self.models, found, node, rows, starts[node]), False
-        )
+            self._answers[owner] = _Answers(models, self._X, owner, everyone)
+        return _link(models, self._answers[owner].at(node, rows), False)
 
 
-def _per_node(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
+def _per_class(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
     """Ask the binary classifiers of the children, and the gate."""
     evidence = []
     for node, rows in groups:
@@ -243,21 +257,15 @@ def query_of_everyone(models: LocalModels) -> Callable[[Any], Any] | None:
     node = 0
     while len(models.options.of(node)) == 1 and models.options.of(node)[0] != node:
         node = int(models.options.of(node)[0])
-    if models.strategy == "parent" and node in models.classifiers:
-        k = len(models.known.of(node))
-        return lambda X: _choice(models, models.classifiers[node], X, k)
-    if models.strategy == "node":
+    strategy = strategy_of(models)
+    if strategy.is_binary:
         for child in models.options.children_of(node).tolist():
             if _can_answer(models, child):
                 return lambda X: _positive(models, models.classifiers[child], X)
+    elif not strategy.shared and not strategy.is_direct and node in models.classifiers:
+        k = len(models.known.of(node))
+        return lambda X: _choice(models, models.classifiers[node], X, k)
     return None
-
-
-_GATHER: dict[str, Callable[[LocalModels, Any, list[Group]], list[FloatArray]]] = {
-    "parent": _per_parent,
-    "level": _per_level,
-    "node": _per_node,
-}
 
 
 def _rows(X: Any, rows: IntArray) -> Any:
@@ -449,7 +457,7 @@ def evidence_everywhere(models: LocalModels, X: Any) -> Iterator[tuple[int, Floa
     for nodes in models.hierarchy.nodes_by_level:
         groups = [(v, everyone) for v in nodes.tolist() if n_options[v]]
         # All nodes of a level share one call per level; otherwise node by node, to save memory.
-        batches = [groups] if models.strategy == "level" else [[group] for group in groups]
+        batches = [groups] if strategy_of(models).shared else [[group] for group in groups]
         for batch in filter(None, batches):
             for (node, _), evidence in zip(batch, gather_evidence(models, X, batch), strict=True):
                 yield node, evidence
@@ -497,11 +505,17 @@ def sum_endings(models: LocalModels, values: FloatArray) -> FloatArray:
     return np.ascontiguousarray(total.T)
 
 
-def direct_endings(models: LocalModels, X: Any) -> FloatArray:
+@singledispatch
+def direct_endings(models: Any, X: Any) -> FloatArray:
     """Probabilities of all endings of a model that knows them at once."""
+    raise TypeError(f"{type(models).__name__} is not a fitted model of paths.")
+
+
+@direct_endings.register
+def _local_endings(models: LocalModels, X: Any) -> FloatArray:
     if models.joint:
         return softmax(_joint_logs(models, X), axis=1)
-    return _ENDINGS[models.strategy](models, X)
+    return _link(models, evidence_of_endings(models, X), False)
 
 
 def _joint_logs(models: LocalModels, X: Any) -> FloatArray:
@@ -512,7 +526,7 @@ def _joint_logs(models: LocalModels, X: Any) -> FloatArray:
 
 def joint_evidence(models: LocalModels, X: Any) -> Iterator[tuple[int, FloatArray]]:
     """All log-odds that a joint model is made of, with the nodes at which they were asked for."""
-    if models.strategy == "flat":
+    if models.direct:
         return iter([(0, evidence_of_endings(models, X))])
     return evidence_everywhere(models, X)
 
@@ -525,7 +539,7 @@ def joint_scores(
 ) -> FloatArray:
     """Logarithms of the products of odds along the path to every ending, of a joint model."""
     ends, hierarchy = models.options.ends, models.hierarchy
-    if models.strategy == "flat":
+    if models.direct:
         ((_, found),) = evidence
         return _log_share(found, False, temperature)
     # A line per node, not a column: the rows of a node lie together in memory.
@@ -550,10 +564,6 @@ def _log_share(evidence: FloatArray, gated: bool, temperature: float) -> FloatAr
     return np.asarray(log_expit(evidence / temperature))
 
 
-def _flat_endings(models: LocalModels, X: Any) -> FloatArray:
-    return _link(models, evidence_of_endings(models, X), False)
-
-
 def evidence_of_endings(models: LocalModels, X: Any) -> FloatArray:
     """What the classifier of a flat model says: a column per ending."""
     known, ends = models.known.ends, models.options.ends
@@ -563,7 +573,8 @@ def evidence_of_endings(models: LocalModels, X: Any) -> FloatArray:
     return _columns(models, _choice(models, estimator, X, len(known)), known, ends)
 
 
-def _ensemble_endings(models: LocalModels, X: Any) -> FloatArray:
+@direct_endings.register
+def _ensemble_endings(models: EnsembleModels, X: Any) -> FloatArray:
     """Product or mean of the members' probabilities of endings."""
     product = models.voting == "product"
     total = np.zeros((n_rows_of(X), len(models.options.ends)))
@@ -582,16 +593,12 @@ def _ensemble_endings(models: LocalModels, X: Any) -> FloatArray:
     return softmax(np.where(np.isfinite(best), total, 0.0), axis=1)
 
 
-def _restricted_endings(models: LocalModels, X: Any) -> FloatArray:
-    (base,) = models.members
+@direct_endings.register
+def _restricted_endings(models: RestrictedModels, X: Any) -> FloatArray:
+    base = models.base
     column = np.searchsorted(base.options.ends, models.options.ends)
-    if base.joint:  # as logarithms, so that the best of unlikely endings is still the best
+    if getattr(
+        base, "joint", False
+    ):  # as logarithms, so that the best of unlikely endings is still the best
         return softmax(_joint_logs(base, X)[:, column], axis=1)
     return normalised(ending_proba(base, X)[:, column])
-
-
-_ENDINGS: dict[str, Callable[[LocalModels, Any], FloatArray]] = {
-    "flat": _flat_endings,
-    "ensemble": _ensemble_endings,
-    "restricted": _restricted_endings,
-}

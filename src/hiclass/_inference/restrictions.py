@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from hiclass._state import LocalModels, Options
+from hiclass._inference.paths import strategy_of
+from hiclass._state import LocalModels, Options, RestrictedModels
 from hiclass._typing import AnyArray
 
 
-def restrict(models: LocalModels, allowed: AnyArray) -> LocalModels:
+def restrict(models: Any, allowed: AnyArray) -> RestrictedModels:
     """A model conditional on ending at one of the allowed nodes (a mask over nodes)."""
     hierarchy, old = models.hierarchy, models.options
     ends = old.ends[allowed[old.ends]]
@@ -28,18 +30,12 @@ def restrict(models: LocalModels, allowed: AnyArray) -> LocalModels:
         can_stop=can_stop,
         ends=ends,
     )
-    return replace(
-        models,
-        strategy="restricted",
-        joint=False,
-        options=options,
-        members=(_prune(models, reached),),
-    )
+    return RestrictedModels(hierarchy, options, _prune(models, reached))
 
 
-def _prune(models: LocalModels, reached: AnyArray) -> LocalModels:
-    """Leave out the questions that a restricted model never asks."""
-    if models.strategy not in ("node", "parent"):
+def _prune(models: Any, reached: AnyArray) -> Any:
+    """Leave out the nodes at which a restricted model is never queried."""
+    if not isinstance(models, LocalModels) or models.direct or strategy_of(models).shared:
         return models
     keep = np.repeat(reached, np.diff(models.options.indptr))
     counts = np.where(reached, np.diff(models.options.indptr), 0)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from hiclass._inference.paths import Queries
+from hiclass._inference.paths import Queries, shares_classifiers, width_of
 from hiclass._rows import n_rows_of
 from hiclass._state import LocalModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
@@ -137,21 +137,21 @@ def width_of_search(models: LocalModels, k: int) -> int:
     Chunks of rows are made for a few arrays of such a width.
     """
     if models.is_direct:
-        return models.width + k
+        return width_of(models) + k
     hierarchy = models.hierarchy
     n_inner = int((np.diff(models.options.indptr) > 0).sum())
     # The children that are kept, of nodes that the first pass opened and of one path.
     n_followed = _n_followed(models, k)
-    kept = min(n_followed * models.width * hierarchy.depth, n_inner)
-    kept += min(models.width * hierarchy.depth, n_inner)
+    kept = min(n_followed * width_of(models) * hierarchy.depth, n_inner)
+    kept += min(width_of(models) * hierarchy.depth, n_inner)
     # The first pass chooses from so many; it is six numbers for each, and copies of them.
-    kept += 16 * min(n_followed * min(n_followed, models.width), n_inner)
+    kept += 16 * min(n_followed * min(n_followed, width_of(models)), n_inner)
     kept += 2 * hierarchy.depth if k == 1 else 12 * k
-    if models.strategy == "level":
+    if shares_classifiers(models):
         kept += hierarchy.n_nodes
     if _wants_all(models, k):
         kept += 4 * len(models.options.ends)
-    return models.width + kept // 4 + 1
+    return width_of(models) + kept // 4 + 1
 
 
 def _wants_all(models: LocalModels, k: int) -> bool:
@@ -161,7 +161,7 @@ def _wants_all(models: LocalModels, k: int) -> bool:
 
 def _n_followed(models: LocalModels, k: int) -> int:
     """How many nodes of a level the first pass follows per row."""
-    return min(k, max(1, _MOST_FOLLOWED // models.width))
+    return min(k, max(1, _MOST_FOLLOWED // width_of(models)))
 
 
 def search(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArray, FloatArray]:

@@ -1,7 +1,7 @@
 """From local models to probabilities and sets of nodes, where rows are sets.
 
 Every node is a question of its own and nothing is normalised. What a node's classifier says becomes
-a probability that never exceeds those of its parents (``_COMBINE``):
+a probability that never exceeds those of its parents:
 
 - per parent node, the classifier of a parent answers P(c | parent): P(c) is the smallest of
   P(c | p) P(p) over the parents p;
@@ -23,8 +23,9 @@ import scipy.sparse as sp
 
 from hiclass._closure import as_sets
 from hiclass._inference.columns import column_order
+from hiclass._problems.strategies import STRATEGIES
 from hiclass._rows import n_rows_of, protect, take_rows
-from hiclass._state import SetModels
+from hiclass._state import SetEnsembleModels, SetModels
 from hiclass._typing import FloatArray, IntArray
 
 # -- asking a classifier -----------------------------------------------------------------------
@@ -87,15 +88,22 @@ def _refuse_shape(estimator: Any, found: Any, expected: tuple[int, int]) -> Any:
 # -- probabilities of nodes --------------------------------------------------------------------
 
 
-def set_node_proba(models: SetModels, X: Any, floor: float = 0.0) -> FloatArray:
+def set_node_proba(models: SetModels | SetEnsembleModels, X: Any, floor: float = 0.0) -> FloatArray:
     """Probability of every node for a chunk of rows; the root has 1.
 
     Where a probability is below ``floor``, nothing further down is asked, and may be given as 0.
     """
-    return _COMBINE[models.strategy](models, X, floor)
+    if isinstance(models, SetEnsembleModels):
+        return _ensemble(models, X)
+    strategy = STRATEGIES[models.strategy]
+    if strategy.is_binary:
+        return _per_class(models, X, floor)
+    if strategy.shared or strategy.is_direct:
+        return _together(models, X)
+    return _per_parent(models, X, floor)
 
 
-def _start(models: SetModels, X: Any) -> FloatArray:
+def _start(models: SetModels | SetEnsembleModels, X: Any) -> FloatArray:
     # By columns: they are what is read and written below.
     proba = np.zeros((n_rows_of(X), models.hierarchy.n_nodes), order="F")
     proba[:, 0] = 1
@@ -129,7 +137,7 @@ def _of_endings(models: SetModels, X: Any) -> FloatArray:
     return proba
 
 
-def _per_node(models: SetModels, X: Any, floor: float) -> FloatArray:
+def _per_class(models: SetModels, X: Any, floor: float) -> FloatArray:
     if models.of_endings:
         return _of_endings(models, X)
     proba = _start(models, X)
@@ -175,7 +183,7 @@ def _per_parent(models: SetModels, X: Any, floor: float) -> FloatArray:
     return proba
 
 
-def _per_level(models: SetModels, X: Any, floor: float) -> FloatArray:
+def _together(models: SetModels, X: Any) -> FloatArray:
     """Ask every classifier for all its nodes; flat, there is one classifier for all levels."""
     proba = _start(models, X)
     proba[:, 1:] = models.populated[1:]
@@ -187,7 +195,7 @@ def _per_level(models: SetModels, X: Any, floor: float) -> FloatArray:
     return proba
 
 
-def _ensemble(models: SetModels, X: Any, floor: float) -> FloatArray:
+def _ensemble(models: SetEnsembleModels, X: Any) -> FloatArray:
     proba = _start(models, X)
     product = models.voting == "product"
     with np.errstate(divide="ignore"):
@@ -200,15 +208,6 @@ def _ensemble(models: SetModels, X: Any, floor: float) -> FloatArray:
     return proba
 
 
-_COMBINE: dict[str, Callable[[SetModels, Any, float], FloatArray]] = {
-    "node": _per_node,
-    "parent": _per_parent,
-    "level": _per_level,
-    "flat": _per_level,
-    "ensemble": _ensemble,
-}
-
-
 def _rows(X: Any, rows: IntArray) -> Any:
     """Rows of a chunk; no copy, but no right to write, where it is all of them."""
     return protect(X) if len(rows) == n_rows_of(X) else take_rows(X, rows)
@@ -216,11 +215,14 @@ def _rows(X: Any, rows: IntArray) -> Any:
 
 def set_query_of_everyone(models: SetModels) -> Callable[[Any], Any] | None:
     """A query of one local classifier about rows, one that all rows pass; None if there is none."""
-    below = [0] if models.strategy == "parent" else models.hierarchy.children(0).tolist()
-    for owner in below:
+    strategy = STRATEGIES[models.strategy]
+    if strategy.shared or strategy.is_direct:
+        return None
+    owners = models.hierarchy.children(0).tolist() if strategy.is_binary else [0]
+    for owner in owners:
         estimator = models.classifiers.get(owner)
-        if models.strategy in ("node", "parent") and estimator is not None:
-            k = 1 if models.strategy == "node" else len(models.classes[owner])
+        if estimator is not None:
+            k = 1 if strategy.is_binary else len(models.classes[owner])
             return lambda X: answers(estimator, X, k)
     return None
 

@@ -24,6 +24,7 @@ from hiclass._inference.paths import (
     is_gated,
     joint_evidence,
     joint_scores,
+    width_of,
 )
 from hiclass._inference.search import width_of_search
 from hiclass._rows import chunks_of_rows, slice_rows, take_rows
@@ -43,7 +44,7 @@ _FLOOR = 0.05
 
 # Questions of one width: evidence, the right answers, and the weights of the rows.
 Block = tuple[FloatArray, IntArray, FloatArray]
-FitFold = Callable[[IntArray], LocalModels]
+FitFold = Callable[[IntArray], Any]
 
 
 def fit_out_of_fold(
@@ -97,7 +98,7 @@ def fit_out_of_fold(
 
 def fit_folds(
     fit_fold: FitFold, nodes: IntArray, hierarchy: Hierarchy
-) -> list[tuple[LocalModels, IntArray]]:
+) -> list[tuple[Any, IntArray]]:
     """Fit models on all folds but one; return them with the rows that they have not seen.
 
     There is none where there are too few rows for two folds.
@@ -115,12 +116,12 @@ def fit_folds(
 
 
 def _path_temperature(
-    held_out: list[tuple[LocalModels, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
+    held_out: list[tuple[Any, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
 ) -> float:
     """The temperature of models that answer node by node, from the questions on true paths."""
     blocks: dict[int, list[Block]] = defaultdict(list)
     for models, rows in held_out:
-        step = max(1, -(-len(nodes) * models.width // _MOST_NUMBERS))
+        step = max(1, -(-len(nodes) * width_of(models) // _MOST_NUMBERS))
         for block in _questions(models, X, rows[::step], nodes, weights):
             blocks[block[0].shape[1]].append(block)
     return best_temperature(blocks)
@@ -131,7 +132,7 @@ def _questions(
 ) -> Iterator[Block]:
     """The questions along the true paths of some rows, and the right answers."""
     X_held = take_rows(X, rows)
-    for part in chunks_of_rows(X_held, models.width):
+    for part in chunks_of_rows(X_held, width_of(models)):
         here = rows[part]
         chunk = slice_rows(X_held, part)
         if models.is_direct:
@@ -206,13 +207,13 @@ def best_temperature(blocks: dict[int, list[Block]]) -> float:
 
 
 def _joint_temperature(
-    held_out: list[tuple[LocalModels, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
+    held_out: list[tuple[Any, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
 ) -> float:
     """The temperature of joint models: the smallest log loss of true endings among all of them."""
     parts = []
     for models, rows in held_out:
-        wanted = max(_JOINT_NUMBERS // models.width, _JOINT_ROWS)
-        wanted = max(1, min(wanted, _MOST_NUMBERS // models.width))
+        wanted = max(_JOINT_NUMBERS // width_of(models), _JOINT_ROWS)
+        wanted = max(1, min(wanted, _MOST_NUMBERS // width_of(models)))
         rows = rows[:: max(1, len(nodes) // wanted)]
         rows = rows[np.isin(nodes[rows], models.options.ends)]
         if len(rows):
@@ -263,7 +264,7 @@ def _smallest(
 
 
 def reached_f(
-    held_out: list[tuple[LocalModels, IntArray]],
+    held_out: list[tuple[Any, IntArray]],
     X: Any,
     nodes: IntArray,
     weights: AnyArray,

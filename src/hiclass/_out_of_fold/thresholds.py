@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hiclass._closure import rows_of
+from hiclass._inference.paths import width_of
 from hiclass._inference.sets import set_node_proba
 from hiclass._rows import chunks_of_rows, slice_rows, take_rows
 from hiclass._state import SetModels
@@ -64,7 +65,7 @@ def tune_thresholds(
         rows = np.flatnonzero(fold == k)
         X_held = take_rows(X, rows)
         order.append(rows)
-        for part in chunks_of_rows(X_held, models.width):
+        for part in chunks_of_rows(X_held, width_of(models)):
             found = set_node_proba(models, slice_rows(X_held, part), _LEAST)
             parts.append(sp.csr_array(np.where(found >= _LEAST, found, 0)))
     rows = np.concatenate(order)

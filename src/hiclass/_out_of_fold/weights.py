@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from hiclass._inference.paths import ending_proba
+from hiclass._inference.paths import ending_proba, width_of
 from hiclass._rows import chunks_of_rows, slice_rows, take_rows
-from hiclass._state import LocalModels
+from hiclass._state import EnsembleModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
 #: At most so many logarithms are kept; rows are thinned out beyond it.
@@ -74,8 +74,8 @@ class Answers:
 
 
 def learn_weights(
-    joint: LocalModels,
-    held_out: list[tuple[LocalModels, IntArray]],
+    joint: EnsembleModels,
+    held_out: list[tuple[EnsembleModels, IntArray]],
     X: Any,
     nodes: IntArray,
     weights: AnyArray,
@@ -84,7 +84,7 @@ def learn_weights(
 
     Parameters
     ----------
-    joint : LocalModels
+    joint : EnsembleModels
         The ensemble, with the weights that are returned if there is nothing to learn from.
     held_out : list of (LocalModels, ndarray of int)
         Ensembles of the same models that were fitted on other rows, and the rows to ask about.
@@ -112,8 +112,8 @@ def learn_weights(
 
 
 def _ask(
-    joint: LocalModels,
-    held_out: list[tuple[LocalModels, IntArray]],
+    joint: EnsembleModels,
+    held_out: list[tuple[EnsembleModels, IntArray]],
     X: Any,
     nodes: IntArray,
     weights: AnyArray,
@@ -132,7 +132,7 @@ def _ask(
         if not len(rows):
             continue
         X_held = take_rows(X, rows)
-        for part in chunks_of_rows(X_held, models.width * n_models):
+        for part in chunks_of_rows(X_held, width_of(models) * n_models):
             chunk, here = slice_rows(X_held, part), rows[part]
             proba = np.stack([ending_proba(member, chunk) for member in models.members])
             yield proba, np.searchsorted(ends, nodes[here]), weights[here]

@@ -1,7 +1,7 @@
 """Batches of a stream: which classifiers a batch updates, and with which rows.
 
-Pure functions on integers, as in ``_problems``, whose policies are used as they are. What differs
-from ``fit`` is what is known when. A classifier must know its classes before there are rows of all
+The policies are those of ``fit``, used as they are. What differs is what is known when. A
+classifier must know its classes before there are rows of all
 of them. So there are two sets of options: the *layout*, all that the classifiers can tell apart,
 and the options proper, of which there have been rows. Targets count in the layout; predictions
 choose among the options, so that a class without rows has the probability 0 as after ``fit``.
@@ -19,44 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from hiclass._problems.problems import (
-    _POLICY_SETS,
+from hiclass._problems.index import BatchIndex, RowCounts
+from hiclass._problems.policies import as_policy
+from hiclass._problems.problem import (
     LocalProblem,
-    RowCounts,
-    SortedRows,
-    _rows_of_options,
     find_options,
-    simplify,
+    gate_problem,
+    rows_of_options,
 )
-from hiclass._state import LevelColumns, Options
+from hiclass._state import LevelColumns, Options, Stream
 from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
 from hiclass.hierarchy._graph import gather
-
-#: Policies that train a class on its own rows and those of its siblings only. A batch leaves the
-#: classes of other parents alone; under any other policy it may concern every class.
-_OF_SIBLINGS = frozenset({"siblings", "exclusive_siblings"})
-
-
-class BatchIndex(SortedRows):
-    """The rows of every node in a batch.
-
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-        A tree.
-    nodes : ndarray of int
-        The most specific node of every row.
-    """
-
-    def __init__(self, hierarchy: Hierarchy, nodes: IntArray) -> None:
-        super().__init__(hierarchy, nodes)
-        self.distinct = np.unique(nodes)
-
-    def reached(self) -> IntArray:
-        """The root and all nodes that have rows at or below them, ascending."""
-        nodes = np.unique(self.hierarchy._paths_of(self.distinct))
-        return np.concatenate([[0], nodes[nodes > 0]])
 
 
 def make_layout(hierarchy: Hierarchy, stops: AnyArray) -> Options:
@@ -91,25 +65,26 @@ class Plan:
     problems: Iterator[LocalProblem]
 
 
-def plan_per_parent(index: BatchIndex, layout: Options) -> Plan:
-    """The touched nodes from which there are several ways to go on."""
-    reached = index.reached()
+def plan_per_parent(index: BatchIndex, stream: Stream) -> Plan:
+    """The nodes with several branches that rows reach."""
+    reached, layout = index.reached(), stream.layout
     reached = reached[_lengths(layout.indptr, reached) > 1]
     problems = []
     for node in reached.tolist():
-        rows, target = _rows_of_options(index, layout, node)
+        rows, target = rows_of_options(index, layout, node)
         if len(rows):
             problems.append(LocalProblem(node, rows, target, layout.of(node)))
     return _as_plan(problems)
 
 
-def plan_per_level(index: BatchIndex, layout: Options, columns: LevelColumns) -> Plan:
+def plan_per_level(index: BatchIndex, stream: Stream) -> Plan:
     """The levels that rows reach, or stop just above."""
-    hierarchy, nodes = index.hierarchy, index.nodes
+    hierarchy, nodes, columns = index.hierarchy, index.nodes, stream.columns
+    assert columns is not None
     level_of_row = hierarchy.levels[nodes]
     problems = []
     for level, classes in enumerate(columns.classes, start=1):
-        stops = (level_of_row == level - 1) & layout.can_stop[nodes]
+        stops = (level_of_row == level - 1) & stream.layout.can_stop[nodes]
         rows = np.flatnonzero((level_of_row >= level) | stops)
         if len(rows) and len(classes) > 1:
             at = nodes[rows]
@@ -119,9 +94,9 @@ def plan_per_level(index: BatchIndex, layout: Options, columns: LevelColumns) ->
     return _as_plan(problems)
 
 
-def plan_flat(index: BatchIndex, layout: Options) -> Plan:
+def plan_flat(index: BatchIndex, stream: Stream) -> Plan:
     """The one problem, if rows end where a path may end."""
-    ends = layout.ends
+    ends = stream.layout.ends
     place = np.minimum(np.searchsorted(ends, index.nodes), len(ends) - 1)
     rows = np.flatnonzero(ends[place] == index.nodes)
     if len(ends) < 2 or not len(rows):
@@ -129,17 +104,16 @@ def plan_flat(index: BatchIndex, layout: Options) -> Plan:
     return _as_plan([LocalProblem(0, rows, place[rows], ends)])
 
 
-def plan_per_node(index: BatchIndex, layout: Options, policy: str) -> Plan:
+def plan_per_node(index: BatchIndex, stream: Stream) -> Plan:
     """The binary problems that a policy gives rows of the batch, and the gates that they pass."""
-    hierarchy = index.hierarchy
+    hierarchy, layout, policy = index.hierarchy, stream.layout, as_policy(stream.policy)
     reached = index.reached()
-    if policy not in _OF_SIBLINGS:
+    if not policy.inside_parent:
         parents = np.flatnonzero(~hierarchy.is_leaf)
-    elif policy == "exclusive_siblings":
-        parents = np.unique(hierarchy.parent[index.distinct])
     else:
         # A row that ends at a node says nothing about the children of that node.
-        parents = np.unique(hierarchy.parent[reached[1:]])
+        touched = index.distinct if policy.own else reached[1:]
+        parents = np.unique(hierarchy.parent[touched])
     gates = reached[layout.can_stop[reached]]
     n_children = _lengths(hierarchy.child_indptr, parents)
     parents, n_children = parents[n_children > 1], n_children[n_children > 1]
@@ -147,15 +121,12 @@ def plan_per_node(index: BatchIndex, layout: Options, policy: str) -> Plan:
     def problems() -> Iterator[LocalProblem]:
         for parent in parents.tolist():
             children = layout.children_of(parent)
-            found = _POLICY_SETS[policy](index, parent, children)
-            for node, (rows, positive) in zip(children.tolist(), found, strict=True):
+            selected = policy.select(index, np.array([parent]), children)
+            for node, (rows, positive) in zip(children.tolist(), selected, strict=True):
                 if len(positive):
                     target = positive.astype(np.intp)
                     yield LocalProblem(node, rows, target, np.array([-1, node]))
-        for node in gates.tolist():
-            rows = index.below(node)
-            stops = (index.nodes[rows] == node).astype(np.intp)
-            yield LocalProblem(node, rows, stops, np.array([-1, node]), gate=True)
+        yield from (gate_problem(index, node) for node in gates.tolist())
 
     return Plan(int(n_children.sum()) + len(gates), problems())
 
@@ -166,11 +137,6 @@ def _lengths(indptr: IntArray, rows: IntArray) -> IntArray:
 
 def _as_plan(problems: list[LocalProblem]) -> Plan:
     return Plan(len(problems), iter(problems))
-
-
-def read_policy(policy: str, ends_early: bool) -> str:
-    """The policy that a stream follows from its beginning; see ``problems_per_node``."""
-    return policy if ends_early else simplify(policy)
 
 
 # -- what a batch must not bring, and what it leaves open --------------------------------------

@@ -274,7 +274,7 @@ def _refuse_early_end(
     raise ValueError(
         f"The path of row {row} ends at {name}, but labels of type {dtype} cannot say that there "
         f"is none below, and this model promised that its paths never end early. A decoding that "
-        f"ends paths early must not be in FULL_LENGTH of hiclass._estimators.decision."
+        f"ends paths early says so by fewest_labels (see hiclass._inference.decodings)."
     )
 
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from hiclass._problems.batches import check_layout, make_layout
-from hiclass._problems.problems import RowCounts, find_options
-from hiclass._state import LocalModels, Options, SetModels
+from hiclass._problems.index import RowCounts
+from hiclass._problems.problem import find_options
+from hiclass._state import LocalModels, Options, RestrictedModels, SetModels
 from hiclass._targets.paths import Target
 from hiclass._targets.sets import SetTarget
 from hiclass._typing import AnyArray, IntArray
@@ -109,7 +110,7 @@ class Known:
             nodes = 1 + np.flatnonzero(populated[1:])
             first = np.searchsorted(network.layout.nodes, nodes)  # type: ignore[union-attr]
             return SetModels(
-                "flat",
+                "global",
                 hierarchy,
                 {0: network.answering(first, first + 1)} if len(nodes) else {},
                 {0: nodes} if len(nodes) else {},
@@ -124,14 +125,20 @@ class Known:
         exact = all_ends[np.minimum(first, len(all_ends) - 1)] == ends
         answering = network.answering(first, np.where(exact, first + 1, last))
         return LocalModels(
-            "flat", hierarchy, options, {0: answering}, {}, soft=True, n_own=self.n_own
+            "global",
+            hierarchy,
+            options,
+            {0: answering},
+            {},
+            soft=True,
+            direct=True,
+            n_own=self.n_own,
         )
 
 
 def on_device(models: Any, device: str) -> Any:
-    """The same ``LocalModels`` or ``SetModels``, with networks that answer on another device."""
-    return replace(
-        models,
-        classifiers={node: network.on(device) for node, network in models.classifiers.items()},
-        members=tuple(on_device(member, device) for member in models.members),
-    )
+    """The same fitted models, with networks that predict on another device."""
+    if isinstance(models, RestrictedModels):
+        return replace(models, base=on_device(models.base, device))
+    networks = {node: network.on(device) for node, network in models.classifiers.items()}
+    return replace(models, classifiers=networks)

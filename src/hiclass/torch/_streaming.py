@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from hiclass._inference.decodings import as_decoding
 from hiclass._labels.columns import check_paths, read_labels
-from hiclass._state import LabelFormat
+from hiclass._state import LabelFormat, RestrictedModels
 from hiclass._targets.paths import Target, as_hierarchy, encode, nodes_of
 from hiclass._targets.sets import SetTarget, check_n_labels, encode_sets
 from hiclass.hierarchy import Hierarchy
@@ -209,13 +210,13 @@ class StreamingClassifier(NetworkClassifier):
     def _check_stream(self) -> None:
         """Refuse what batches cannot serve."""
         models = self.__dict__.get("_models")
-        if self.decoding == "expected_f1" and self._f_to_expect() is None:
+        if as_decoding(self.decoding).needs_f and self._f_to_expect() is None:
             self._refuse_to_learn(
                 "decoding", "the F-score that is reached", ", say which to expect (expected_f1=0.8)"
             )
         if self.threshold == "tuned" and "thresholds_" not in self.__dict__:
             self._refuse_to_learn("threshold", "thresholds that are learned")
-        if models is not None and models.strategy != "flat":
+        if isinstance(models, RestrictedModels):
             raise ValueError(
                 "A model that is restricted to some classes does not learn: call partial_fit of "
                 "the model that it was made from."
