@@ -238,8 +238,21 @@ BOTH = pytest.mark.parametrize(
 def test_the_version_is_in_the_saved_state_and_nowhere_else(public_class, animals):
     model = make(public_class).fit(*animals)
     assert model.__getstate__()["_hiclass_version"] == hiclass.__version__
+    assert model.__getstate__()["_hiclass_format"] == _version.FORMAT == 1
     for one in (model, through_pickle(model), copy.copy(model), copy.deepcopy(model)):
-        assert "_hiclass_version" not in vars(one)
+        assert not {"_hiclass_version", "_hiclass_format"} & set(vars(one))
+
+
+@BOTH
+@pytest.mark.parametrize("number", [0, 2, None, "1"])
+def test_a_model_of_another_format_is_refused(number, save, load, monkeypatch, animals):
+    model = FlatClassifier().fit(*animals)
+    with monkeypatch.context() as patch:
+        patch.setattr(_version, "FORMAT", number)
+        content = save(model)
+    message = rf"FlatClassifier was written by hiclass .* in the format {number!r} of model files"
+    with pytest.raises(ValueError, match=message):
+        load(content)
 
 
 @BOTH

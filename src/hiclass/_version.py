@@ -3,7 +3,8 @@
 Fitted models carry the version that wrote them, in a pickle and in a skops file alike. Versions
 that share the first number that is not 0 read each other's models (0.1.0 and 0.1.7, 1.2.0 and
 1.4.1): that is what semantic versioning promises. The inside of a model of any other version is
-unknown, and to guess would be to answer wrongly without a word.
+unknown, and to guess would be to answer wrongly without a word. Beside the version stands the
+number of the format: what the saved state consists of. It grows when that changes.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-#: Where the state of a model keeps the version.
-STAMP = "_hiclass_version"
+#: The format of saved models that this version writes and reads.
+FORMAT = 1
+
+#: Where the state of a model keeps the version and the format.
+STAMP, FORMAT_STAMP = "_hiclass_version", "_hiclass_format"
 
 
 class Stamped:
@@ -26,21 +30,28 @@ class Stamped:
         # what another version calls its parts may not exist here.
         state: Any = self.__getstate__()
         if isinstance(state, dict):  # that of a subclass may not say it
-            state = {**state, STAMP: __version__}
-        return _new, (type(self), __version__), state
+            state = {**state, **_stamps()}
+        return _new, (type(self), __version__, FORMAT), state
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), STAMP: __version__}  # type: ignore[dict-item]
+        return {**super().__getstate__(), **_stamps()}  # type: ignore[dict-item]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
-        check_written_by(state.pop(STAMP, None), type(self).__name__)
+        version, name = state.pop(STAMP, None), type(self).__name__
+        check_written_by(version, name)
+        _check_format(state.pop(FORMAT_STAMP, None), version, name)
         self.__dict__.update(state)
 
 
-def _new(cls: type[Any], written_by: str) -> Any:
+def _stamps() -> dict[str, Any]:
+    return {STAMP: __version__, FORMAT_STAMP: FORMAT}
+
+
+def _new(cls: type[Any], written_by: str, format: Any = None) -> Any:
     """An empty object, for a state that follows; the first thing that is read from a pickle."""
     _check_series(written_by, cls.__name__)
+    _check_format(format, written_by, cls.__name__)
     return object.__new__(cls)
 
 
@@ -62,6 +73,15 @@ def check_written_by(version: Any, name: str) -> None:
             f"Load it with hiclass {version} or newer to be sure.",
             UserWarning,
             stacklevel=3,
+        )
+
+
+def _check_format(format: Any, version: Any, name: str) -> None:
+    if format != FORMAT:
+        raise ValueError(
+            f"This {name} was written by hiclass {version} in the format {format!r} of model "
+            f"files; hiclass {__version__} here reads the format {FORMAT}. Load it with the "
+            f"version that wrote it, or fit the model again."
         )
 
 

@@ -1,0 +1,88 @@
+"""Write small files of every kind of model, for `test_golden.py` to load from then on.
+
+Run it once when the format of model files changes, from the root of the checkout:
+
+    python tests/golden/write_golden.py
+
+The local classifiers are naive Bayes and ridge, whose fitted attributes are the same in all
+versions of scikit-learn that hiclass supports. What the models predict is kept beside them.
+"""
+
+import json
+import warnings
+from pathlib import Path
+from zipfile import ZIP_DEFLATED
+
+import numpy as np
+import skops.io
+from sklearn.linear_model import Ridge
+from sklearn.naive_bayes import GaussianNB
+
+from hiclass import (
+    ConformalClassifier,
+    EnsembleClassifier,
+    FlatClassifier,
+    GlobalClassifier,
+    Hierarchy,
+    LocalClassifierPerLevel,
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+)
+
+FOLDER = Path(__file__).parent
+X = np.random.default_rng(0).normal(size=(40, 2)).round(3)
+PATHS = np.array([["a", "x"], ["a", "y"], ["b", "z"], ["b", ""]], dtype=object)
+Y = PATHS[(X[:, 0] > 0) * 2 + (X[:, 1] > 0)]
+SETS = [["x", "z"] if row[1] > 0.5 else ["y"] if row[0] > 0 else ["z"] for row in X]
+DAG = Hierarchy.from_edges([("a", "x"), ("a", "y"), ("b", "y"), ("b", "z")])
+
+
+def in_batches(model):
+    for start in (0, 20):
+        model.partial_fit(X[start : start + 20], Y[start : start + 20], classes=PATHS)
+    return model
+
+
+def models():
+    """Every kind of fitted model, by name."""
+    child = GaussianNB()
+    yield "node", LocalClassifierPerNode(child).fit(X, Y)
+    yield "parent", LocalClassifierPerParentNode(child, decoding="expected_f1").fit(X, Y)
+    yield "parent_calibrated", LocalClassifierPerParentNode(child, calibration="joint").fit(X, Y)
+    yield "level", LocalClassifierPerLevel(child, min_confidence=0.5).fit(X, Y)
+    yield "flat", FlatClassifier(child).fit(X, Y)
+    yield "flat_labels", FlatClassifier(child).fit(X, (X[:, 0] > 0).astype(int) + 7)
+    yield "global", GlobalClassifier(Ridge()).fit(X, Y)
+    yield "restricted", LocalClassifierPerParentNode(child).fit(X, Y).restricted_to([("a",)])
+    members = [("flat", FlatClassifier(child)), ("parent", LocalClassifierPerParentNode(child))]
+    yield "ensemble", EnsembleClassifier(members, weights="learned").fit(X, Y)
+    yield "conformal", ConformalClassifier(FlatClassifier(child), random_state=0).fit(X, Y)
+    sets = {"multi_label": True, "hierarchy": DAG}
+    yield "sets_node", LocalClassifierPerNode(child, threshold="tuned", **sets).fit(X, SETS)
+    yield "sets_parent", LocalClassifierPerParentNode(child, **sets).fit(X, SETS)
+    yield (
+        "sets_ensemble",
+        EnsembleClassifier(
+            [("a", FlatClassifier(child, **sets)), ("b", LocalClassifierPerLevel(child, **sets))]
+        ).fit(X, SETS),
+    )
+    yield "dag", LocalClassifierPerNode(child, hierarchy=DAG).fit(X, [row[0] for row in SETS])
+    yield "batches_node", in_batches(LocalClassifierPerNode(child))
+    yield "batches_level", in_batches(LocalClassifierPerLevel(child))
+
+
+def main():
+    predictions = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, model in models():
+            skops.io.dump(
+                model, FOLDER / f"{name}.skops", compression=ZIP_DEFLATED, compresslevel=9
+            )
+            predictions[name] = model.predict(X[:10]).tolist()
+    text = json.dumps(predictions, indent=1)
+    (FOLDER / "predictions.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
