@@ -26,7 +26,7 @@ from test_probabilities import (
     rows_for,
 )
 
-from hiclass import LocalClassifierPerParentNode
+from hiclass import LocalClassifierPerNode, LocalClassifierPerParentNode
 from hiclass._inference.paths import node_proba
 from hiclass._inference.restrictions import restrict
 
@@ -246,3 +246,11 @@ def test_classes_without_rows_alone_are_refused_and_with_others_have_probability
 def test_a_model_that_is_not_fitted_is_told_so():
     with pytest.raises(NotFittedError):
         make("parent").restricted_to(["a"])
+
+
+def test_a_restricted_model_shows_the_classifiers_of_the_whole_one():
+    model = LocalClassifierPerNode(Soft()).fit(rows_for(FOREST, 0), FOREST)
+    part = model.restricted_to([("a",)])
+    assert list(model.stop_classifiers_)
+    assert dict(part.stop_classifiers_) == dict(model.stop_classifiers_)
+    assert dict(part.local_classifiers_) == dict(model.local_classifiers_)

@@ -225,6 +225,16 @@ class RestrictedModels:
         """The classifiers of the model that it was made from."""
         return self.base.classifiers
 
+    @property
+    def gates(self) -> dict[int, Any]:
+        """The gates of the model that it was made from."""
+        return self.base.gates
+
+    @property
+    def one_sided(self) -> dict[int, int]:
+        """The classifiers of the model that it was made from that cannot be queried yet."""
+        return self.base.one_sided
+
 
 @dataclass(frozen=True)
 class SetModels:

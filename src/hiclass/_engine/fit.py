@@ -181,28 +181,35 @@ def _run(
     tasks: Iterator[Task], n_problems: int, X: Any, shared: Shared, n_jobs: int | None
 ) -> Generator[Fitted, None, None]:
     """Hand the tasks to the engine that joblib's settings ask for."""
-    backend, configured = get_active_backend()
-    if type(backend).__module__.startswith("ray."):
-        from hiclass._engine.ray import connect, run_on_ray
-
-        at_once = connect(configured if n_jobs is None else n_jobs)
-        shares = _can_be_shared(X)
-        batches = _batches(tasks, n_problems, X, at_once, bring_rows=not shares)
-        yield from run_on_ray(fit_batch, batches, X if shares else None, shared, at_once)
-        return
-    jobs = effective_n_jobs(n_jobs)
-    if jobs == 1 or n_rows_of(X) < _FEW_ROWS:
-        start = time.monotonic()
-        with _one_thread() if n_problems > 1 else nullcontext():
-            for task in tasks:
-                yield _fit_one(task, X, shared)
-                if jobs > 1 and time.monotonic() - start > _A_WHILE:
-                    break
-            else:
-                return
+    backend, _ = get_active_backend()
+    engine = next(engine for engine in ENGINES.values() if engine.claims(backend))
+    if not engine.elsewhere:
+        jobs = effective_n_jobs(n_jobs)
+        if jobs == 1 or n_rows_of(X) < _FEW_ROWS:
+            start = time.monotonic()
+            with _one_thread() if n_problems > 1 else nullcontext():
+                for task in tasks:
+                    yield _fit_one(task, X, shared)
+                    if jobs > 1 and time.monotonic() - start > _A_WHILE:
+                        break
+                else:
+                    return
     first = next(tasks, None)
     if first is not None:
-        yield from _run_on_joblib(chain([first], tasks), n_problems, X, shared, n_jobs)
+        yield from engine.run(chain([first], tasks), n_problems, X, shared, n_jobs)
+
+
+def _run_on_ray(
+    tasks: Iterator[Task], n_problems: int, X: Any, shared: Shared, n_jobs: int | None
+) -> Iterator[Fitted]:
+    """Hand the tasks to Ray, natively: its joblib backend costs seconds on every call."""
+    from hiclass._engine.ray import connect, run_on_ray
+
+    _, configured = get_active_backend()
+    at_once = connect(configured if n_jobs is None else n_jobs)
+    shares = _can_be_shared(X)
+    batches = _batches(tasks, n_problems, X, at_once, bring_rows=not shares)
+    yield from run_on_ray(fit_batch, batches, X if shares else None, shared, at_once)
 
 
 def _run_on_joblib(
@@ -211,9 +218,6 @@ def _run_on_joblib(
     """Hand the tasks to joblib's active backend."""
     backend, _ = get_active_backend()
     jobs = effective_n_jobs(n_jobs)
-    if getattr(backend, "supports_sharedmem", False):
-        yield from _run_in_threads(tasks, n_problems, X, shared, jobs)
-        return
     streams = getattr(backend, "supports_return_generator", False)
     shares = _can_be_shared(X)
     batches = _batches(tasks, n_problems, X, jobs, bring_rows=not shares)
@@ -242,7 +246,7 @@ def _run_on_joblib(
 
 
 def _run_in_threads(
-    tasks: Iterator[Task], n_problems: int, X: Any, shared: Shared, n_jobs: int
+    tasks: Iterator[Task], n_problems: int, X: Any, shared: Shared, n_jobs: int | None
 ) -> Iterator[Fitted]:
     """Fit in threads of this process.
 
@@ -250,25 +254,68 @@ def _run_in_threads(
     process, so what it finds would depend on what else is being fitted. Not by joblib, which looks
     for results every hundredth of a second: many a fit is over by then.
     """
+    jobs = effective_n_jobs(n_jobs)
     if shared.checkpoint_dir is None:
-        tasks = _divided(tasks, X, shared, n_jobs)
-    batches = _batches(tasks, n_problems, X, n_jobs, bring_rows=False)
+        tasks = _divided(tasks, X, shared, jobs)
+    batches = _batches(tasks, n_problems, X, jobs, bring_rows=False)
     # Warning filters belong to the process: nothing to hand on, and no thread may set them.
     work = partial(in_thread, get_config(), _fit_in_thread)
 
     def results(pool: ThreadPoolExecutor) -> Iterator[Fitted]:
-        waiting = {pool.submit(work, batch, X, shared) for batch in islice(batches, 2 * n_jobs)}
+        waiting = {pool.submit(work, batch, X, shared) for batch in islice(batches, 2 * jobs)}
         while waiting:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:
                 waiting |= {pool.submit(work, batch, X, shared) for batch in islice(batches, 1)}
                 yield from future.result()
 
-    with _threads(), ThreadPoolExecutor(n_jobs) as pool:
+    with _threads(), ThreadPoolExecutor(jobs) as pool:
         try:
             yield from _joined(results(pool))
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One place where local classifiers are fitted.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    claims : callable
+        ``(joblib's active backend)`` to whether the user asks for this engine by it.
+    run : callable
+        ``(tasks, n_problems, X, shared, n_jobs)`` to fitted classifiers, in any order.
+    elsewhere : bool, default=False
+        Whether even a small fit, or one job, runs there and not in this process.
+    """
+
+    name: str
+    claims: Callable[[Any], bool]
+    run: Callable[[Iterator[Task], int, Any, Shared, int | None], Iterator[Fitted]]
+    elsewhere: bool = False
+
+
+#: All engines, by name; the first one that claims joblib's active backend runs.
+ENGINES: dict[str, Engine] = {
+    engine.name: engine
+    for engine in (
+        Engine(
+            "ray",
+            lambda backend: type(backend).__module__.startswith("ray."),
+            _run_on_ray,
+            elsewhere=True,
+        ),
+        Engine(
+            "threads",
+            lambda backend: bool(getattr(backend, "supports_sharedmem", False)),
+            _run_in_threads,
+        ),
+        Engine("joblib", lambda backend: True, _run_on_joblib),
+    )
+}
 
 
 def _divided(tasks: Iterator[Task], X: Any, shared: Shared, n_jobs: int) -> Iterator[Task]:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from hiclass._compat import StrOptions
 from hiclass._estimators.incremental import IncrementalClassifier
-from hiclass._inference.decodings import DECODINGS, Decoding
+from hiclass._inference.decodings import DECODINGS
 from hiclass._problems.strategies import STRATEGIES
 
 
@@ -108,7 +108,6 @@ class FlatClassifier(IncrementalClassifier):
         "decoding": [
             StrOptions({d.name for d in DECODINGS.values() if not d.step_by_step}),
             callable,
-            Decoding,
         ],
     }
 

@@ -28,7 +28,7 @@ from hiclass._engine.local_classifiers import child_tags, copy_child, named_for_
 from hiclass._estimators.forest import FOREST_PARAMS, forest_params
 from hiclass._estimators.local_base import BaseLocalClassifier, LocalClassifiers
 from hiclass._estimators.set_fitting import takes_sets
-from hiclass._inference.decodings import DECODINGS, Decoding
+from hiclass._inference.decodings import DECODINGS
 from hiclass._inference.sets import answers
 from hiclass._problems.problem import LocalProblem
 from hiclass._problems.strategies import STRATEGIES, column_of
@@ -179,7 +179,7 @@ class GlobalClassifier(BaseLocalClassifier):
         "estimator": "no_validation",
         "level_weight": [Interval(Real, 0, 1, closed="right")],
         "calibration": [StrOptions({"temperature"}), None],
-        "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
+        "decoding": [StrOptions(set(DECODINGS)), callable],
     }
 
     def __init__(

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 from hiclass._compat import StrOptions
 from hiclass._estimators.incremental import IncrementalClassifier
 from hiclass._estimators.local_base import LocalClassifiers
-from hiclass._inference.decodings import DECODINGS, Decoding
-from hiclass._problems.policies import POLICIES, Policy
+from hiclass._inference.decodings import DECODINGS
+from hiclass._problems.policies import POLICIES
 from hiclass._problems.strategies import STRATEGIES
 
 _LOCAL_CONSTRAINTS = {
     **IncrementalClassifier._parameter_constraints,
-    "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
+    "decoding": [StrOptions(set(DECODINGS)), callable],
 }
 
 
@@ -127,7 +127,7 @@ class LocalClassifierPerNode(IncrementalClassifier):
     _strategy = STRATEGIES["node"]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **_LOCAL_CONSTRAINTS,
-        "binary_policy": [StrOptions(set(POLICIES)), callable, Policy],
+        "binary_policy": [StrOptions(set(POLICIES)), callable],
     }
 
     def __init__(

@@ -381,6 +381,10 @@ class Decoding:
     needs_f: bool = False
     step_by_step: bool = False
 
+    def __call__(self, models: Any, X: Any, wish: Wish) -> Decision:
+        """Decide; a decoding is given where a function may be given."""
+        return self.decide(models, X, wish)
+
 
 def _decide_expected_f1(models: Any, X: Any, wish: Wish) -> Decision:
     if wish.f is None:

@@ -72,6 +72,12 @@ class Policy:
     own: bool = False
     complete: str = ""
 
+    def __call__(
+        self, index: RowIndex, parents: IntArray, children: IntArray
+    ) -> Iterator[RowsAndPositive]:
+        """Select rows; a policy is given where a function may be given."""
+        return self.select(index, parents, children)
+
     @property
     def inside_parent(self) -> bool:
         """Whether its classifiers are conditional on a parent of the class."""

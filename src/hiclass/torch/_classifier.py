@@ -13,7 +13,7 @@ import numpy as np
 
 from hiclass._compat import Interval, StrOptions
 from hiclass._estimators.base import BaseHierarchicalClassifier
-from hiclass._inference.decodings import DECODINGS, Decoding
+from hiclass._inference.decodings import DECODINGS
 from hiclass._out_of_fold.temperatures import fit_out_of_fold
 from hiclass._out_of_fold.thresholds import tune_thresholds
 from hiclass._rows import check_weights
@@ -161,7 +161,7 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
         "patience": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "device": [str],
-        "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
+        "decoding": [StrOptions(set(DECODINGS)), callable],
         "leaf_only": ["boolean"],
         "multi_label": ["boolean"],
         "threshold": [Interval(Real, 0, 1, closed="right"), StrOptions({"tuned"})],
