@@ -7,10 +7,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, NuSVC
+from sklearn.svm import SVC, LinearSVC, NuSVC
 from zoo import DAG, zoo
 
 from hiclass import (
@@ -278,4 +279,115 @@ def test_scores_of_three_classes_are_fine_also_where_ties_are_broken_otherwise(c
     X, y = load_iris(return_X_y=True)
     for noise in (0, 1):
         rows = X[:, :2] + noise * np.random.default_rng(0).normal(size=(150, 2))
-        check_scores(child.fit(rows, y), 3, rows)
+        check_scores(child.fit(rows, y), 3, rows, lambda: np.arange(150))
+
+
+@pytest.mark.parametrize(
+    ("child", "seed"),
+    [
+        (SVC(kernel="linear"), 7),
+        (make_pipeline(SVC(kernel="linear")), 7),
+        (BaggingClassifier(LinearSVC(), 5, random_state=0), 11),
+        (BaggingClassifier(SVC(kernel="linear"), 5, random_state=0), 8),
+        (OneVsRestClassifier(SVC(decision_function_shape="ovo")), 7),
+    ],
+    ids=["SVC", "pipeline", "bagged LinearSVC", "bagged SVC", "one vs rest of ovo"],
+)
+@pytest.mark.parametrize(
+    "kind", [LocalClassifierPerLevel, LocalClassifierPerParentNode, FlatClassifier]
+)
+def test_scores_of_classes_pass_where_some_predictions_look_like_those_of_pairs(child, seed, kind):
+    rng = np.random.RandomState(seed)
+    X, y = rng.normal(size=(60, 2)), rng.randint(0, 3, 60)
+    model = kind(child, calibration="temperature").fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+class Told(ClassifierMixin, BaseEstimator):
+    """Has the scores and predictions that it is given, per row; notes which rows it predicts."""
+
+    def __init__(self, score=(), predicted=(), decision_function_shape=None):
+        self.score = score
+        self.predicted = predicted
+        self.decision_function_shape = decision_function_shape
+
+    def fit(self, X, y):
+        self.classes_, self.rows_ = np.unique(y), set()
+        return self
+
+    def decision_function(self, X):
+        return np.array(self.score)[X[:, 0]]
+
+    def predict(self, X):
+        self.rows_ |= set(X[:, 0].tolist())
+        return np.array(self.predicted)[X[:, 0]]
+
+
+#: Read as classes they say 0, 2 and 0; read as pairs 0, 1 and 2.
+SCORES = [[2.0, 1.0, 0.1], [-1.0, 0.1, 2.0], [-0.1, -1.0, -2.0]]
+
+
+@pytest.mark.parametrize(
+    ("as_pairs", "as_classes", "refused"),
+    [(64, 0, True), (58, 6, True), (57, 7, False), (40, 24, False), (15, 0, False), (16, 0, True)],
+)
+def test_without_a_word_only_clear_behaviour_is_refused(as_pairs, as_classes, refused):
+    # So many rows are predicted as the second row of scores reads as pairs, or as classes.
+    predicted = [1] * as_pairs + [2] * as_classes
+    X = np.arange(len(predicted))[:, None]
+    child = Told([SCORES[1]] * len(predicted), predicted).fit(X, [0, 1, 2])
+    if refused:
+        with pytest.raises(ValueError, match=PAIRS):
+            check_scores(child, 3, X, lambda: X[:, 0])
+    else:
+        check_scores(child, 3, X, lambda: X[:, 0])
+
+
+def test_what_a_classifier_says_of_its_scores_wins_over_how_it_behaves():
+    X = np.arange(64)[:, None]
+    pairs, classes = np.arange(64) % 3, np.array([0, 2, 0])[np.arange(64) % 3]
+    scores = np.array(SCORES)[np.arange(64) % 3]
+    check_scores(Told(scores, pairs, "ovr").fit(X, pairs), 3, X, lambda: X[:, 0])
+    with pytest.raises(ValueError, match=PAIRS):
+        check_scores(Told(scores, classes, "ovo").fit(X, pairs), 3, X, lambda: X[:, 0])
+
+
+def test_a_suspect_inside_is_refused_by_weaker_evidence():
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(60, 2)), rng.randint(0, 3, 60)
+    child = BaggingClassifier(SVC(kernel="linear", decision_function_shape="ovo"), 2)
+    for seed in range(5):
+        child.set_params(random_state=seed)
+        with pytest.raises(ValueError, match=PAIRS):
+            FlatClassifier(child, calibration="temperature").fit(X, y)
+
+
+def test_behaviour_is_judged_by_rows_of_the_own_classes_of_a_classifier():
+    y = [["A", "x"]] * 10 + [["A", "y"]] * 10 + [["A", "z"]] * 10 + [["B", "x"], ["B", "y"]] * 10
+    X = np.arange(50)[:, None]
+    score = np.eye(3)[[0] * 10 + [1] * 10 + [2] * 10 + [0] * 20]
+    children = {}
+
+    def make(path):
+        if path != ("A",):
+            return GaussianNB()
+        return children.setdefault(path, Told(score, score.argmax(axis=1)))
+
+    model = LocalClassifierPerParentNode(make, calibration="temperature", temperature=1.0)
+    model.fit(X, y)
+    assert model.local_classifiers_["A",].rows_ == set(range(30))
+
+
+@pytest.mark.parametrize(
+    "kind", [LocalClassifierPerLevel, LocalClassifierPerParentNode, FlatClassifier]
+)
+def test_a_stream_refuses_scores_of_pairs_with_the_first_batch_that_shows_them(kind):
+    class Streamed(Fought):
+        def partial_fit(self, X, y, classes=None):
+            return self.fit(X, y)
+
+    X, y = load_iris(return_X_y=True)
+    model = kind(Streamed())
+    with pytest.raises(ValueError, match=PAIRS):
+        model.partial_fit(X, y)
+    assert not hasattr(model, "classes_")

@@ -171,7 +171,9 @@ class IncrementalClassifier(BaseLocalClassifier):
         stream = self._stream_for(models, nodes, given, declared)
         models = replace(models, layout=stream.layout)
         format = self._format_for(models, columns, given)
-        updated = self._update(models, stream, BatchIndex(models.hierarchy, nodes), X, params)
+        index = BatchIndex(models.hierarchy, nodes)
+        updated = self._update(models, stream, index, X, params)
+        self._check_scores(updated, index, X)
         self._stream = stream
         if self._looks_the_same(updated, format):
             self._models = updated

@@ -10,10 +10,12 @@ import warnings
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
@@ -42,7 +44,7 @@ from hiclass._inference.columns import check_scores
 from hiclass._labels.columns import plain
 from hiclass._out_of_fold.temperatures import fit_out_of_fold
 from hiclass._out_of_fold.thresholds import tune_thresholds
-from hiclass._problems.index import TreeIndex
+from hiclass._problems.index import BatchIndex, TreeIndex
 from hiclass._problems.policies import Policy, as_policy
 from hiclass._problems.problem import LocalProblem, find_options
 from hiclass._problems.strategies import Strategy
@@ -284,22 +286,23 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             direct=self._strategy.is_direct,
             n_own=index.n_own,
         )
-        self._check_scores(models, X)
+        if rows is None:  # those of a fold are of the same kind
+            self._check_scores(models, index, X)
         return models
 
-    def _check_scores(self, models: LocalModels, X: Any) -> None:
+    def _check_scores(self, models: LocalModels, index: BatchIndex, X: Any) -> None:
         """Refuse local classifiers whose scores are needed and are not one per class."""
-        if self.calibration is None and (
-            models.soft or self._strategy.is_binary or self._strategy.takes_choices
-        ):
+        chosen = self._strategy.takes_choices and models.layout is None
+        if self.calibration is None and (models.soft or self._strategy.is_binary or chosen):
             return
         for owner, estimator in models.classifiers.items():
             joint = self.calibration == "joint" and hasattr(estimator, "predict_proba")
             if joint or not hasattr(estimator, "decision_function"):
                 continue
-            classes = self._strategy.classes(owner, models.options, models.hierarchy)
+            classes = self._strategy.classes(owner, models.known, models.hierarchy)
+            find_rows = partial(_rows_of_classes, index, classes)
             try:
-                check_scores(estimator, len(classes), X)
+                check_scores(estimator, len(classes), X, find_rows)
             except ValueError as error:
                 problem = LocalProblem(owner, None, classes, classes)
                 error.add_note(f"in {self._owner_name(problem, models.hierarchy)}")
@@ -471,6 +474,11 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
                 mapping.add(caller=method, callee=method)
             router.add(**{self._child_parameter: self._child()}, method_mapping=mapping)
         return router
+
+
+def _rows_of_classes(index: BatchIndex, classes: IntArray) -> IntArray:
+    """Rows of some nodes or below them, ascending."""
+    return np.unique(np.concatenate([index.below(node) for node in classes.tolist()]))
 
 
 class LocalClassifiers(Mapping[Any, Any]):

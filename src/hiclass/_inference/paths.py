@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from scipy.special import expit, log_expit, logit, softmax
 
 from hiclass._engine.linear import linear_choice, linear_scores
-from hiclass._inference.columns import column_order, in_order, pairs_message, says_pairs
+from hiclass._inference.columns import column_order, in_order
 from hiclass._problems.strategies import STRATEGIES, Strategy
 from hiclass._rows import n_rows_of, protect, take_rows
 from hiclass._state import EnsembleModels, LocalModels, RestrictedModels
@@ -392,8 +392,6 @@ def _decision(estimator: Any, X: Any, k: int, first: float = 0.0) -> FloatArray:
         score = np.column_stack([first * score, score])
     if score.shape != (n_rows_of(X), k):
         _refuse_scores(estimator, score, n_rows_of(X), k)
-    if k == 3 and says_pairs(estimator):
-        raise ValueError(pairs_message(estimator))
     return _finite(in_order(estimator, score))
 
 
