@@ -242,10 +242,31 @@ def test_a_matrix_of_0_and_1_that_is_not_boolean_is_refused_with_both_remedies(y
         encode_sets(y, hierarchy)
 
 
-@pytest.mark.parametrize("convert", [np.ndarray.tolist, list, lambda y: y.astype(bool).tolist()])
+@pytest.mark.parametrize(
+    "convert",
+    [
+        np.ndarray.tolist,
+        list,
+        lambda y: y.astype(bool).tolist(),
+        lambda y: [list(row) for row in y],  # numbers of NumPy
+        lambda y: [list(row) for row in y.astype(bool)],
+        lambda y: [tuple(row) for row in y.tolist()],
+        lambda y: [tuple(row) for row in y.astype(float)],
+    ],
+)
 def test_lists_of_0_and_1_that_repeat_a_label_are_refused(convert):
-    with pytest.raises(ValueError, match=r"^Every row of y holds 3 times .* and row 0, \[.*\], "):
+    row = r"\[(1, 1, 0|True, True, False|1\.0, 1\.0, 0\.0)\]"
+    with pytest.raises(ValueError, match=rf"^Every row of y holds 3 times .* and row 0, {row}, "):
         encode_sets(convert(BINARIZED))
+
+
+def test_a_matrix_of_objects_that_are_numbers_of_numpy_is_refused_as_well():
+    y = np.empty((3, 3), dtype=object)
+    y[:] = [[np.int64(label) for label in row] for row in BINARIZED]
+    assert type(y[0, 0]) is np.int64
+    with pytest.raises(ValueError, match=r"^y is a matrix of 0 and 1 with 3 columns"):
+        encode_sets(y)
+    assert len(encode_sets(pandas.DataFrame(y, columns=["cat", "dog", "pug"])).closed.data) == 8
 
 
 def test_the_remedies_for_a_matrix_of_0_and_1_work():

@@ -105,17 +105,19 @@ def _refuse_unmarked_indicator(y: AnyArray, name: str) -> None:
 def _refuse_lists_of_indicators(y: list[Any], name: str) -> None:
     """Refuse rows of 0 and 1 of the same length, some of which repeat one: no lists of labels."""
     rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in y]
-    if not rows or not all(isinstance(row, list) for row in rows):
+    if not rows or not all(isinstance(row, list | tuple) for row in rows):
         return
     if len(set(map(len, rows))) > 1 or not all(_is_flag(item) for row in rows for item in row):
         return
     repeats = [len(set(row)) < len(row) for row in rows]
     if any(repeats):
         i = repeats.index(True)
+        row = [plain(item) for item in rows[i]]
         raise ValueError(
-            f"Every row of {name} holds {len(rows[i])} times 0 or 1, and row {i}, {rows[i]!r}, "
+            f"Every row of {name} holds {len(row)} times 0 or 1, and row {i}, {row!r}, "
             f"repeats a label: this looks like an indicator, not like lists of the labels 0 and "
-            f"1. {_indicator_remedy(f'np.array({name})')} Lists of labels name each label once."
+            f"1. {_indicator_remedy(f'np.array({name})')} Lists of labels name each label once; a "
+            f"path is a tuple in a list, [{tuple(row)!r}]."
         )
 
 
@@ -184,7 +186,7 @@ def _is_binary(values: AnyArray) -> AnyArray:
 
 
 def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool | int | float) and value in (0, 1)
+    return isinstance(plain(value), bool | int | float) and value in (0, 1)
 
 
 def _from_paths(y: Any, name: str) -> SetLabels:
