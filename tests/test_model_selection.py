@@ -200,8 +200,19 @@ def test_a_class_of_two_groups_is_in_every_training_set():
         pd.Series(["p", "p", "q", "q"], dtype="category"),
         pl.Series(["p", "p", "q", "q"]),
         ["p", "p", "q", "q"],
+        [0.5, 0.5, 1.5, 1.5],
+        pd.Series([0.5, 0.5, 1.5, 1.5]),
+        pl.Series([0.5, 0.5, np.inf, np.inf]),
+        pd.Series([1, 1, 2, 2], dtype="Int64"),
+        np.array(["2026-01-01", "2026-01-01", "2026-01-02", "2026-01-02"], dtype="datetime64[D]"),
+        ["", "", "q", "q"],
+        ["1", "1", 1, 1],
+        np.array(["", "", "q", "q"]),
     ],
-    ids=["int", "float", "category", "polars", "list"],
+    ids=[
+        *["int", "float", "category", "polars", "list", "list of floats", "Series of floats"],
+        *["polars floats", "Int64", "dates", "empty string", "mixed", "array with empty string"],
+    ],
 )
 def test_groups_come_in_every_container(groups):
     assert folds(["a", "b", "a", "b"], 2, groups=groups) == [[0, 1], [2, 3]]
@@ -214,13 +225,25 @@ def test_groups_come_in_every_container(groups):
         (["p", "q"], "groups has 2 entries but y has 4 rows (inconsistent numbers of samples)."),
         (["p", "q", None, "r"], "Row 2 of groups is missing. Give every row a group; a row that"),
         (np.array([1.0, 2.0, np.nan, 3.0]), "Row 2 of groups is missing."),
+        ([1.5, 2.0, 3.0, float("nan")], "Row 3 of groups is missing."),
+        (["p", float("nan"), "q", "r"], "Row 1 of groups is missing."),
+        (pd.Series([1, pd.NA, 2, 3], dtype="Int64"), "Row 1 of groups is missing."),
+        (np.array(["NaT", "2026-01-01"] * 2, dtype="datetime64[D]"), "Row 0 of groups is missing."),
         ([["p"], ["q"], ["r"], ["s"]], "groups must hold one group per row, a name or a number;"),
     ],
-    ids=["one group", "length", "None", "NaN", "columns"],
+    ids=[
+        *["one group", "length", "None", "NaN", "NaN in a list", "NaN beside names", "NA", "NaT"],
+        "columns",
+    ],
 )
 def test_bad_groups_are_refused(groups, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         folds(["a", "b", "a", "b"], 2, groups=groups)
+
+
+def test_a_group_that_is_a_dict_is_refused():
+    with pytest.raises(TypeError, match=r"^Row 1 of groups is \{\}, a dict, which cannot be the n"):
+        folds(["a", "b"], 2, groups=["p", {}])
 
 
 def test_scikit_learn_passes_groups_on(data):

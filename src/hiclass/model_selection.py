@@ -11,7 +11,15 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from hiclass._closure import close, from_entries
-from hiclass._labels.columns import LabelColumns, check_paths, plain, read_labels
+from hiclass._labels.columns import (
+    LabelColumns,
+    check_paths,
+    is_hashable,
+    is_missing,
+    plain,
+    read_labels,
+    split_columns,
+)
 from hiclass._rows import n_rows_of
 from hiclass._targets.paths import as_hierarchy, nodes_of
 from hiclass._targets.sets import encode_in_dag, encode_sets
@@ -142,7 +150,8 @@ class HierarchicalKFold(BaseCrossValidator):
         y : array-like
             Labels in any form that ``fit`` takes.
         groups : array-like of shape (n_samples,), default=None
-            The group of every row. The rows of a group are all for training or all for testing.
+            The group of every row, a name, a number or another value, but none may be missing. The
+            rows of a group are all for training or all for testing.
 
         Yields
         ------
@@ -251,22 +260,30 @@ def _check_single(columns: LabelColumns) -> None:
 
 
 def _read_groups(groups: Any, n_rows: int) -> IntArray:
-    """The group of every row as a number."""
-    if isinstance(groups, np.ndarray) and groups.dtype.kind == "f" and np.isfinite(groups).all():
-        groups = groups.astype(str)  # a group, unlike a class, may be called 0.5
-    columns = read_labels(groups, "groups")
-    if columns.ndim != 1:
+    """The group of every row as a number: any value is a group, also 0.5 and the empty string."""
+    columns, ndim = split_columns(groups, "groups")
+    if ndim != 1:
         raise ValueError(
             "groups must hold one group per row, a name or a number; got several columns."
         )
-    if columns.n_rows != n_rows:
+    values = columns[0].tolist() if isinstance(columns[0], np.ndarray) else columns[0]
+    if len(values) != n_rows:
         raise ValueError(
-            f"groups has {columns.n_rows} entries but y has {n_rows} rows (inconsistent numbers of "
+            f"groups has {len(values)} entries but y has {n_rows} rows (inconsistent numbers of "
             f"samples)."
         )
-    if (columns.codes[0] < 0).any():
-        raise ValueError(
-            f"Row {int(np.argmin(columns.codes[0]))} of groups is missing. Give every row a group; "
-            f"a row that belongs to no other gets one of its own."
-        )
-    return columns.codes[0]
+    number: dict[Any, int] = {}
+    unit = np.empty(n_rows, dtype=np.intp)
+    for row, value in enumerate(values):
+        if is_missing(value) and not isinstance(value, str | bytes):
+            raise ValueError(
+                f"Row {row} of groups is missing. Give every row a group; a row that belongs to "
+                f"no other gets one of its own."
+            )
+        if not is_hashable(value):
+            raise TypeError(
+                f"Row {row} of groups is {value!r}, a {type(value).__name__}, which cannot be the "
+                f"name of a group. Use strings or numbers."
+            )
+        unit[row] = number.setdefault(value, len(number))
+    return unit

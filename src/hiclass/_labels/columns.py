@@ -85,7 +85,7 @@ def read_labels(y: Any, name: str = "y") -> LabelColumns:
     -------
     LabelColumns
     """
-    columns, ndim = _split(y, name)
+    columns, ndim = split_columns(y, name)
     n_rows = len(columns[0]) if columns else 0
     if n_rows == 0:
         raise ValueError(
@@ -245,8 +245,11 @@ def _library(y: Any) -> str:
     return type(y).__module__.partition(".")[0]
 
 
-def _split(y: Any, name: str) -> tuple[list[Any], int]:
-    """Split a container into columns: arrays of a plain type, or lists of objects."""
+def split_columns(y: Any, name: str) -> tuple[list[Any], int]:
+    """Split a container into columns, arrays of a plain type or lists of objects.
+
+    Also returns whether its rows were single values, 1, or sequences, 2.
+    """
     # A scalar (pandas.NA), a class or a query that is not run yet (LazyFrame) holds no labels.
     library = _library(y) if hasattr(y, "__len__") and not isinstance(y, type) else ""
     if library == "pandas":
@@ -314,7 +317,7 @@ def _split_sequence(y: Any, name: str) -> tuple[list[Any], int]:
             f"{rows[row]!r}. Write every row as a path, for example [{'label'!r}]."
         )
     if isinstance(rows[0], np.ndarray) and len(set(map(_array_type, rows))) == 1:
-        return _split(np.stack(rows), name)
+        return split_columns(np.stack(rows), name)
     depth = max(1, *map(len, rows))
     return [[row[j] if j < len(row) else _ABSENT for row in rows] for j in range(depth)], 2
 
