@@ -133,6 +133,8 @@ def test_frames():
         ({"noise": float("nan")}, r"noise must be a number from 0 to 1e\+100; got nan"),
         ({"noise": float("inf")}, r"noise must be a number from 0 to 1e\+100; got inf"),
         ({"noise": 1e308}, r"noise must be a number from 0 to 1e\+100; got 1e\+308"),
+        ({"noise": 10**400}, r"noise must be a number from 0 to 1e\+100; got 1000"),
+        ({"noise": np.float32("inf")}, r"noise must be a number from 0 to 1e\+100; got .*inf"),
         ({"noise": True}, r"noise must be a number from 0 to 1e\+100; got True"),
         ({"noise": "1"}, r"noise must be a number from 0 to 1e\+100; got '1'"),
         ({"n_samples": True}, "n_samples must be an integer of at least 1; got True"),
@@ -170,3 +172,12 @@ def test_the_largest_noise_is_finite_and_numpy_numbers_are_numbers():
     )
     assert np.isfinite(X).all()
     assert y.shape == (5, 2)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.int8])
+def test_noise_of_any_numeric_type_is_the_same_noise(kind):
+    sizes = {"n_samples": 5, "random_state": 0, "return_X_y": True}
+    X, _ = make_hierarchical_classification(noise=kind(1), **sizes)
+    np.testing.assert_array_equal(X, make_hierarchical_classification(noise=1.0, **sizes)[0])
+    with pytest.raises(ValueError, match="noise must be a number from 0"):
+        make_hierarchical_classification(noise=kind(-1), **sizes)

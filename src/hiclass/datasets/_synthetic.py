@@ -128,7 +128,7 @@ def make_hierarchical_classification(
     rows = _draw_rows(n_samples, parents, levels, ragged, max_labels if multi_label else 1, rng)
     centres = _draw_centres(parents, levels, n_features, sparse, rng)
     X = _mean(rows, len(parents)) @ centres
-    X = X + noise * _draw_noise(X.shape, sparse, rng)
+    X = X + float(noise) * _draw_noise(X.shape, sparse, rng)
 
     several = bool(dag) or multi_label
     if several:
@@ -173,7 +173,9 @@ def _check(
     for name, value in {"ragged": ragged, "dag": dag}.items():
         if not is_number(value) or not 0 <= value <= 1:
             raise ValueError(f"{name} must be a share from 0 to 1; got {value!r}.")
-    if not is_number(noise) or not 0 <= noise <= _MAX_NOISE:
+    # As a number of Python: _MAX_NOISE is beyond what numpy.float32 holds.
+    given = noise.item() if isinstance(noise, np.generic) else noise
+    if not is_number(noise) or not 0 <= given <= _MAX_NOISE:
         raise ValueError(f"noise must be a number from 0 to {_MAX_NOISE}; got {noise!r}.")
     is_list = isinstance(branching, Sequence | np.ndarray)
     widths = list(branching) if is_list else [branching] * depth
