@@ -50,9 +50,7 @@ def predict_confidence(model: Any, X: Any) -> FloatArray:
     >>> predict_confidence(model, ["a small cat"]).round(2)
     array([[0.71, 0.41]])
     """
-    opened = unwrap_fitted(model)
-    predict = opened.model.predict_confidence
-    confidence: FloatArray = predict(opened.transform(X))
+    confidence: FloatArray = _query(model, "predict_confidence", X)
     return confidence
 
 
@@ -103,9 +101,7 @@ def predict_paths(model: Any, X: Any, k: int = 5) -> tuple[AnyArray, FloatArray]
     >>> paths.tolist()
     [[['Plant', 'Fern'], ['Animal', 'Reptile']]]
     """
-    opened = unwrap_fitted(model)
-    predict = opened.model.predict_paths
-    found: tuple[AnyArray, FloatArray] = predict(opened.transform(X), k=k)
+    found: tuple[AnyArray, FloatArray] = _query(model, "predict_paths", X, k=k)
     return found
 
 
@@ -150,7 +146,15 @@ def predict_node_proba(model: Any, X: Any) -> FloatArray:
     >>> predict_node_proba(model, X).shape == (3, model[-1].hierarchy_.n_nodes)
     True
     """
-    opened = unwrap_fitted(model)
-    predict = opened.model.predict_node_proba
-    proba: FloatArray = predict(opened.transform(X))
+    proba: FloatArray = _query(model, "predict_node_proba", X)
     return proba
+
+
+def _query(model: Any, method: str, X: Any, **options: Any) -> Any:
+    """Call a method of the classifier inside a model, on rows as it sees them.
+
+    The method is looked up first: one that is not there is said before rows are transformed.
+    """
+    opened = unwrap_fitted(model)
+    predict = getattr(opened.model, method)
+    return predict(opened.transform(X), **options)
