@@ -184,13 +184,10 @@ def test_what_is_no_fitted_hierarchical_model_is_refused():
 
 
 def test_a_model_that_is_no_tree_is_refused():
-    from hiclass import Hierarchy
-
-    class Graph:
-        hierarchy_ = Hierarchy.from_edges([("pet", "cat"), ("feline", "cat")])
-
+    edges = [("pet", "cat"), ("feline", "cat"), ("pet", "dog")]
+    model = FlatClassifier(hierarchy=edges, multi_label=True)
     with pytest.raises(ValueError, match="no tree"):
-        open_model(Graph())
+        open_model(model.fit([[0.0], [1.0]], [["cat"], ["dog"]]))
 
 
 def test_members_of_ensembles_have_names():

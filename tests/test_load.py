@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import Bunch
 
 import hiclass
 from hiclass import (
@@ -145,15 +146,54 @@ def test_a_tree_needs_its_type_where_skops_does_not_trust_it(tmp_path):
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
 
 
+def without_steps(steps):
+    model = Pipeline([("only", StandardScaler())])
+    model.steps = steps
+    return model
+
+
+def flagged(hierarchy):
+    """A classifier of scikit-learn with the attribute that fitted hierarchical ones have."""
+    model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    model.hierarchy_ = hierarchy
+    return model
+
+
+HIERARCHY = hiclass.Hierarchy.from_paths(Y)
+
+
 @pytest.mark.parametrize(
     "content",
     [
         {"a": 1},
+        {"format": np.array(["hiclass model", "other"])},
+        without_steps([]),
+        without_steps(None),
+        without_steps([("only",)]),
+        Bunch(hierarchy_=1),
+        Bunch(hierarchy_=HIERARCHY, predict=1),
+        flagged(5),
+        flagged(HIERARCHY),
+        make_pipeline(StandardScaler(), flagged(HIERARCHY)),
         {"format": "hiclass model", "version": 1},
         make_pipeline(StandardScaler(), LogisticRegression()).fit([[0.0], [1.0]], [0, 1]),
         LocalClassifierPerParentNode(),
     ],
-    ids=["a dict", "half a file", "another model", "not fitted"],
+    ids=[
+        "a dict",
+        "an array as format",
+        "no steps",
+        "None as steps",
+        "half a step",
+        "a Bunch",
+        "a Bunch with a hierarchy",
+        "a number as hierarchy",
+        "no methods",
+        "no methods, in a pipeline",
+        "half a file",
+        "another model",
+        "not fitted",
+    ],
 )
 def test_what_is_no_fitted_model_is_named(content, tmp_path):
     skops.io.dump(content, tmp_path / "m.skops")
@@ -161,8 +201,9 @@ def test_what_is_no_fitted_model_is_named(content, tmp_path):
         load(tmp_path / "m.skops")
 
 
-def test_another_format_of_the_command_line_names_the_version_and_the_remedy(tmp_path):
-    content = {"format": "hiclass model", "version": 99, "hiclass": "9.9"}
+@pytest.mark.parametrize("version", [99, "1", np.array([1, 2])], ids=["99", "text", "array"])
+def test_another_format_of_the_command_line_names_the_version_and_the_remedy(version, tmp_path):
+    content = {"format": "hiclass model", "version": version, "hiclass": "9.9"}
     skops.io.dump(content, tmp_path / "m.skops")
     with pytest.raises(ValueError, match=r"written by hiclass 9\.9, .*hiclass fit"):
         load(tmp_path / "m.skops")

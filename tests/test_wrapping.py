@@ -27,7 +27,13 @@ from hiclass import (
     make_report,
     tune_confidence,
 )
-from hiclass._wrapping import detached, name_for_fit, unwrap, unwrap_fitted
+from hiclass._wrapping import (
+    detached,
+    is_fitted_classifier,
+    name_for_fit,
+    unwrap,
+    unwrap_fitted,
+)
 from hiclass.metrics import ReliabilityDisplay, RiskCoverageDisplay, f1_scorer
 
 WORDS = {
@@ -331,6 +337,28 @@ def test_only_searches_are_searches():
         assert unwrap(other).model is other
     inner = LogisticRegression()
     assert unwrap(GridSearchCV(inner, {})).model is inner
+
+
+@pytest.mark.parametrize("steps", [[], None, [("only",)]])
+def test_a_pipeline_without_steps_is_not_a_wrapping(steps):
+    model = Pipeline([("only", plain())])
+    model.steps = steps
+    assert unwrap(model).model is model
+    assert name_for_fit(model, "w") == "w"
+    assert detached(model).steps == steps
+    for take in (hiclass.predict_confidence, make_report, explain):
+        with pytest.raises(TypeError, match=r"must be a fitted hierarchical.*got a Pipeline\."):
+            take(*([model, TEXTS, Y] if take is make_report else [model, TEXTS]))
+
+
+def test_an_attribute_hierarchy_does_not_make_a_classifier_hierarchical(reference):
+    other = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    for hierarchy in (5, reference[1].hierarchy_):
+        other.hierarchy_ = hierarchy
+        with pytest.raises(TypeError, match=r"must be a fitted hierarchical.*got a LogisticReg"):
+            hiclass.predict_node_proba(other, [[0.0]])
+    assert is_fitted_classifier(reference[1])
+    assert not is_fitted_classifier(make_pipeline(reference[1]))
 
 
 def test_names_of_parameters_lead_to_the_last_step():

@@ -16,6 +16,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from hiclass.hierarchy import Hierarchy
+
 
 @dataclass(frozen=True)
 class Unwrapped:
@@ -64,9 +66,9 @@ def unwrap(model: Any) -> Unwrapped:
     while True:
         if isinstance(model, FrozenEstimator):
             model = model.estimator
-        elif isinstance(model, Pipeline):
-            before += [step for _, step in model.steps[:-1] if _transforms(step)]
-            model = model.steps[-1][1]
+        elif steps := _steps(model):
+            before += [step for _, step in steps[:-1] if _transforms(step)]
+            model = steps[-1][1]
         elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         elif _is_search(model):
@@ -78,6 +80,13 @@ def unwrap(model: Any) -> Unwrapped:
             model, searched = model.estimator, True
         else:
             return Unwrapped(model, before, searched)
+
+
+def _steps(model: Any) -> list[tuple[str, Any]]:
+    """The steps of a pipeline; none of anything else, also of a pipeline that has no steps."""
+    steps = getattr(model, "steps", None) if isinstance(model, Pipeline) else None
+    pairs = isinstance(steps, list) and all(isinstance(s, tuple) and len(s) == 2 for s in steps)
+    return list(steps) if steps and pairs else []
 
 
 def _transforms(step: Any) -> bool:
@@ -92,6 +101,26 @@ def _is_search(model: Any) -> bool:
     """Whether something is a search, by its parameters: not all searches share a base class."""
     parameters = ("estimator", "refit", "error_score")
     return isinstance(model, BaseEstimator) and all(hasattr(model, p) for p in parameters)
+
+
+def is_fitted_classifier(model: Any) -> bool:
+    """Whether something is a fitted hierarchical classifier, not wrapped into anything.
+
+    Parameters
+    ----------
+    model : object
+        Anything, also what a file of unknown content holds.
+
+    Returns
+    -------
+    bool
+    """
+    return _is_classifier(model) and isinstance(getattr(model, "hierarchy_", None), Hierarchy)
+
+
+def _is_classifier(model: Any) -> bool:
+    """Whether something is a hierarchical classifier, fitted or not."""
+    return isinstance(model, BaseEstimator) and hasattr(type(model), "predict_paths")
 
 
 def unwrap_fitted(model: Any) -> Unwrapped:
@@ -114,9 +143,9 @@ def unwrap_fitted(model: Any) -> Unwrapped:
         If there is one that is not fitted.
     """
     opened = unwrap(model)
-    if hasattr(opened.model, "hierarchy_"):
+    if is_fitted_classifier(opened.model):
         return opened
-    if isinstance(opened.model, BaseEstimator) and hasattr(type(opened.model), "predict_paths"):
+    if _is_classifier(opened.model):
         check_is_fitted(opened.model)
     raise TypeError(
         f"model must be a fitted hierarchical classifier, or a pipeline or search that ends in "
@@ -140,8 +169,8 @@ def detached(model: Any) -> Any:
     if isinstance(model, FrozenEstimator):
         return detached(model.estimator)
     again = copy.copy(model)
-    if isinstance(model, Pipeline):
-        before, (name, last) = model.steps[:-1], model.steps[-1]
+    if steps := _steps(model):
+        before, (name, last) = steps[:-1], steps[-1]
         again.steps = [*copy.deepcopy(before), (name, detached(last))]
     elif hasattr(model, "best_estimator_"):
         again.best_estimator_ = detached(model.best_estimator_)
@@ -165,8 +194,8 @@ def name_for_fit(model: Any, parameter: str) -> str:
     """
     prefix = ""
     while True:
-        if isinstance(model, Pipeline):
-            name, model = model.steps[-1]
+        if steps := _steps(model):
+            name, model = steps[-1]
             prefix += f"{name}__"
         elif _is_search(model):
             model = model.estimator

@@ -9,6 +9,7 @@ import skops.io
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
+from hiclass import TRUSTED_TYPES, FlatClassifier
 from hiclass._cli._errors import CommandError
 from hiclass._cli._models import load_model
 
@@ -73,6 +74,40 @@ def test_another_skops_file_is_refused(tmp_path, content):
     skops.io.dump(content, path)
     with pytest.raises(CommandError, match="is not a model of hiclass fit"):
         load_model(path)
+
+
+def replaced(model, key, value):
+    """What a model file holds, with something else under one key."""
+    content = skops.io.load(model, trusted=list(TRUSTED_TYPES))
+    return {**content, key: value}
+
+
+def no_steps(steps):
+    pipeline = Pipeline([("a", LogisticRegression())])
+    pipeline.steps = steps
+    return pipeline
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("pipeline", no_steps([])),
+        ("pipeline", no_steps(None)),
+        ("pipeline", Pipeline([("a", LogisticRegression())])),
+        ("pipeline", Pipeline([("a", FlatClassifier())])),
+        ("target", [1, 2]),
+        ("target", []),
+        ("columns", {"text": None, "numbers": [], "categories": []}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_every_command_refuses_a_file_with_a_part_that_is_not_a_model(
+    key, value, command, model, train, tmp_path, fails
+):
+    path = str(tmp_path / "m.skops")
+    skops.io.dump(replaced(model, key, value), path)
+    assert fails(command, path, train).startswith(f"{path} is not a model of hiclass fit.")
 
 
 def test_a_file_of_another_version_is_refused(tmp_path):

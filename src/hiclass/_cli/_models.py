@@ -20,6 +20,7 @@ from hiclass._export.persistence import (
     read_model_file,
 )
 from hiclass._version import __version__
+from hiclass._wrapping import is_fitted_classifier, unwrap
 from hiclass.hierarchy import Hierarchy
 
 
@@ -34,7 +35,7 @@ class Model:
     @property
     def classifier(self) -> Any:
         """The hierarchical classifier at the end of the pipeline."""
-        return self.pipeline[-1]
+        return unwrap(self.pipeline).model
 
     @property
     def hierarchy(self) -> Hierarchy:
@@ -82,11 +83,20 @@ def load_model(path: str) -> Model:
             check_format_version(content, path)
             pipeline, columns = content.get("pipeline"), content.get("columns")
             target = content.get("target")
-            known = isinstance(columns, dict) and set(columns) == set(KINDS)
-            if isinstance(pipeline, Pipeline) and isinstance(target, list) and known:
+            fitted = isinstance(pipeline, Pipeline) and is_fitted_classifier(unwrap(pipeline).model)
+            if fitted and target and _are_names(target) and _are_columns(columns):
                 return Model(pipeline, target, columns)
     except FileNotFoundError as error:
         raise CommandError(f"{error} Make a model with: hiclass fit.") from error
     except ModelFileError as error:
         raise CommandError(f"{error.problem} Make a model with: hiclass fit.") from error
     raise CommandError(f"{path} is not a model of hiclass fit. Make one with: hiclass fit.")
+
+
+def _are_names(names: Any) -> bool:
+    return isinstance(names, list) and all(isinstance(name, str) for name in names)
+
+
+def _are_columns(columns: Any) -> bool:
+    known = isinstance(columns, dict) and set(columns) == set(KINDS)
+    return known and all(_are_names(names) for names in columns.values())

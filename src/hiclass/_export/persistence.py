@@ -38,7 +38,7 @@ from hiclass._state import (
     SetModels,
     Stream,
 )
-from hiclass._wrapping import unwrap
+from hiclass._wrapping import is_fitted_classifier, unwrap
 from hiclass.hierarchy import Hierarchy
 
 _TYPES: tuple[type[Any], ...] = (
@@ -202,7 +202,7 @@ def load(path: Any, *, trusted: Iterable[str] = ()) -> Any:
     if is_command_line_file(content):
         check_format_version(content, path)
         content = content.get("pipeline")
-    if not hasattr(unwrap(content).model, "hierarchy_"):
+    if not is_fitted_classifier(unwrap(content).model):
         raise ModelFileError(
             f"{os.fspath(path)} holds a {type(content).__name__}, which is not a fitted "
             f"hierarchical classifier, nor a pipeline or search that ends in one.",
@@ -268,12 +268,15 @@ def read_model_file(path: Any, trusted: Iterable[str] = ()) -> Any:
 
 def is_command_line_file(content: Any) -> bool:
     """Whether the content of a file was written by ``hiclass fit``."""
-    return isinstance(content, dict) and content.get("format") == FORMAT
+    # Only texts are compared: a file may hold anything under this name, arrays too.
+    stated = content.get("format") if isinstance(content, dict) else None
+    return isinstance(stated, str) and stated == FORMAT
 
 
 def check_format_version(content: dict[str, Any], path: Any) -> None:
     """Refuse a file of ``hiclass fit`` in a format that this version does not read."""
-    if content.get("version") != FORMAT_VERSION:
+    version = content.get("version")
+    if not isinstance(version, int) or version != FORMAT_VERSION:
         raise ModelFileError(
             f"{os.fspath(path)} was written by hiclass {content.get('hiclass')}, whose files this "
             f"version does not read.",
