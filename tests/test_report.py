@@ -144,21 +144,22 @@ def test_reliability_by_hand():
     found = data["reliability"]
     x = node_of(data, "A", "x")
     of_x = [i for i, n in enumerate(found["node"]) if n == x]
-    bins = [tuple(found[k][i] for k in ("confidence", "right", "weight")) for i in of_x]
+    bins = [tuple(found[k][i] for k in ("confidence", "right", "count", "weight")) for i in of_x]
     # Three predictions, of 0.3, 0.7 and 0.72, are too few for a curve: they are one dot.
-    assert bins == [(0.573, 0.333, 3)]
+    assert bins == [(0.573, 0.333, 3, 3)]
     of_root = sum(w for n, w in zip(found["node"], found["weight"], strict=True) if n == 0)
     assert of_root == 9  # all labels of all paths
 
 
-def bins_of(confidences, right):
-    """The bins of a single class with these predictions: (confidence, right, weight)."""
+def bins_of(confidences, right, weight=None, keys=("confidence", "right", "count")):
+    """The bins of all predictions: by default (confidence, right, count)."""
     table = {i: [p, 1 - p] for i, p in enumerate(confidences)}
     X = np.arange(len(confidences), dtype=float)[:, None]
     model = LocalClassifierPerParentNode(lambda path: Fixed(table))
     model.fit(X, ["A", "B"] * (len(X) // 2) + ["A"] * (len(X) % 2))
-    found = make_report(model, X, ["A" if r else "B" for r in right]).data["reliability"]
-    rows = zip(*(found[key] for key in ("node", "confidence", "right", "weight")), strict=True)
+    y = ["A" if r else "B" for r in right]
+    found = make_report(model, X, y, sample_weight=weight).data["reliability"]
+    rows = zip(*(found[key] for key in ("node", *keys)), strict=True)
     return [row[1:] for row in rows if row[0] == 0]
 
 
@@ -178,7 +179,26 @@ def test_bins_with_a_small_part_of_all_predictions_join_their_neighbours():
     # Eleven are enough for a bin by themselves, but not 1 % of 1,200.
     confidences = [0.55] * 11 + [0.75] * 600 + [0.95] * 589
     bins = bins_of(confidences, [True] * 1200)
-    assert [weight for *_, weight in bins] == [611, 589]
+    assert [count for *_, count in bins] == [611, 589]
+
+
+def test_bins_are_joined_by_predictions_whatever_they_weigh():
+    # Twenty of 0.65, a single one of 0.75 and twenty of 0.85: the single one joins the next.
+    confidences = [0.65] * 20 + [0.75] + [0.85] * 20
+    right = [True] * 10 + [False] * 10 + [True] * 21
+    keys = ("count", "weight", "right")
+    for weight in (1 / 41, 1, 100):  # weights that sum to one, none, large ones
+        given = np.full(41, float(weight))
+        bins = bins_of(confidences, right, given, keys)
+        assert [(n, r) for n, _, r in bins] == [(20, 0.5), (21, 1)]
+        assert [w for _, w, _ in bins] == pytest.approx([20 * weight, 21 * weight], abs=1e-6)
+
+
+def test_shares_of_a_bin_are_weighted_and_its_count_is_not():
+    weight = [3.0] * 5 + [1.0] * 5 + [0.0] * 2
+    bins = bins_of([0.6] * 5 + [0.7] * 5 + [0.9] * 2, [True] * 5 + [False] * 7, weight)
+    # Rows without weight are not counted.
+    assert bins == [(round((15 * 0.6 + 5 * 0.7) / 20, 3), 0.75, 10)]
 
 
 # -- against hiclass.metrics -------------------------------------------------------------------
@@ -259,9 +279,13 @@ def test_a_weight_of_two_is_the_row_twice_and_of_zero_no_row():
     weighted = make_report(model, X_test, y_test, sample_weight=weight).data
     rows = np.repeat(np.arange(60), weight)
     repeated = make_report(model, X_test[rows], y_test[rows]).data
-    keys = ("depths", "nodes", "steps", "destinations", "sources", "reliability", "thresholds")
-    for key in keys:
+    for key in ("depths", "nodes", "steps", "destinations", "sources", "thresholds"):
         assert weighted[key] == repeated[key], key
+    # Bins are joined by the number of predictions: the same in total, not one by one.
+    for data in (weighted, repeated):
+        bins = data["reliability"]
+        of_root = [w for v, w in zip(bins["node"], bins["weight"], strict=True) if v == 0]
+        assert sum(of_root) == sum(level[0] for level in data["thresholds"]["kept"])
     assert weighted["rows"] == 40
     assert weighted["weight"] == repeated["weight"] == 60
 

@@ -479,6 +479,32 @@ def test_paper_has_more_of_the_table_and_all_notes(view):
     assert len(shown_nodes(browser)) == 25
 
 
+@pytest.mark.parametrize("is_open", [True, False])
+def test_printing_leaves_notes_as_they_were(view, is_open):
+    browser, _ = view("20")
+    notes = find(browser, "#about-body details")
+    assert notes.get_attribute("open") is not None
+    if not is_open:
+        find(browser, "#about-body summary").click()
+    for _ in range(2):  # some browsers say it twice
+        browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+        assert notes.get_attribute("open") is not None
+    browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
+    assert (notes.get_attribute("open") is not None) == is_open
+
+
+def test_notes_that_were_opened_on_a_phone_stay_open_after_printing(view):
+    browser, _ = view("20")
+    resize(browser, 390, 844)
+    browser.refresh()
+    notes = find(browser, "#about-body details")
+    find(browser, "#about-body summary").click()
+    for event in ("beforeprint", "afterprint"):
+        browser.execute_script(f"window.dispatchEvent(new Event('{event}'))")
+        assert notes.get_attribute("open") is not None
+    resize(browser, 1280, 900)
+
+
 def test_what_is_long_is_folded_on_a_phone(view):
     browser, _ = view("2000")
     resize(browser, 390, 844)
@@ -506,7 +532,7 @@ def test_numbers_of_classes_say_what_they_count(view):
 def test_dots_of_a_reliability_curve_have_their_counts(view):
     browser, data = view("500")
     found = data["reliability"]
-    counts = [w for v, w in zip(found["node"], found["weight"], strict=True) if v == 0]
+    counts = [w for v, w in zip(found["node"], found["count"], strict=True) if v == 0]
     charts = find_all(browser, "#confidence svg.chart")
     shown = [e.text for e in charts[-1].find_elements("css selector", ".counts")]
     assert shown

@@ -299,10 +299,10 @@ def _first_of_each(nodes: IntArray, most: int) -> npt.NDArray[np.bool_]:
 
 
 def reliability(rows: Rows) -> dict[str, list[Any]]:
-    """Per node bins of confidence: mean confidence, part that is right, weight.
+    """Per node bins of confidence: mean confidence, part that is right, predictions, weight.
 
-    Bins have equal width, but those with few predictions are joined to their neighbours. Node 0 has
-    the predicted labels of all levels together.
+    Bins have equal width, but those with few predictions are joined to their neighbours, whatever
+    the predictions weigh. Node 0 has the predicted labels of all levels together.
     """
     assert rows.confidence is not None
     nodes, bins, sure, right, weights = [], [], [], [], []
@@ -322,34 +322,38 @@ def reliability(rows: Rows) -> dict[str, list[Any]]:
         _totals(inverse, np.tile(np.concatenate(part), 2), len(distinct))
         for part in (sure, right, weights)
     )
+    count = np.bincount(inverse, minlength=len(distinct))
     node = distinct // _N_BINS
-    starts = _join_bins(node, w_sum)
-    p_sum, r_sum, w_sum = (np.add.reduceat(part, starts) for part in (p_sum, r_sum, w_sum))
+    starts = _join_bins(node, count)
+    p_sum, r_sum, w_sum, count = (
+        np.add.reduceat(part, starts) for part in (p_sum, r_sum, w_sum, count)
+    )
     return {
         "node": node[starts].tolist(),
         "confidence": _short(p_sum / w_sum, 3),
         "right": _short(r_sum / w_sum, 3),
+        "count": count.tolist(),
         "weight": _short(w_sum),
     }
 
 
-def _join_bins(node: IntArray, weight: FloatArray) -> IntArray:
+def _join_bins(node: IntArray, count: IntArray) -> IntArray:
     """Where joined bins start: each takes up the next ones until it has enough predictions.
 
     What is left at the end of a node is too little for a bin of its own, and joins the last one.
     """
-    total = _totals(node, weight, int(node.max(initial=0)) + 1)
+    total = _totals(node, count, int(node.max(initial=0)) + 1)
     starts: list[int] = []
-    filled, before = 0.0, -1
-    for place, (v, w) in enumerate(zip(node.tolist(), weight.tolist(), strict=True)):
+    filled, left, before = 0, 0, -1
+    for place, (v, n) in enumerate(zip(node.tolist(), count.tolist(), strict=True)):
         least = max(_LEAST_IN_BIN, _LEAST_SHARE * total[v])
         if v != before:
             starts.append(place)
-            filled, left = 0.0, float(total[v])
+            filled, left = 0, int(total[v])
         elif filled >= least and left >= least:
             starts.append(place)
-            filled = 0.0
-        filled, left, before = filled + w, left - w, v
+            filled = 0
+        filled, left, before = filled + n, left - n, v
     return np.array(starts, dtype=np.intp)
 
 
@@ -468,7 +472,7 @@ def _shorten(text: str) -> str:
 # -- numbers -----------------------------------------------------------------------------------
 
 
-def _totals(places: IntArray, weight: FloatArray, n: int) -> FloatArray:
+def _totals(places: IntArray, weight: FloatArray | IntArray, n: int) -> FloatArray:
     """Total weight at each of n places."""
     return np.bincount(places, weights=weight, minlength=n).astype(np.float64, copy=False)
 

@@ -469,23 +469,24 @@
   function curve(v, size) {
     const found = bins.get(v);
     if (!found) return null;
-    const { confidence, right, weight } = data.reliability;
+    const { confidence, right, count, weight } = data.reliability;
+    const amount = (i) => plural(count[i], "prediction", "predictions") + (data.weight === data.rows ? "" : `, weight ${rows(weight[i])}`);
     const [left, bottom, counts] = [46, 30, 44];
     const x = (p) => left + p * (size - left - 8);
     const y = (p) => size - bottom - p * (size - bottom - 8);
     const chart = draw("svg", { class: "chart", viewBox: `0 0 ${size} ${size + counts}`, role: "img", style: `max-width:${size}px`,
       "aria-label": `Reliability curve: part that is right against confidence. ${found.map((i) =>
-        `${plural(weight[i], "prediction", "predictions")} with confidence ${short(confidence[i])}: ${percent(right[i])} right`).join("; ")}` });
+        `${amount(i)} with confidence ${short(confidence[i])}: ${percent(right[i])} right`).join("; ")}` });
     for (const p of [0, 0.5, 1]) {
       chart.append(draw("line", { class: "grid", x1: x(0), x2: x(1), y1: y(p), y2: y(p) }),
         draw("text", { x: left - 6, y: y(p) + 4, "text-anchor": "end" }, p === 0.5 ? "0.5" : String(p)),
         draw("text", { x: x(p), y: size - bottom + 14, "text-anchor": "middle" }, p === 0.5 ? "0.5" : String(p)));
     }
-    const top = Math.max(...found.map((i) => weight[i]));
+    const top = Math.max(...found.map((i) => count[i]));
     chart.append(draw("line", { class: "ideal", x1: x(0), y1: y(0), x2: x(1), y2: y(1) }),
       draw("polyline", { class: "series blue", points: found.map((i) => `${x(confidence[i])},${y(right[i])}`).join(" "), "stroke-opacity": 0.45 }),
-      ...found.map((i) => draw("circle", { class: "dot", cx: x(confidence[i]), cy: y(right[i]), r: 2.5 + 4.5 * Math.sqrt(weight[i] / top) },
-        draw("title", {}, `confidence ${short(confidence[i])}, right ${percent(right[i])}, ${plural(weight[i], "prediction", "predictions")}`))),
+      ...found.map((i) => draw("circle", { class: "dot", cx: x(confidence[i]), cy: y(right[i]), r: 2.5 + 4.5 * Math.sqrt(count[i] / top) },
+        draw("title", {}, `confidence ${short(confidence[i])}, right ${percent(right[i])}, ${amount(i)}`))),
       draw("text", { x: x(0.5), y: size - 2, "text-anchor": "middle" }, "confidence"),
       draw("text", { x: 0, y: 0, transform: `translate(9 ${y(0.5)}) rotate(-90)`, "text-anchor": "middle" }, "right"),
       draw("text", { x: left - 6, y: size + 16, "text-anchor": "end" }, "count"));
@@ -494,7 +495,7 @@
     for (const i of found) {
       if (x(confidence[i]) - before < 10) continue;
       before = x(confidence[i]);
-      chart.append(draw("text", { class: "counts", x: 0, y: 0, "text-anchor": "end", transform: `translate(${before + 3.5} ${size + 7}) rotate(-90)` }, rows(weight[i])));
+      chart.append(draw("text", { class: "counts", x: 0, y: 0, "text-anchor": "end", transform: `translate(${before + 3.5} ${size + 7}) rotate(-90)` }, rows(count[i])));
     }
     return chart;
   }
@@ -709,7 +710,7 @@
       "The scores of a level are means over its classes here, as if the level stood alone; “reached” is the part of the predicted paths that get there.",
       "Precision, recall and F1 of a class count the rows at or below it. A score without any row to count is undefined.",
       "A wrong turn is the first step at which a predicted path leaves the true one, so every wrong row is counted once.",
-      "The calibration error is the mean distance between confidence and accuracy over ten bins. A dot of a reliability curve stands for at least ten predictions and 1 % of all: smaller bins are joined.",
+      "The calibration error is the mean distance between confidence and accuracy over ten bins. A dot of a reliability curve stands for at least ten predictions, or all if there are fewer, and for 1 % of all: smaller bins are joined.",
       "The weights of linear classifiers can be compared only between features of a similar scale.",
       data.examples ? "The file holds texts of some rows as examples." : "The file holds totals, names of classes and names of features, and no row of the data.",
     ];
@@ -731,9 +732,11 @@
   }
   byId("theme").addEventListener("click", () => { chosen = root.dataset.theme === "dark" ? "light" : "dark"; setTheme(); });
   wish.addEventListener("change", setTheme);
+  let folded = []; // what paper unfolds, and what is folded again afterwards
   function print(starts) {
+    if (starts && !printing) folded = [...document.querySelectorAll("details:not([open])")];
     printing = starts;
-    for (const part of document.querySelectorAll("details")) part.open = starts || !narrow;
+    for (const part of folded) part.open = starts;
     repaint();
     fillTable();
   }
