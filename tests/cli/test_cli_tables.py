@@ -3,6 +3,7 @@
 import gzip
 import json
 import stat
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -84,6 +85,14 @@ class TestRead:
         assert table.place(1).endswith("plain.parquet, row 2")
         frame.assign(key=list("abc")).set_index("key").to_parquet(tmp_path / "index.parquet")
         assert list(read_table(str(tmp_path / "index.parquet")).frame) == ["key", "n", "s", "f"]
+
+    def test_some_of_the_rows_keep_their_places(self, read, tmp_path):
+        table = read("a\n1\n\n2\n3\n").take([0, 2])
+        assert table.frame["a"].tolist() == ["1", "3"]
+        assert table.place(1).endswith("data.csv, line 5")
+        assert table.take([1]).place(0) == table.place(1)
+        pd.DataFrame({"a": [1, 2, 3]}).to_parquet(tmp_path / "x.parquet")
+        assert read_table(str(tmp_path / "x.parquet")).take([2]).place(0).endswith("row 3")
 
     def test_standard_input(self, stdin):
         stdin(b"a,b\n1,2\n")
@@ -219,6 +228,21 @@ class TestWrite:
         assert back["label"][0] == "=1+1"
         assert back["n"].tolist() == [1, 2, 3]
 
+    @pytest.mark.parametrize(
+        "cells",
+        [
+            pd.Series([1.0, 1.0, np.nan]),
+            pd.Series([np.nan, np.nan, np.nan]),
+            pd.Series([1.0, 2.0, None], dtype=object),
+        ],
+        ids=["whole", "missing", "objects"],
+    )
+    def test_floating_point_numbers_stay_such_in_parquet(self, tmp_path, cells):
+        write_table(pd.DataFrame({"p": cells}), str(tmp_path / "x.parquet"), format="parquet")
+        back = pd.read_parquet(tmp_path / "x.parquet")["p"]
+        assert back.dtype == np.float64
+        np.testing.assert_array_equal(back, cells.astype(np.float64))
+
     @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
     def test_a_name_with_gz_is_compressed_and_read_again(self, tmp_path, kind):
         frame = pd.DataFrame({"a": ["x", "ü"], "b": ["1", None]}, dtype=object)
@@ -273,10 +297,12 @@ class TestWrite:
 
 def test_json_lines_have_no_number_that_json_lacks(tmp_path):
     cells = [np.inf, -np.inf, np.float32("nan"), [1.5, np.inf], {"x": (np.nan, "y")}, np.ones(2)]
+    cells += [Decimal("1.50"), Decimal(10**30), Decimal("Infinity")]
     frame = pd.DataFrame({"a": pd.Series(cells, dtype=object)})
     write_table(frame, str(tmp_path / "x.jsonl"), format="jsonl")
     lines = (tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()
     expected = [None, None, None, [1.5, None], {"x": [None, "y"]}, [1.0, 1.0]]
+    expected += [1.5, 10**30, None]
     assert [json.loads(line)["a"] for line in lines] == expected
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def to_number(value: Any) -> float | None:
             return None
         # float reads "1_000", which no spreadsheet writes, and "inf".
         return number if np.isfinite(number) and "_" not in value else None
-    if isinstance(value, int | float | bool | np.number | np.bool_):
+    if isinstance(value, int | float | bool | Decimal | np.number | np.bool_):
         try:
             number = float(value)
         except OverflowError:  # an integer of JSON may have hundreds of digits

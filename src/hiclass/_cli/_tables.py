@@ -17,7 +17,8 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -48,11 +49,11 @@ class Table:
     Attributes
     ----------
     frame : DataFrame
-        The cells; in CSV all of them are texts.
+        The cells; in CSV all of them are texts. Its index numbers the rows of the file.
     name : str
         What to call the file in messages.
     lines : list of int or None
-        The line of every row; None if the file has no lines, so that rows are counted.
+        The line of every row of the file; None if it has no lines, so that rows are counted.
     """
 
     frame: Any
@@ -61,9 +62,14 @@ class Table:
 
     def place(self, row: int) -> str:
         """Where a row is, for a message."""
+        number = int(self.frame.index[row])
         if self.lines is None:
-            return f"{self.name}, row {row + 1}"
-        return f"{self.name}, line {self.lines[row]}"
+            return f"{self.name}, row {number + 1}"
+        return f"{self.name}, line {self.lines[number]}"
+
+    def take(self, rows: Any) -> Table:
+        """Return some of the rows, which keep their places."""
+        return replace(self, frame=self.frame.iloc[rows])
 
     def column(self, name: str) -> Any:
         """Return one column as an array of objects."""
@@ -448,6 +454,9 @@ def _plain(value: Any) -> Any:
     """A cell in what JSON has: no NaN and no infinity, no types of NumPy; dates become texts."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
+    if isinstance(value, Decimal):
+        whole = value.is_finite() and value.as_integer_ratio()[1] == 1
+        value = int(value) if whole else float(value)
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     if isinstance(value, list | tuple):
@@ -457,11 +466,20 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int) else str(value)
 
 
+def _as_parquet(column: Any) -> Any:
+    """A column with the type of its cells: 1.0 stays a floating point number."""
+    if column.dtype == np.float64 or {type(cell) for cell in column.dropna()} == {float}:
+        return column.astype(np.float64)
+    return column.convert_dtypes()
+
+
 def _write_parquet(frame: Any, file: IO[bytes]) -> None:
+    import pandas as pd
     import pyarrow as pa
 
     try:
-        frame.convert_dtypes().to_parquet(file, index=False)
+        typed = pd.DataFrame({name: _as_parquet(frame[name]) for name in frame.columns})
+        typed.to_parquet(file, index=False)
     except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
         # Too large an integer and half a character get past pyarrow's own errors.
         raise CommandError(
