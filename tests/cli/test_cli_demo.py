@@ -4,9 +4,12 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.svm import LinearSVC
 from sklearn.utils import Bunch
 
-from hiclass import Hierarchy, datasets
+from hiclass import EnsembleClassifier, FlatClassifier, Hierarchy, datasets
+from hiclass._cli import _demo
 from hiclass._cli._calibrate import learn_expected_f1, learn_temperature
 
 
@@ -27,6 +30,38 @@ def test_animals(run, tmp_path):
     reports = [path.name for path in tmp_path.iterdir()]
     assert reports == ["animals.html"]
     assert re.search(r"The demo took \d+ s\.", out)
+
+
+def test_the_time_to_fit_is_that_of_fit_alone(run, tmp_path, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(_demo.time, "perf_counter", lambda: clock[0])
+
+    def takes(owner, name, seconds):
+        method = getattr(owner, name)
+
+        def slow(self, *args, **options):
+            clock[0] += seconds
+            return method(self, *args, **options)
+
+        monkeypatch.setattr(owner, name, slow)
+
+    for owner, name in [
+        (ColumnTransformer, "fit_transform"),
+        (ColumnTransformer, "transform"),
+        (EnsembleClassifier, "predict"),
+        (FlatClassifier, "predict"),
+    ]:
+        takes(owner, name, 1000)
+    takes(EnsembleClassifier, "fit", 7)
+    # Not the type of the flat model inside the ensemble.
+    monkeypatch.setattr(_demo, "make_baseline", lambda n_jobs: Baseline(LinearSVC()))
+    takes(Baseline, "fit", 5)
+    out, _ = run("demo", "--only", "animals", "--report-dir", tmp_path, "--jobs", "1")
+    assert re.findall(r"fitted in (.*) s", out) == ["7.0", "5.0"]
+
+
+class Baseline(FlatClassifier):
+    """A flat model of a type of its own, whose methods can be timed alone."""
 
 
 def test_diagnoses(run, tmp_path, monkeypatch):
