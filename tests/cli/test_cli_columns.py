@@ -1,12 +1,14 @@
 """Which columns are features when none is named, and which give the target away."""
 
 import datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from hiclass._cli._columns import GivenAway, choose_columns, find_given_away
+from hiclass._cli._dates import is_date
 from hiclass._cli._tables import Table
 
 N = 60
@@ -35,13 +37,20 @@ NUMBER = ("numbers", "every cell is a number")
 ID = (None, "an id: a different whole number in every row")
 UNIQUE = (None, "a different value in every row")
 DATES = (None, "dates")
+RISE, FALL = (
+    f"whole numbers that only {does}, as those of an id may; to use it: --numbers "
+    for does in ("rise", "fall")
+)
 # The name of a column, its cells, and the kind and the reason that are expected.
 CASES = {
     "an id with gaps": ("complaint_id", [str(i) for i in NUMBERS], *ID),
     "an id in camel case": ("rowId", NUMBERS, *ID),
     "no id by its name": ("paid", NUMBERS, *NUMBER),
-    "it only rises": ("n", sorted(NUMBERS), *ID),
-    "it only falls": ("n", sorted(NUMBERS)[::-1], *ID),
+    "it only rises": ("weight_g", sorted(NUMBERS), None, f"{RISE}weight_g"),
+    "it only falls": ("weight g", sorted(NUMBERS)[::-1], None, f"{FALL}'weight g'"),
+    "few rows rise by chance": ("n", sorted(NUMBERS[:18]), *NUMBER),
+    "an id of few rows": ("ID", NUMBERS[:4], *ID),
+    "an id that counts few rows": ("id", [1, 2, 3, 4], *ID),
     "it counts": ("n", [(7 * i) % N for i in range(N)], None, "it numbers the rows"),
     "no whole numbers": ("user_id", [i + 0.5 for i in NUMBERS], *NUMBER),
     "few rows differ by chance": ("n", list(range(10)), *NUMBER),
@@ -67,8 +76,18 @@ CASES = {
     "dates and times": ("date", [f"2015-10-{day:02d}T10:00:00Z" for day in DAYS], *DATES),
     "dates with points": ("date", [f"{day}.10.2015" for day in DAYS], *DATES),
     "dates as dates": ("date", [datetime.date(2015, 10, day) for day in DAYS], *DATES),
+    "dates without marks": ("date", [f"201510{day:02d}" for day in DAYS], *DATES),
+    "dates without marks as floats": ("date", [20151000.0 + day for day in DAYS], *DATES),
+    "nearly dates without marks": ("n", [20151300 + day for day in DAYS], *NUMBER),
+    "dates and missing ones": (
+        "date", [f"2015-10-{day:02d}" if i % 9 else "NA" for i, day in enumerate(DAYS)], *DATES
+    ),
+    "missing dates only": ("date", ["NA", "n/a"] * 30, None, "empty"),
+    "months": ("month", ["May", "June"] * 30, "categories", "2 different values"),
     "years": ("year", [str(2000 + day) for day in DAYS], *NUMBER),
     "versions": ("version", ["1.2.3", "1.2.10"] * 30, "categories", "2 different values"),
+    "decimal numbers": ("price", [Decimal(i) / 10 for i in NUMBERS], *NUMBER),
+    "integers and strings": ("n", ["x", 1] * 30, None, "values of several types: int, str"),
     "lists": ("list", [[1], [2]] * 30, None, "values of the type list"),
     "text": ("text", ["one two three four", "five six seven eight"], "text", "4 words per cell"),
 }  # fmt: skip
@@ -78,6 +97,40 @@ CASES = {
 def test_every_column_has_a_kind_or_is_left_out_with_a_reason(case):
     name, values, kind, reason = case
     assert choose(values, name) == (kind, reason)
+
+
+NAMES = {
+    "ID": True, "Id": True, "IDs": True, "Complaint ID": True, "Complaint_ID": True,
+    "COMPLAINT_ID": True, "complaintID": True, "customerIds": True, "UUID": True, "GUID": True,
+    "RowGuid": True, "row.uuid": True, "paid": False, "PAID": False, "valid": False,
+    "Madrid": False, "Covid": False, "idea": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "is_id"), NAMES.items())
+def test_names_of_ids_in_every_spelling(name, is_id):
+    assert choose(NUMBERS, name) == (ID if is_id else NUMBER)
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "January 9, 2014", "1-Jan-24", "09JAN2014", "9. Jan. 2014", "9th May 2014", "Sept. 1 2014",
+        "2014-Jan-09", "Thu, 9 Jan 2014 10:00:00 GMT", "Thursday, January 9, 2014 at 10:00 AM",
+        "Thu Jan  9 10:00:00 2014", "Thu Jan 09 10:00:00 +0000 2014", "9/1/14, 10:00",
+    ],
+)  # fmt: skip
+def test_dates_as_people_and_programs_write_them(date):
+    assert is_date(date)
+    assert is_date(date.upper())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["May", "9 May", "Dec-2024", "1.2.3", "may 1 be late 24", "Marvin 9, 2014", "12:30", "9-3-1"],
+)
+def test_texts_that_are_not_dates(text):
+    assert not is_date(text)
 
 
 def test_what_is_ignored_or_not_named_is_said():
@@ -92,7 +145,7 @@ def find(y, **columns):
     numbers = [name for name in columns if name.startswith("n")]
     kinds = {"text": [], "numbers": numbers, "categories": [c for c in columns if c not in numbers]}
     y = np.array(y, dtype=object)
-    return find_given_away(make_table(**columns), kinds, np.arange(len(y)), y)
+    return find_given_away(make_table(**columns), kinds, y)
 
 
 def test_a_column_that_gives_a_level_away_by_hand():
@@ -138,3 +191,11 @@ def test_paths_that_end_early_are_not_counted_below():
     y = [["A", "x"]] * 15 + [["A", "z"]] * 15 + [["B", None]] * 30
     column = ["1"] * 15 + ["2"] * 15 + ["3"] * 30
     assert find(y, column=column) == [GivenAway("column", 1, 1.0, 0.5)]
+
+
+def test_a_level_with_a_single_class_has_nothing_to_give_away():
+    column = ["1", "2"] * 15
+    assert find([["A", "x"]] * 30, column=column) == []
+    # Only rows of A have a second level: the first one is what the column gives away.
+    y = [["A", "x"], ["B", None]] * 15
+    assert find(y, column=column) == [GivenAway("column", 0, 1.0, 0.5)]

@@ -1,10 +1,12 @@
 """The sub-commands, run in this process."""
 
 import csv
+import datetime
 import io
 import json
 import re
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -47,11 +49,12 @@ class TestFit:
         assert "No column is named as a feature, so they are chosen by their cells." in err
         assert "Features, text: narrative (9 words per cell)\n" in err
         assert "Features, numbers: amount (every cell is a number)\n" in err
-        assert "Features, categories: state (2 different values), code (3 different values)" in err
-        left_out = "id (a different value in every row), constant (the same value in every row)"
-        assert f"Left out: {left_out}, empty (empty), number (it numbers the rows)\n" in err
+        assert "Features, categories: state (2 different values); code (3 different values)" in err
+        left_out = "id (a different value in every row); constant (the same value in every row)"
+        assert f"Left out: {left_out}; empty (empty); number (it numbers the rows)\n" in err
         warning = (
-            "warning: 'code' alone gives the right 'product' for 100% of the rows that have it"
+            "warning: 'code' alone gives the right 'product' for 100% of the rows that have a "
+            "'product' and a value in this column"
         )
         assert f"{warning} (the commonest label is right for 40%). If it is not known yet" in err
         # Texts recur, and every class has amounts of its own.
@@ -102,7 +105,7 @@ class TestFit:
     def test_paths_with_a_gap_can_be_cut_and_rows_without_labels_left_out(self, fit, tmp_path):
         rows = [*make_rows(), ["x", "", "Car", "lost label", "1", "BY"]]
         _, _, err = fit(rows, "--truncate-gaps", "--skip-unlabelled")
-        assert "Left out 1 rows without labels" in err
+        assert "Left out 1 row without labels" in err
         assert "Fitted parent on 60 rows" in err
 
     @pytest.mark.parametrize(
@@ -110,6 +113,7 @@ class TestFit:
         [
             ("product", [1], "line 8: [1] in 'product' cannot be a label"),
             ("sub_product", 1.5, "line 8: 1.5 in 'sub_product' cannot be a label: labels are"),
+            ("sub_product", True, "line 8: True in 'sub_product' cannot be a label: labels are"),
             (
                 "product",
                 10**60,
@@ -138,6 +142,72 @@ class TestFit:
         (tmp_path / "data.jsonl").write_text(lines, encoding="utf-8")
         model, _, _ = fit(None, name="data.jsonl")
         assert model.columns["text"] == ["narrative"]
+
+    @pytest.mark.parametrize(
+        ("label", "kind"),
+        [
+            (True, "bool"),
+            (pd.Timestamp("2024-01-02"), "Timestamp"),
+            (datetime.date(2024, 1, 2), "date"),
+            (datetime.time(10), "time"),
+            (b"x", "bytes"),
+            (Decimal("1.5"), "Decimal"),
+        ],
+    )
+    def test_labels_that_no_model_file_holds_are_refused(self, fails, tmp_path, label, kind):
+        frame = pd.DataFrame(make_rows(), columns=HEADER).assign(product=[None, *[label] * 59])
+        frame["sub_product"] = ""
+        frame.to_parquet(tmp_path / "data.parquet")
+        command = ["--target", "product", "--text", "narrative", "--skip-unlabelled"]
+        message = fails("fit", tmp_path / "data.parquet", *command, "-o", tmp_path / "m.skops")
+        assert f"data.parquet, row 2: {label!r} in 'product' cannot be a label" in message
+        assert f"of the type {kind}. Write the column as texts, or name another" in message
+
+    def test_whole_decimal_numbers_are_labels_and_decimal_numbers_are_features(
+        self, fit, run, tmp_path
+    ):
+        frame = pd.DataFrame(make_rows(), columns=HEADER)
+        codes = {"Loan": Decimal(1), "Card": Decimal(2), "Other": Decimal(3)}
+        frame["product"] = frame["product"].map(codes)
+        frame["amount"] = [Decimal(i % 40) / 4 for i in range(60)]
+        frame.to_parquet(tmp_path / "data.parquet")
+        model, _, _ = fit(None, name="data.parquet", target=["product"])
+        assert set(model.hierarchy.labels[1:]) == {1, 2, 3}
+        assert model.columns["numbers"] == ["amount"]
+        run("evaluate", tmp_path / "m.skops", tmp_path / "data.parquet")
+
+    def test_only_rows_with_labels_decide_which_columns_are_features(self, fit, run, tmp_path):
+        # "verdict" is filled in, and "amount" no number, only where there is no label.
+        rows = [[*row, ""] for row in make_rows()]
+        rows[30:30] = [[f"n{i}", "", "", "x", "much", "BY", f"{i}"] for i in range(30)]
+        model, _, err = fit(rows, "--skip-unlabelled", header=[*HEADER, "verdict"])
+        assert model.columns == {
+            "text": ["narrative"], "numbers": ["amount"], "categories": ["state"]
+        }  # fmt: skip
+        assert "verdict (empty)" in err
+        out, _ = run("evaluate", tmp_path / "m.skops", tmp_path / "data.csv", "--skip-unlabelled")
+        assert out.splitlines()[1].split()[:4] == ["1", "product", "3", "60"]
+        rows[-1][4] = "more"
+        path = write_csv(tmp_path / "data.csv", rows, header=[*HEADER, "verdict"])
+        _, err = run("evaluate", tmp_path / "m.skops", path, "--skip-unlabelled", status=1)
+        assert "data.csv, line 91: 'more' in the column 'amount' is no" in err
+
+    def test_every_column_has_its_reason_however_many_there_are(self, fit):
+        header = [*HEADER, *(f"n{i}" for i in range(25)), *(f"e{i}" for i in range(25))]
+        rows = [
+            [*row, *(f"{(i * j) % 7}" for j in range(1, 26)), *[""] * 25]
+            for i, row in enumerate(make_rows(), start=1)
+        ]
+        for row in rows:
+            row[HEADER.index("amount")] = ""
+        _, _, err = fit(rows, header=header)
+        numbers = [f"n{i}" for i in range(25) if (i + 1) % 7]
+        shown = f"{', '.join(numbers[:20])} and 2 more (every cell is a number)"
+        assert f"Features, numbers: {shown}\n" in err
+        empty = ", ".join(["amount", *(f"e{i}" for i in range(25))])
+        constant = "n6, n13, n20 (the same value in every row)"
+        unique = "id (a different value in every row)"
+        assert f"Left out: {unique}; {empty} (empty); {constant}\n" in err
 
     def test_cross_validation_writes_scores_out_of_fold(self, fit):
         _, out, err = fit(make_rows(), "--text", "narrative", "--cv", "3")
@@ -175,6 +245,7 @@ class TestFit:
             (["--text", "id", "--numbers", "id"], "named twice, as text and as numbers"),
             (["--numbers", "state"], "line 2: 'BY' in the column 'state' is no number. Correct"),
             (["--ignore", "x"], "has no column 'x'"),
+            (["--text", "id", "--ignore", "id"], "'id' is named with --text and with --ignore"),
             (["--ignore", "narrative", "amount", "state"], "no column that can be a feature (id: "),
             (["--cv", "70"], "--cv 70 is more than the 60 rows. Use fewer folds."),
             (["--target", "product", "product"], "--target names the column 'product' twice"),
@@ -271,6 +342,14 @@ class TestPredict:
         again, _ = run("predict", model, output, "--keep", "id", "-q")
         first, _ = run("predict", model, train, "--keep", "id", "-q")
         assert again == first
+
+    def test_confidences_are_floating_point_numbers_in_parquet(self, run, shared, tmp_path):
+        output = tmp_path / "out.parquet"
+        vague = write_csv(tmp_path / "vague.csv", [["1", "", "", "", "", ""]] * 3)
+        run("predict", shared / "model.skops", vague, "-o", output, "--min-confidence", "1")
+        frame = pd.read_parquet(output)
+        assert [frame[f"confidence_{name}"].dtype for name in TARGET] == [np.float64] * 2
+        assert frame["confidence_product"].isna().all()
 
     def test_rows_need_no_target(self, run, model, tmp_path):
         path = write_csv(tmp_path / "new.csv", [r[3:] for r in make_rows(3)], header=HEADER[3:])
@@ -398,16 +477,14 @@ class TestEvaluate:
     def test_the_report_gets_the_features_of_the_model_by_name(self, model, run, train):
         loaded = load_model(model)
         frame = pd.DataFrame(make_rows(), columns=HEADER)
-        names = feature_names(loaded.pipeline[0], loaded.columns)
-        X = loaded.pipeline[:-1].transform(
-            frame.assign(amount=pd.to_numeric(frame["amount"], errors="coerce"))
-        )
+        names = feature_names(loaded.features, loaded.columns)
+        X = loaded.transform(frame.assign(amount=pd.to_numeric(frame["amount"], errors="coerce")))
         assert len(names) == X.shape[1] == loaded.classifier.n_features_in_
         assert {"mortgage", "amount", "state=BY", "state=NA"} <= set(names)
 
     def test_two_columns_of_text_name_their_words(self, fit):
         loaded, _, _ = fit(make_rows(), "--text", "narrative", "state")
-        names = feature_names(loaded.pipeline[0], loaded.columns)
+        names = feature_names(loaded.features, loaded.columns)
         assert {"narrative: mortgage", "state: by"} <= set(names)
 
     def test_labels_of_mixed_types_are_taken_as_they_are(self, fit, run, tmp_path):

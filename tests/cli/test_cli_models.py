@@ -3,11 +3,16 @@
 import os
 import pickle
 import zipfile
+from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 import skops.io
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler
 
 from hiclass import TRUSTED_TYPES, FlatClassifier
 from hiclass._cli._errors import CommandError
@@ -31,6 +36,24 @@ def test_what_was_saved_comes_back(model):
     loaded = load_model(model)
     assert loaded.target == ["product", "sub_product"]
     assert loaded.hierarchy.n_nodes == 8
+
+
+def test_what_predicts_is_found_inside_nested_and_frozen_pipelines(model):
+    plain = load_model(model)
+    inner = Pipeline([("scale", MaxAbsScaler()), ("model", plain.classifier)])
+    row = pd.DataFrame({"narrative": ["bank"], "amount": [1.0], "state": ["BY"]})
+    inner[0].fit(plain.transform(row))
+    steps = [
+        ("features", plain.features),
+        ("same", "passthrough"),
+        ("rest", FrozenEstimator(inner)),
+    ]
+    nested = replace(plain, pipeline=Pipeline(steps))
+    assert nested.classifier is plain.classifier
+    assert nested.hierarchy is plain.hierarchy
+    assert nested.features is plain.features
+    expected = inner[0].transform(plain.transform(row))
+    np.testing.assert_array_equal(nested.transform(row), expected)
 
 
 def test_a_strange_type_is_refused_and_not_run(tmp_path):

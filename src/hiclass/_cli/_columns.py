@@ -7,8 +7,8 @@ left out, and a column that alone gives the target away is reported.
 
 from __future__ import annotations
 
-import datetime
 import re
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,23 +16,22 @@ from typing import Any
 
 import numpy as np
 
+from hiclass._cli._dates import is_compact_date, is_date
 from hiclass._cli._errors import CommandError, unknown_column
 from hiclass._cli._features import KINDS, Columns, to_number
 from hiclass._cli._tables import Table
 
 # A column of strings is text from so many words per cell on, and a category up to so many values.
 _WORDS, _VALUES, _SHARE = 4, 50, 0.1
-# So many rows or more that are numbered one by one have an id; fewer may be numbers by chance.
+# From so many rows on, numbers that count the rows, rise or fall are an id; fewer may do so by
+# chance.
 _COUNTED = 20
 # From this share of different values on, nearly every row has a value of its own.
 _UNIQUE = 0.9
 # Cells of fewer words per cell are names or codes, and no short texts.
 _SHORT_TEXT = 1.5
-_ID_NAME = re.compile(r"(^|[\W_])(id|ids|uuid|guid)$|[a-z](Id|ID|Uuid|UUID)$", flags=re.ASCII)
-_DATE = re.compile(
-    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))"
-    r"([T ]+\d{1,2}:\d{2}.*)?",
-    flags=re.ASCII,
+_ID_NAME = re.compile(
+    r"(?i:(^|[\W_])(id|uuid|guid)s?$)|[a-z\d](Id|ID|Uuid|UUID|Guid|GUID)s?$", flags=re.ASCII
 )
 # A column gives a level away if it alone finds so large a part of its labels, and at least half of
 # those that the commonest label misses.
@@ -68,7 +67,7 @@ def choose_columns(
     Parameters
     ----------
     table : Table
-        The training rows.
+        The rows to learn from, those with labels.
     target : list of str
         The columns of the labels.
     named : dict
@@ -79,6 +78,11 @@ def choose_columns(
     Returns
     -------
     Choice
+
+    Raises
+    ------
+    CommandError
+        If a column does not exist or is named twice, or if no column can be a feature.
     """
     ignored = list(ignored)
     for name in [*(n for names in named.values() for n in names), *ignored]:
@@ -91,6 +95,10 @@ def choose_columns(
                 raise CommandError(
                     f"The column {name!r} is named twice, as {seen[name]} and as {kind}. Name it "
                     f"once."
+                )
+            if name in ignored:
+                raise CommandError(
+                    f"The column {name!r} is named with --{kind} and with --ignore. Name it once."
                 )
             seen[name] = kind
     others = [name for name in table.frame.columns if name not in seen]
@@ -131,10 +139,17 @@ def _guess(name: str, column: Any) -> tuple[str | None, str]:
     numbers = [to_number(value) for value in values]
     if all(number is not None for number in numbers):
         return _guess_numbers(name, np.array(numbers, dtype=np.float64))
-    if all(_is_date(value) for value in values):
+    # What spells a missing number spells a missing date; a category may be called so.
+    given = [
+        v for v, number in zip(values, numbers, strict=True) if number is None or number == number
+    ]
+    if all(is_date(value) for value in given):
         return None, "dates"
-    if not all(isinstance(value, str) for value in values):
-        return None, f"values of the type {type(values[0]).__name__}"
+    types = sorted({type(value).__name__ for value in values})
+    if len(types) > 1:
+        return None, f"values of several types: {', '.join(types)}"
+    if types != ["str"]:
+        return None, f"values of the type {types[0]}"
     return _guess_strings(name, values)
 
 
@@ -145,16 +160,31 @@ def _guess_numbers(name: str, numbers: Any) -> tuple[str | None, str]:
     distinct = np.unique(numbers)
     if len(distinct) == 1:
         return None, "the same value in every row"
-    if len(numbers) >= _COUNTED and not (distinct % 1).any():
-        is_unique = len(distinct) == len(numbers)
-        if is_unique and distinct[-1] - distinct[0] == len(distinct) - 1:
-            return None, "it numbers the rows"
-        steps = np.diff(numbers)
-        if is_unique and (_ID_NAME.search(name) or (steps > 0).all() or (steps < 0).all()):
-            return None, "an id: a different whole number in every row"
-        if _is_many(len(distinct), len(numbers)) and _ID_NAME.search(name):
-            return None, f"an id by its name, {len(distinct):,} different values"
+    if not (distinct % 1).any():
+        if all(is_compact_date(number) for number in distinct.tolist()):
+            return None, "dates"
+        reason = _why_id(name, numbers, distinct)
+        if reason:
+            return None, reason
     return "numbers", "every cell is a number"
+
+
+def _why_id(name: str, numbers: Any, distinct: Any) -> str:
+    """Why whole numbers are an id and no feature; empty if they are a feature."""
+    is_unique, is_long = len(distinct) == len(numbers), len(numbers) >= _COUNTED
+    if is_unique and is_long and distinct[-1] - distinct[0] == len(distinct) - 1:
+        return "it numbers the rows"
+    if is_unique and _ID_NAME.search(name):
+        return "an id: a different whole number in every row"
+    if is_unique and is_long:
+        steps = np.diff(numbers)
+        does = "rise" if (steps > 0).all() else "fall" if (steps < 0).all() else ""
+        if does:
+            use = f"to use it: --numbers {shlex.quote(name)}"
+            return f"whole numbers that only {does}, as those of an id may; {use}"
+    if _is_many(len(distinct), len(numbers)) and _ID_NAME.search(name):
+        return f"an id by its name, {len(distinct):,} different values"
+    return ""
 
 
 def _guess_strings(name: str, values: list[str]) -> tuple[str | None, str]:
@@ -188,12 +218,6 @@ def _words_recur(values: list[str]) -> bool:
     return len(words) >= len(values) and len(set(words)) <= len(words) / 2
 
 
-def _is_date(value: Any) -> bool:
-    if isinstance(value, str):
-        return _DATE.fullmatch(value.strip()) is not None
-    return isinstance(value, datetime.date)
-
-
 # -- a column and the target -------------------------------------------------------------------
 
 
@@ -207,17 +231,15 @@ class GivenAway:
     commonest: float
 
 
-def find_given_away(table: Table, columns: Columns, rows: Any, y: Any) -> list[GivenAway]:
+def find_given_away(table: Table, columns: Columns, y: Any) -> list[GivenAway]:
     """Find the columns that alone nearly determine a level, each with the deepest such level.
 
     Parameters
     ----------
     table : Table
-        The training rows.
+        The rows to learn from, those with labels.
     columns : dict
         The features by kind.
-    rows : ndarray of int
-        The rows that have labels.
     y : ndarray of shape (n_rows, n_levels)
         Their paths; ``""`` or ``None`` after their end.
 
@@ -225,12 +247,12 @@ def find_given_away(table: Table, columns: Columns, rows: Any, y: Any) -> list[G
     -------
     list of GivenAway
     """
-    some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MEASURED)).astype(int))
+    some = np.unique(np.linspace(0, len(y) - 1, min(len(y), _MEASURED)).astype(int))
     paths = [tuple(path) for path in y[some].tolist()]
     found = []
     for kind in KINDS:
         for name in columns[kind]:
-            cells = table.column(name)[rows[some]].tolist()
+            cells = table.column(name)[some].tolist()
             forms: list[Sequence[Hashable]] = _as_groups(cells) if kind == "numbers" else [cells]
             for level in reversed(range(y.shape[1])):
                 share, commonest = max(_measure(values, paths, level) for values in forms)
@@ -255,7 +277,8 @@ def _measure(
             groups[value][path[: level + 1]] += 1
             total[path[: level + 1]] += 1
     n_rows = total.total()
-    if n_rows < max(_COUNTED, _SHARE * len(paths)):
+    # Of a single class there is nothing to give away.
+    if len(total) < 2 or n_rows < max(_COUNTED, _SHARE * len(paths)):
         return 0.0, 1.0
     right = 0
     for labels in groups.values():

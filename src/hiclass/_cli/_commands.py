@@ -38,21 +38,25 @@ from hiclass._cli._tables import (
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import HierarchicalKFold
 
+#: So many features with the same reason are named.
+_MOST_SHOWN = 20
+
 
 def fit(args: argparse.Namespace) -> None:
     """Fit a model on a file and save it."""
     check_output(args.output)
     table = _read(args)
-    rows, y = _labels(args, table, args.target)
-    check_types(table, args.target, rows, y)
+    # From here on, only rows with labels: the others may hold anything.
+    table, y = _labels(args, table, args.target)
+    check_types(table, args.target, y)
     named = {kind: list(getattr(args, kind) or []) for kind in KINDS}
     choice = choose_columns(table, args.target, named, args.ignore or [])
     columns = choice.columns
-    X = prepare(table, columns).iloc[rows].reset_index(drop=True)
+    X = prepare(table, columns)
     check_features(X, columns, table.name)
     _describe(args, choice)
     if choice.reasons:
-        _warn_of_given_away(args, table, choice, rows, y)
+        _warn_of_given_away(args, table, choice, y)
     hierarchy = Hierarchy.from_paths(y)
     if len({tuple(path) for path in y.tolist()}) == 1:
         raise CommandError(
@@ -103,9 +107,9 @@ def predict(args: argparse.Namespace) -> None:
             result[column] = values[:, level]
     import pandas as pd
 
-    write_table(
-        pd.DataFrame(result, dtype=object), args.output, format=format, as_they_are=args.unprotected
-    )
+    # Cells are objects, confidences numbers: pandas would guess types otherwise.
+    frame = pd.DataFrame({n: pd.Series(cells, dtype=cells.dtype) for n, cells in result.items()})
+    write_table(frame, args.output, format=format, as_they_are=args.unprotected)
     if args.output != "-":
         _screen.note(f"Wrote {args.output}: {len(X):,} rows", args.quiet)
 
@@ -115,7 +119,7 @@ def _predict(args: argparse.Namespace, model: Model, X: Any) -> tuple[Any, Any]:
     set_jobs(model.classifier, args.jobs)
     if args.min_confidence is not None:
         model.classifier.set_params(min_confidence=args.min_confidence)
-    features = model.pipeline[:-1].transform(X)
+    features = model.transform(X)
     predicted = np.asarray(model.classifier.predict(features), dtype=object)
     confidence = model.classifier.predict_confidence(features).round(6)
     return predicted, confidence
@@ -131,20 +135,20 @@ def evaluate(args: argparse.Namespace) -> None:
         raise CommandError("--examples puts rows into the report. Give --report FILE as well.")
     model = load_model(args.model_file)
     table = _read(args)
-    rows, y = _labels(args, table, model.target)
-    examples = None if args.examples is None else texts(table, args.examples)[rows]
+    table, y = _labels(args, table, model.target)
+    examples = None if args.examples is None else texts(table, args.examples)
     y = like(y, model.hierarchy, model.target, table)
-    X = prepare(table, model.columns).iloc[rows].reset_index(drop=True)
+    X = prepare(table, model.columns)
     predicted, _ = _predict(args, model, X)
     write_scores(y, predicted, model.target)
     if args.report is not None:
         write_report(
             model.classifier,
-            model.pipeline[:-1].transform(X),
+            model.transform(X),
             y,
             args.report,
             title=Path(table.name).name,
-            names=feature_names(model.pipeline[0], model.columns),
+            names=feature_names(model.features, model.columns),
             examples=examples,
         )
         _screen.note(f"Wrote {args.report}", args.quiet)
@@ -171,8 +175,8 @@ def write_report(
 def tree(args: argparse.Namespace) -> None:
     """Show the hierarchy of a file, with the number of rows of every class."""
     table = _read(args)
-    rows, y = _labels(args, table, args.target)
-    check_types(table, args.target, rows, y)
+    table, y = _labels(args, table, args.target)
+    check_types(table, args.target, y)
     hierarchy = Hierarchy.from_paths(y)
     own = np.zeros(hierarchy.n_nodes, dtype=int)
     for path in y.tolist():
@@ -204,16 +208,18 @@ def _read(args: argparse.Namespace) -> Table:
     return table
 
 
-def _labels(args: argparse.Namespace, table: Table, target: list[str]) -> tuple[Any, Any]:
-    rows, y = read_labels(
+def _labels(args: argparse.Namespace, table: Table, target: list[str]) -> tuple[Table, Any]:
+    """The rows that have labels, and their paths."""
+    labelled, y = read_labels(
         table,
         list(target),
         truncate_gaps=args.truncate_gaps,
         skip_unlabelled=args.skip_unlabelled,
     )
-    if len(rows) < len(table.frame):
-        _screen.note(f"Left out {len(table.frame) - len(rows):,} rows without labels", args.quiet)
-    return rows, y
+    lost = len(table.frame) - len(labelled.frame)
+    if lost:
+        _screen.note(f"Left out {_screen.count(lost, 'row')} without labels", args.quiet)
+    return labelled, y
 
 
 def _shows_progress(args: argparse.Namespace) -> bool:
@@ -224,38 +230,39 @@ def _describe(args: argparse.Namespace, choice: Choice) -> None:
     """Say which columns are features, and why: a guess must not go unnoticed."""
     if choice.reasons:
         _screen.note(
-            "No column is named as a feature, so they are chosen by their cells. Choose yourself "
-            "with --text, --numbers, --categories or --ignore.",
+            "No column is named as a feature, so they are chosen by their cells. --ignore leaves "
+            "some out; with --text, --numbers or --categories you name all of them yourself.",
             args.quiet,
         )
     for kind, names in choice.columns.items():
         if names:
-            _screen.note(f"Features, {kind}: {_listed(names, choice.reasons)}", args.quiet)
+            listed = _listed(names, choice.reasons, most=_MOST_SHOWN)
+            _screen.note(f"Features, {kind}: {listed}", args.quiet)
     if choice.left_out:
-        left_out = list(choice.left_out)
-        _screen.note(f"Left out: {_listed(left_out, choice.left_out)}", args.quiet)
+        # All of them: what is missing here must be a feature.
+        _screen.note(f"Left out: {_listed(list(choice.left_out), choice.left_out)}", args.quiet)
 
 
-def _listed(names: list[str], reasons: dict[str, str]) -> str:
-    """Names with their reasons; a reason that several in a row have stands behind the last one."""
-    most = 20
+def _listed(names: list[str], reasons: dict[str, str], most: int | None = None) -> str:
+    """Names by their reason, which stands behind them; at most so many names of each reason."""
+    groups: dict[str | None, list[str]] = {}
+    for name in names:
+        groups.setdefault(reasons.get(name), []).append(name)
     parts = []
-    for name, following in zip(names, [*names[1:], None], strict=True):
-        reason = reasons.get(name)
-        same = following is not None and reasons.get(following) == reason
-        parts.append(name if reason is None or same else f"{name} ({reason})")
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(parts[:most]) + more
+    for reason, members in groups.items():
+        shown = members[:most]
+        more = f" and {len(members) - len(shown):,} more" if len(shown) < len(members) else ""
+        parts.append(", ".join(shown) + more + ("" if reason is None else f" ({reason})"))
+    return "; ".join(parts)
 
 
-def _warn_of_given_away(
-    args: argparse.Namespace, table: Table, choice: Choice, rows: Any, y: Any
-) -> None:
+def _warn_of_given_away(args: argparse.Namespace, table: Table, choice: Choice, y: Any) -> None:
     """Name the features that alone nearly determine the target: they may hold the answer."""
-    for found in find_given_away(table, choice.columns, rows, y):
+    for found in find_given_away(table, choice.columns, y):
+        level = args.target[found.level]
         _screen.warning(
-            f"{found.column!r} alone gives the right {args.target[found.level]!r} for "
-            f"{found.share:.0%} of the rows that have it (the commonest label is right for "
+            f"{found.column!r} alone gives the right {level!r} for {found.share:.0%} of the rows "
+            f"that have a {level!r} and a value in this column (the commonest label is right for "
             f"{found.commonest:.0%}). If it is not known yet when the model predicts, leave it out "
             f"with --ignore: otherwise scores look better than predictions will be.",
             args.quiet,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from hiclass._cli._tables import Table
 
 def read_labels(
     table: Table, target: list[str], *, truncate_gaps: bool = False, skip_unlabelled: bool = False
-) -> tuple[Any, Any]:
+) -> tuple[Table, Any]:
     """Return the labelled rows of a table and their paths.
 
     Parameters
@@ -28,10 +30,15 @@ def read_labels(
 
     Returns
     -------
-    rows : ndarray of int
+    labelled : Table
         The rows that have a label.
     y : ndarray of shape (n_rows, n_levels)
         Their paths; ``""`` or ``None`` after their end.
+
+    Raises
+    ------
+    CommandError
+        If a label is missing where one is needed, or is neither a text nor a whole number.
     """
     twice = next((name for name in target if target.count(name) > 1), None)
     if twice is not None:
@@ -39,10 +46,12 @@ def read_labels(
     y = np.column_stack([table.column(name) for name in target])
     y = np.vectorize(_whole, otypes=[object])(y)
     for (row, level), label in np.ndenumerate(y):
-        if isinstance(label, float | list | dict | np.ndarray):
+        # A model file holds no labels of other types; a bool is an int for Python only.
+        if label is not None and type(label) not in (str, int):
             raise CommandError(
                 f"{table.place(row)}: {_shown(label)} in {target[level]!r} cannot be a label: "
-                f"labels are texts or whole numbers. Correct it, or name another --target."
+                f"labels are texts or whole numbers, and this is of the type "
+                f"{type(label).__name__}. Write the column as texts, or name another --target."
             )
     missing = np.frompyfunc(lambda label: label is None, 1, 1)(y).astype(bool)
     gap = missing[:, :-1] & ~missing[:, 1:]
@@ -71,14 +80,14 @@ def read_labels(
     texts = all(isinstance(label, str) for label in y.ravel() if label is not None)
     if texts:
         y[missing[rows]] = ""
-    return rows, y
+    return table.take(rows), y
 
 
-def check_types(table: Table, target: list[str], rows: Any, y: Any) -> None:
+def check_types(table: Table, target: list[str], y: Any) -> None:
     """Refuse labels of different types in one column, of which no hierarchy can be made."""
     for level, name in enumerate(target):
         first: dict[type, int] = {}
-        for row, label in zip(rows.tolist(), y[:, level], strict=True):
+        for row, label in enumerate(y[:, level]):
             if label is not None and label != "":
                 first.setdefault(type(label), row)
         if len(first) > 1:
@@ -99,7 +108,10 @@ def _shown(value: Any) -> str:
 
 def _whole(label: Any) -> Any:
     """A label as it is, but 3.0 as 3: pandas turns integers beside empty cells into floats."""
-    return int(label) if isinstance(label, float) and label.is_integer() else label
+    if isinstance(label, float | Decimal) and math.isfinite(label):
+        numerator, denominator = label.as_integer_ratio()
+        return numerator if denominator == 1 else label
+    return label
 
 
 def like(y: Any, hierarchy: Any, target: list[str], table: Table) -> Any:

@@ -38,6 +38,15 @@ class Model:
         return unwrap(self.pipeline).model
 
     @property
+    def features(self) -> Any:
+        """The first step, which makes features of the columns."""
+        return unwrap(self.pipeline).before[0]
+
+    def transform(self, X: Any) -> Any:
+        """Rows as the classifier sees them."""
+        return unwrap(self.pipeline).transform(X)
+
+    @property
     def hierarchy(self) -> Hierarchy:
         """The hierarchy of the classes."""
         hierarchy: Hierarchy = self.classifier.hierarchy_

@@ -97,6 +97,11 @@ def one_line(label: Any) -> str:
     )
 
 
+def count(number: int, thing: str) -> str:
+    """A number of things: 1 row, 2 rows."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def _can_draw() -> bool:
     try:
         "└├│".encode(sys.stdout.encoding or "utf-8")
