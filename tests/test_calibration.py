@@ -404,6 +404,7 @@ def test_the_warning_about_a_policy_is_given_once_and_not_for_every_fold():
         warnings.simplefilter("always")
         model.fit(rows_for(y, 0), y)
     assert [str(w.message)[:38] for w in caught] == ["No training row ends at an inner node,"]
+    assert caught[0].filename == __file__
 
 
 # -- the F-score -------------------------------------------------------------------------------

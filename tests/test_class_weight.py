@@ -115,6 +115,27 @@ def test_flat_a_weight_for_a_class_at_which_no_row_ends_is_said_to_have_no_effec
     assert weights_of(model) == {(): {0: 1.0, 1: 1.0, 2: 1.0, 3: 1.0, 4: 3.0}}
 
 
+@pytest.mark.parametrize("factory", [False, True])
+@pytest.mark.parametrize("calibration", [None, "temperature"])
+def test_that_is_said_once_at_the_line_of_the_user_also_where_folds_are_fitted(
+    factory, calibration
+):
+    child = Weighed({"B": 2, "z": 3})
+    model = FlatClassifier((lambda path: child) if factory else child, calibration=calibration)
+    paths = [path for path in PATHS for _ in range(3)]
+    with pytest.warns(UserWarning, match="a weight for B, at which no") as caught:
+        model.fit(rows_of(paths), paths)
+    assert [w.filename for w in caught] == [__file__]
+
+
+def test_in_a_stream_it_is_said_by_the_batch_that_makes_the_classifier():
+    model = FlatClassifier(Weighed({"B": 2}), leaf_only=True)
+    batch = [[0.0], [1.0], [2.0]], [["A"], ["B", "x"], ["B", "z"]]
+    with pytest.warns(UserWarning, match="a weight for B, at which no") as caught:
+        model.partial_fit(*batch).partial_fit(*batch)
+    assert [w.filename for w in caught] == [__file__]
+
+
 def test_a_tuple_may_be_a_label():
     tree = Hierarchy.from_edges([("A", ("x", 1)), ("A", ("x", 2))])
     paths = [["A", ("x", 1)], ["A", ("x", 2)]]
@@ -294,6 +315,12 @@ def test_a_key_that_is_no_class_is_an_error_with_the_nearest_names(estimator_cla
         estimator_class(LogisticRegression(class_weight={"Catt": 2})).fit(
             [[0.0], [1.0]], ["Cat", "Dog"]
         )
+
+
+def test_the_nearest_names_are_found_whatever_their_case():
+    model = FlatClassifier(LogisticRegression(class_weight={"C1": 5}))
+    with pytest.raises(ValueError, match=r"no class 'C1'\. The nearest is 'c1'\."):
+        model.fit([[0.0], [1.0]], ["c1", "other"])
 
 
 @pytest.mark.parametrize(

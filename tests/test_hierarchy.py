@@ -532,6 +532,7 @@ def test_a_label_of_several_classes_needs_its_path():
     [
         ("Wolve", "The hierarchy has no class 'Wolve'. The nearest is 'Wolf'."),
         ("Mamal", "The hierarchy has no class 'Mamal'. The nearest is 'Mammal'."),
+        ("WOLF", "The hierarchy has no class 'WOLF'. The nearest is 'Wolf'."),
         ("xyz", "The hierarchy has no class 'xyz'."),
         (("Mammal", "Snake"), "'Snake' below Mammal; 'Snake' is at level 2 (Reptile > Snake)."),
         (("Mammal", "Wolf", "Dig"), "no class 'Dig' below Mammal > Wolf. The nearest is 'Dog'."),

@@ -17,7 +17,6 @@ refused: a local classifier would apply them to other classes.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from math import isfinite
 from numbers import Real
@@ -29,7 +28,10 @@ from hiclass._engine.local_classifiers import is_plain
 from hiclass._labels.columns import plain
 from hiclass._problems.problem import LocalProblem
 from hiclass._problems.strategies import Strategy
+from hiclass._typing import IntArray
+from hiclass._warnings import warn_user
 from hiclass.hierarchy import Hierarchy
+from hiclass.hierarchy._lookup import nodes_with_label
 
 #: By the name of a parameter, the weights of nodes.
 Weights = dict[str, dict[int, float]]
@@ -53,7 +55,9 @@ _BINARY = ("sklearn.multiclass", "sklearn.multioutput")
 # -- reading -----------------------------------------------------------------------------------
 
 
-def read_class_weights(estimator: Any, hierarchy: Hierarchy) -> Weights:
+def read_class_weights(
+    estimator: Any, hierarchy: Hierarchy, final: IntArray | None = None
+) -> Weights:
     """Read what an estimator, and everything inside it, was told about classes.
 
     Parameters
@@ -62,6 +66,8 @@ def read_class_weights(estimator: Any, hierarchy: Hierarchy) -> Weights:
         An unfitted local classifier.
     hierarchy : Hierarchy
         The classes.
+    final : ndarray of int, default=None
+        The classes that can be weighed, where these are final classes only.
 
     Returns
     -------
@@ -73,6 +79,11 @@ def read_class_weights(estimator: Any, hierarchy: Hierarchy) -> Weights:
     ValueError
         If a key is not a class, a weight is not a number from 0 on, or another parameter refers to
         classes in a way that cannot be translated.
+
+    Warns
+    -----
+    UserWarning
+        If an inner class has a weight, but is not a final class.
     """
     if _has_none(estimator):
         return {}
@@ -91,6 +102,8 @@ def read_class_weights(estimator: Any, hierarchy: Hierarchy) -> Weights:
         elif last == _NAME and isinstance(value, Mapping):
             _check_place(owner, prefix, estimator, params)
             weights[name] = _by_node(owner, value, hierarchy)
+            if final is not None:
+                _warn_of_inner_classes(weights[name], final, hierarchy)
         elif _refers_to_classes(last, value) or ((owner, last) == _CONSTANT and value is not None):
             raise ValueError(
                 f"{last} of {owner} refers to classes, but every local classifier has classes of "
@@ -171,8 +184,7 @@ def _by_node(owner: str, weights: Mapping[Any, Any], hierarchy: Hierarchy) -> di
             by_path[_find(owner, key, hierarchy)] = float(weight)
             continue
         label = plain(key)
-        nodes = hierarchy._label_index.get((type(label), label))
-        for node in nodes or [_find(owner, label, hierarchy)]:
+        for node in nodes_with_label(hierarchy, label) or [_find(owner, label, hierarchy)]:
             by_label[node] = float(weight)
     return {**by_label, **by_path}
 
@@ -203,9 +215,23 @@ def _other_type(key: Any, hierarchy: Hierarchy) -> str:
             label = kind(key)
         except (TypeError, ValueError, OverflowError):
             continue
-        if (kind, label) in hierarchy._label_index and (kind is str or label == key):
+        if nodes_with_label(hierarchy, label) and (kind is str or label == key):
             return f" There is {label!r}, of the type {kind.__name__}."
     return ""
+
+
+def _warn_of_inner_classes(
+    by_node: dict[int, float], final: IntArray, hierarchy: Hierarchy
+) -> None:
+    """Say that a weight has no effect, because no path ends at its class."""
+    unused = set(by_node).difference(final.tolist())
+    inner = sorted(node for node in unused if not hierarchy.is_leaf[node])
+    if inner:
+        warn_user(
+            f"class_weight has a weight for {hierarchy.describe(inner[0])}, at which no training "
+            f"row ends. A flat model weighs final classes only, so this weight has no effect: "
+            f"weigh the classes below it."
+        )
 
 
 # -- translating -------------------------------------------------------------------------------
@@ -242,8 +268,6 @@ def set_class_weights(
             values[name] = {0: 1.0, 1: found[0]}
         else:
             values[name] = dict(enumerate(found))
-            if strategy.is_direct:
-                _warn_of_inner_classes(by_node, problem, hierarchy)
     estimator.set_params(**values)
 
 
@@ -258,22 +282,6 @@ def _of_classes(
     return [
         1.0 if stop else by_node.get(node, 1.0) for node, stop in zip(nodes, stops, strict=True)
     ]
-
-
-def _warn_of_inner_classes(
-    by_node: dict[int, float], problem: LocalProblem, hierarchy: Hierarchy
-) -> None:
-    """Say that a weight has no effect, because no path ends at its class."""
-    unused = set(by_node).difference(problem.classes.tolist())
-    inner = sorted(node for node in unused if not hierarchy.is_leaf[node])
-    if inner:
-        warnings.warn(
-            f"class_weight has a weight for {hierarchy.describe(inner[0])}, at which no training "
-            f"row ends. A flat model weighs final classes only, so this weight has no effect: "
-            f"weigh the classes below it.",
-            UserWarning,
-            stacklevel=2,
-        )
 
 
 # -- some of the columns -----------------------------------------------------------------------

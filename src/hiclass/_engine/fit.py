@@ -43,6 +43,7 @@ from hiclass._engine.progress import Progress
 from hiclass._problems.problem import LocalProblem
 from hiclass._rows import n_rows_of, take_rows
 from hiclass._typing import IntArray
+from hiclass._warnings import warn_user
 from hiclass._wrapping import unwrap
 
 Name = str | Callable[[], str]  # a name that is worked out only where it is needed
@@ -173,7 +174,7 @@ def fit_problems(
                 for remark in done.remarks:
                     if remark not in said:
                         said.add(remark)
-                        warnings.warn(remark, UserWarning, stacklevel=2)
+                        warn_user(remark)
     return dict(sorted(fitted[0].items())), dict(sorted(fitted[1].items()))
 
 

@@ -33,6 +33,7 @@ from hiclass._inference.sets import answers
 from hiclass._problems.problem import LocalProblem
 from hiclass._problems.strategies import STRATEGIES, column_of
 from hiclass._rows import check_weights, n_rows_of
+from hiclass._state import Options
 from hiclass._typing import FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
@@ -264,8 +265,8 @@ class GlobalClassifier(BaseLocalClassifier):
         weights = check_weights(sample_weight, X)
         return super()._params_of_children(X, weights, fit_params, method)
 
-    def _child_factory(self, hierarchy: Hierarchy) -> Any:
-        make_child = super()._child_factory(hierarchy)
+    def _child_factory(self, hierarchy: Hierarchy, options: Options | None = None) -> Any:
+        make_child = super()._child_factory(hierarchy)  # inner classes can be weighed as well
 
         def make(problem: LocalProblem) -> Any:
             child = make_child(problem)

@@ -494,7 +494,7 @@ class IncrementalClassifier(BaseLocalClassifier):
             if old is not None:
                 return _Learner(old, None)
             if not make:
-                make.append(self._child_factory(models.hierarchy))
+                make.append(self._child_factory(models.hierarchy, models.known))
             child = make[0](problem)
             if not hasattr(child, "partial_fit"):
                 name = self._owner_name(problem, models.hierarchy)

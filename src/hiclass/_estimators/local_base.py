@@ -268,7 +268,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             problems,
             self._strategy.count(options, target.hierarchy),
             X,
-            self._child_factory(target.hierarchy),
+            self._child_factory(target.hierarchy, options if rows is None else None),
             lambda problem: self._owner_name(problem, target.hierarchy),
             params,
             self._settings("Fitting" if rows is None else "Fitting a fold"),
@@ -384,12 +384,16 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
     def _input_tags(self) -> Any:
         return None if self._is_factory() else child_tags(self._child())
 
-    def _child_factory(self, hierarchy: Hierarchy) -> Any:
-        """A function that makes the unfitted classifier of a local problem."""
+    def _child_factory(self, hierarchy: Hierarchy, options: Options | None = None) -> Any:
+        """A function that makes the unfitted classifier of a local problem.
+
+        With options, it warns of weights of classes that have no effect: once, not in every fold.
+        """
+        final = options.ends if options is not None and self._strategy.is_direct else None
         seed = None
         if self.random_state is not None:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-        shared = None if self._is_factory() else read_class_weights(self._child(), hierarchy)
+        shared = None if self._is_factory() else read_class_weights(self._child(), hierarchy, final)
 
         def make(problem: LocalProblem) -> Any:
             if self._is_factory():
@@ -400,7 +404,9 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             else:
                 child = self._child()
             child = copy_child(child)
-            weights = read_class_weights(child, hierarchy) if shared is None else shared
+            weights = shared
+            if weights is None:
+                weights = read_class_weights(child, hierarchy, final)
             if weights:
                 set_class_weights(child, weights, problem, self._strategy, hierarchy)
             if seed is not None:

@@ -20,7 +20,6 @@ Positives win over negatives. Where no row ends at an inner node, own(c) reads a
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -30,6 +29,7 @@ import numpy as np
 from hiclass._problems.index import RowIndex
 from hiclass._problems.problem import all_as_none
 from hiclass._typing import AnyArray, IntArray
+from hiclass._warnings import warn_user
 
 #: The rows of a problem (None: all of them), and which of them are positive.
 RowsAndPositive = tuple[IntArray | None, AnyArray]
@@ -167,10 +167,8 @@ def read_policy(policy: Policy, *, ends_early: bool) -> Policy:
     if ends_early or not policy.complete:
         return policy
     pairs = [f"{p.name!r} equals {p.complete!r}" for p in POLICIES.values() if p.complete]
-    warnings.warn(
+    warn_user(
         f"No training row ends at an inner node, so binary_policy={policy.name!r} is the same as "
-        f"{policy.complete!r}: {', '.join(pairs)}.",
-        UserWarning,
-        stacklevel=2,
+        f"{policy.complete!r}: {', '.join(pairs)}."
     )
     return POLICIES[policy.complete]

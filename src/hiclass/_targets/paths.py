@@ -193,7 +193,7 @@ def _step(hierarchy: Hierarchy, parent: int, label: Any, ndim: int) -> int:
     """The child of a node with a label, or, for single labels, the one node with it; else -1."""
     if ndim == 2:
         return hierarchy._child_index.get((parent, type(label), label), -1)
-    nodes = hierarchy._label_index.get((type(label), label), [])
+    nodes = nodes_with_label(hierarchy, label)
     return nodes[0] if len(nodes) == 1 else -1
 
 

@@ -72,10 +72,12 @@ def unknown_class(hierarchy: Any, label: Any, above: tuple[Any, ...], candidates
         place = f"below {' > '.join(map(str, above))}" if above else "at level 1"
         return f"The hierarchy has no class {label!r} {place}; {_places(hierarchy, elsewhere)}."
     # The beginning is enough: a comparison takes time with the square of the length.
-    names: dict[str, None] = {}
+    names: dict[str, dict[str, None]] = {}
     for v in candidates[:20_000].tolist():
-        names.setdefault(str(hierarchy.labels[v])[:_COMPARED])
-    near = difflib.get_close_matches(str(label)[:_COMPARED], names, n=3)
+        name = str(hierarchy.labels[v])[:_COMPARED]
+        names.setdefault(name.casefold(), {})[name] = None
+    found = difflib.get_close_matches(str(label)[:_COMPARED].casefold(), names, n=3)
+    near = [name for folded in found for name in names[folded]][:3]
     place = f" below {' > '.join(map(str, above))}" if above else ""
     verb = "is" if len(near) == 1 else "are"
     hint = f" The nearest {verb} {', '.join(map(repr, near))}." if near else ""
