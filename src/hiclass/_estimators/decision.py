@@ -123,6 +123,7 @@ class Decides:
                 f"{needed} needs probabilities, which the local classifiers of this model do not "
                 f"have. Fit again with calibration='temperature' or another local classifier."
             )
+        decoding.check(wish)
         return lambda X: decoding.decide(models, X, wish)
 
     def _needs_probabilities(self, direct: bool) -> str:

@@ -385,15 +385,24 @@ class Decoding:
         """Decide; a decoding is given where a function may be given."""
         return self.decide(models, X, wish)
 
+    def check(self, wish: Wish) -> None:
+        """Refuse a wish that lacks something it goes by, before there are rows to decide on."""
+        if self.needs_f:
+            _known_f(wish)
 
-def _decide_expected_f1(models: Any, X: Any, wish: Wish) -> Decision:
+
+def _known_f(wish: Wish) -> float:
     if wish.f is None:
         raise ValueError(
             "decoding='expected_f1' needs the F-score that is reached out of fold, which fit "
             "learns with decoding='expected_f1'. Fit again with it, or say which to expect, for "
             "example expected_f1=0.8."
         )
-    return expected_f1(models, X, wish.f, wish.leaf_only)
+    return wish.f
+
+
+def _decide_expected_f1(models: Any, X: Any, wish: Wish) -> Decision:
+    return expected_f1(models, X, _known_f(wish), wish.leaf_only)
 
 
 def _width_of_expected_f1(models: Any, wish: Wish) -> int:
