@@ -18,11 +18,21 @@ from sklearn.ensemble import (
 )
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    QuantileTransformer,
+    StandardScaler,
+)
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -35,6 +45,7 @@ from hiclass import (
     LocalClassifierPerParentNode,
     to_onnx,
 )
+from hiclass._export import onnx_steps
 
 # All of them: `make test-all` measures how much of the module they run.
 pytestmark = pytest.mark.heavy
@@ -45,13 +56,20 @@ CONVERTIBLE = pytest.mark.parametrize(
 )
 
 
-def run(model, X, **options):
+def start(model, **options):
     ort = pytest.importorskip("onnxruntime")
     pytest.importorskip("skl2onnx")
     proto = to_onnx(model, **options)
-    session = ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    return ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+
+
+def outputs(session, X):
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, {"X": X}), strict=True))
+
+
+def run(model, X, **options):
+    return outputs(start(model, **options), X)
 
 
 def assert_same(model, X, **options):
@@ -106,8 +124,12 @@ def test_every_kind_of_local_classifier(cls, child, animals):
 
 def assert_fits_no_rows(model, n_features, **options):
     """Without rows every output has its usual type and shape, with a length of 0."""
-    dtype = options.get("dtype", np.float64)
-    one, none = (run(model, np.zeros((n, n_features), dtype), **options) for n in (1, 0))
+    rows = np.zeros((1, n_features), options.get("dtype", np.float64))
+    session = start(model, **options)
+    assert_same_without_rows(outputs(session, rows), outputs(session, rows[:0]))
+
+
+def assert_same_without_rows(one, none):
     assert {name: (v.dtype, v.shape[1:]) for name, v in none.items()} == {
         name: (v.dtype, v.shape[1:]) for name, v in one.items()
     }
@@ -146,6 +168,157 @@ def test_the_graph_has_no_labels_of_local_classifiers(animals):
     pytest.importorskip("skl2onnx")
     proto = to_onnx(FlatClassifier(GaussianNB()).fit(*animals))
     assert "ArrayFeatureExtractor" not in {node.op_type for node in proto.graph.node}
+
+
+def union(*parts, **options):
+    return FeatureUnion([(str(i), part) for i, part in enumerate(parts)], **options)
+
+
+SCALED = StandardScaler().fit(np.random.default_rng(0).normal(size=(50, 2)))
+
+#: Transformers of two columns, of which the second has holes where "missing" is in the name.
+TRANSFORMERS = {
+    "missing": SimpleImputer(),
+    "missing, with flags": SimpleImputer(strategy="median", add_indicator=True),
+    "missing, as a constant": SimpleImputer(strategy="constant", fill_value=0.3),
+    "missing, in a column": ColumnTransformer(
+        [("filled", make_pipeline(SimpleImputer(), MinMaxScaler()), [1])], remainder="passthrough"
+    ),
+    "another value is absent": SimpleImputer(missing_values=0.0, strategy="most_frequent"),
+    "codes": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+    "codes of known values": OrdinalEncoder(),
+    "one hot": OneHotEncoder(handle_unknown="ignore"),
+    "one hot, known values": OneHotEncoder(),
+    "one hot less the first": OneHotEncoder(drop="first"),
+    "above a threshold": Binarizer(threshold=2),
+    "quantiles": QuantileTransformer(n_quantiles=20),
+    "frozen": FrozenEstimator(SCALED),
+    "frozen pipeline": FrozenEstimator(make_pipeline(SCALED, MinMaxScaler().fit([[0, 0], [2, 3]]))),
+    "frozen in a union": union(FrozenEstimator(SCALED), "passthrough", "drop"),
+    "weights": union(SCALED, MinMaxScaler(), transformer_weights={"1": 0.5}),
+    "columns by mask": ColumnTransformer(
+        [("a", MinMaxScaler(), [False, True]), ("b", FrozenEstimator(SCALED), slice(0, 2))],
+        transformer_weights={"a": 3.0},
+    ),
+    "columns from the end": ColumnTransformer(
+        [("a", MinMaxScaler(), [-1]), ("gone", "drop", [0]), ("none", StandardScaler(), [])]
+    ),
+}
+
+
+@pytest.mark.parametrize("where", ["before the model", "in the local classifiers"])
+@pytest.mark.parametrize("last", [LogisticRegression(), DecisionTreeClassifier(random_state=0)])
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_every_transformer_before_or_in_a_model(name, last, where):
+    # All values at all nodes, so that none is unknown to a local encoder.
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(160, 2)).astype(float)
+    y = rng.choice(["aa", "ab", "ba", "bb"], size=160, p=[0.4, 0.2, 0.1, 0.3])
+    y = [[path[0], path] for path in y.tolist()]
+    if "missing" in name:
+        X[::3, 1] = np.nan
+    step = TRANSFORMERS[name]
+    if where == "before the model":
+        model = make_pipeline(step, LocalClassifierPerParentNode(last)).fit(X, y)
+    else:
+        model = LocalClassifierPerParentNode(make_pipeline(step, last)).fit(X, y)
+    session = start(model)
+    out = outputs(session, X)
+    assert out["labels"].tolist() == model.predict(X).tolist()
+    proba = hiclass.predict_node_proba(model, X)
+    np.testing.assert_allclose(out["node_probabilities"], proba, rtol=0, atol=TOLERANCE)
+    assert_same_without_rows(out, outputs(session, X[:0]))
+
+
+@pytest.mark.parametrize("encoder", [OneHotEncoder, OrdinalEncoder])
+def test_values_between_the_known_ones_are_unknown_to_encoders(encoder):
+    X = np.repeat([[0.5], [1.0], [1.25], [2.0]], 5, axis=0)
+    y = np.repeat(["a", "b", "c", "d"], 5)
+    unknown = {OneHotEncoder: {"handle_unknown": "ignore"}, OrdinalEncoder: {
+        "handle_unknown": "use_encoded_value", "unknown_value": -1}}[encoder]  # fmt: skip
+    rows = np.array([[0.5], [1.25], [1.1], [2.9], [-7.0]])
+    model = make_pipeline(encoder(**unknown), FlatClassifier()).fit(X, y)
+    expected = hiclass.predict_node_proba(model, rows)
+    np.testing.assert_allclose(run(model, rows)["node_probabilities"], expected, atol=TOLERANCE)
+    # Where Python refuses the rows, the graph has no probabilities for them.
+    strict = make_pipeline(encoder(), FlatClassifier()).fit(X, y)
+    proba = run(strict, rows)["node_probabilities"][:, 1:]
+    assert np.isnan(proba).all(axis=1).tolist() == [False, False, True, True, True]
+
+
+@pytest.mark.parametrize("where", ["before the model", "in the local classifiers"])
+@pytest.mark.parametrize(
+    "columns",
+    [
+        [("a", MinMaxScaler(), ["wings"]), ("b", StandardScaler(), ["legs", "wings"])],
+        [("a", MinMaxScaler(), slice("wings", "tail"))],
+        [("a", MinMaxScaler(), lambda frame: frame.columns[1:])],
+    ],
+    ids=["list", "slice", "function"],
+)
+@pytest.mark.parametrize("remainder", ["drop", "passthrough", StandardScaler()], ids=str)
+def test_columns_that_are_chosen_by_name(columns, remainder, where, animals):
+    X, y = wide(animals)[:, [0, 1, 1]], wide_targets(animals)
+    X[:, 2] *= 0.5
+    frame = pd.DataFrame(X, columns=["legs", "wings", "tail"])
+    step = ColumnTransformer(columns, remainder=remainder)
+    if where == "before the model":
+        model = make_pipeline(step, LocalClassifierPerParentNode()).fit(frame, y)
+    else:
+        child = make_pipeline(step, LogisticRegression())
+        model = LocalClassifierPerParentNode(child).fit(frame, y)
+    expected = hiclass.predict_node_proba(model, frame)
+    np.testing.assert_allclose(run(model, X)["node_probabilities"], expected, atol=TOLERANCE)
+
+
+def wide_targets(animals):
+    return list(animals[1]) + [animals[1][0]] * 60
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        (OneHotEncoder(min_frequency=0.3), "OneHotEncoder puts infrequent categories together"),
+        (OrdinalEncoder(), "OrdinalEncoder has a missing value as a category"),
+        (KNNImputer(), "KNNImputer"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else type(given).__name__,
+)
+def test_transformers_without_a_graph_are_refused_when_they_are_converted(step, reason, animals):
+    pytest.importorskip("skl2onnx")
+    X, y = np.round(animals[0][:, :2]), animals[1]
+    if not isinstance(step, OneHotEncoder):
+        X[::3, 1] = np.nan
+    forest = RandomForestClassifier(2, random_state=0)
+    model = make_pipeline(step, LocalClassifierPerParentNode(forest)).fit(X, y)
+    with pytest.raises(ValueError, match=f"before the model, cannot be converted.*{reason}"):
+        to_onnx(model)
+
+
+def test_categories_that_are_texts_are_refused(animals):
+    frame = pd.DataFrame({"colour": ["red", "blue"] * 18, "legs": animals[0][:, 0]})
+    columns = ColumnTransformer([("a", OneHotEncoder(), ["colour"])], remainder="passthrough")
+    model = make_pipeline(columns, FlatClassifier()).fit(frame, animals[1])
+    with pytest.raises(ValueError, match="OneHotEncoder encodes values that are not numbers"):
+        to_onnx(model)
+
+
+def test_what_onnx_runtime_cannot_load_is_refused_with_its_reason(monkeypatch, animals):
+    pytest.importorskip("onnxruntime")
+    # As skl2onnx writes it: ONNX Runtime has no Imputer of 64 bits.
+    monkeypatch.delitem(onnx_steps._BY_HAND, SimpleImputer)
+    model = make_pipeline(SimpleImputer(), LocalClassifierPerParentNode()).fit(*animals)
+    message = "SimpleImputer, before the model, cannot be converted to ONNX .*for Imputer"
+    with pytest.raises(ValueError, match=message):
+        to_onnx(model)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)  # to write a file it need not be there
+    assert "Imputer" in {node.op_type for node in to_onnx(model).graph.node}
+
+
+def test_a_search_as_local_classifier_is_the_model_that_it_chose(animals):
+    child = GridSearchCV(LogisticRegression(), {"C": [0.5, 5.0]}, cv=2)
+    y = [path[0] for path in animals[1]]
+    assert_same(LocalClassifierPerParentNode(child).fit(animals[0], y), wide(animals))
 
 
 @pytest.mark.parametrize("child", [LogisticRegression(), RandomForestClassifier(3, random_state=0)])

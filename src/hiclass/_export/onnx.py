@@ -29,7 +29,8 @@ from sklearn.preprocessing import StandardScaler
 from hiclass._compat import check_is_fitted
 from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.local import LocalClassifierPerParentNode
-from hiclass._export.onnx_graph import Graph, n_features_of, parts_of
+from hiclass._export.onnx_graph import Graph, n_features_of
+from hiclass._export.onnx_steps import parts_of, put_before, transformed
 from hiclass._inference.paths import TINY, strategy_of
 from hiclass._state import LocalModels, RestrictedModels
 from hiclass._targets.paths import labels_by_node
@@ -50,7 +51,7 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
         A fitted model whose rows are a matrix of numbers and whose local classifiers skl2onnx can
         convert; linear ones need no conversion. ``decoding`` and ``min_confidence`` are built in as
         they are now. A pipeline or search that ends in such a model is converted whole, with the
-        transformers before it.
+        transformers before it; columns that these choose by name are taken by position.
     dtype : {float64, float32}, default=float64
         Type of the input. Linear classifiers calculate with float64 in both cases.
 
@@ -73,7 +74,8 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     ImportError
         If onnx or skl2onnx is not installed.
     TypeError, ValueError
-        If the model cannot be converted. A local classifier that cannot be is named.
+        If the model cannot be converted, or not loaded by ONNX Runtime where that is installed. A
+        local classifier that cannot be converted is named.
 
     Examples
     --------
@@ -92,7 +94,7 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     first = opened.before[0] if opened.before else model
     graph = Graph(n_features_of(first), dtype)
     if opened.before:
-        graph.transform(opened.before, model.n_features_in_)
+        put_before(graph, opened.before, model.n_features_in_)
     tree = _flat(graph, models) if models.direct else _per_parent(graph, models)
     node = _decision(graph, model, tree)
     table = _path_table(model)
@@ -382,13 +384,15 @@ def _converted(graph: Graph, question: _Question, models: LocalModels) -> str:
             f"{name} is calibrated by its decision_function, which can be converted to ONNX for "
             f"linear classifiers only. Use one of these, or calibration=None."
         )
-    if getattr(parts_of(child)[-1], "weights", None) == "distance":
+    *before, last = parts_of(child)
+    if getattr(last, "weights", None) == "distance":
         raise ValueError(
             f"{name} weighs neighbours by their distance, which skl2onnx leaves out. Use "
             f"weights='uniform'."
         )
     try:
-        proba = graph.convert(child)
+        rows = transformed(graph, graph.with_a_row(), before)
+        proba = graph.without_it(graph.convert_classifier(last, rows))
     except Exception as error:
         reason = " ".join(str(error).split())
         raise ValueError(

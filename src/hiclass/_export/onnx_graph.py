@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline, make_pipeline
 
 from hiclass._typing import AnyArray, IntArray
 
@@ -38,12 +37,14 @@ class Graph:
     Attributes
     ----------
     x : str
-        The input with 64 bits.
+        The rows that the model reads, with 64 bits: the input, or what transformers make of it.
+    width : int
+        Their number of columns.
     """
 
     def __init__(self, n_features: int, dtype: np.dtype[Any]) -> None:
         self._onnx, self._skl2onnx = import_onnx()
-        self._n_features = n_features
+        self.width = n_features
         self._nodes: list[Any] = []
         self._constants: dict[Any, Any] = {}
         self._outputs: list[Any] = []
@@ -51,6 +52,8 @@ class Graph:
         self._input = self._value("X", dtype, [n_features])
         self.x = "X" if dtype == np.float64 else self.cast("X", np.float64)
         self._n_rows = ""
+        self._longer: dict[str, str] = {}
+        self._loadable: set[frozenset[tuple[str, str]]] = set()
 
     def _type(self, dtype: Any) -> int:
         dtype = np.dtype(dtype)
@@ -107,46 +110,56 @@ class Graph:
         """The first of the largest entries."""
         return self.op("ArgMax", value, axis=axis, keepdims=0)
 
-    def same_for_all_rows(self, row: AnyArray) -> str:
-        """A constant with the number of rows of the input."""
+    def _count_rows(self) -> None:
         if not self._n_rows:
             self._n_rows = self.op("Shape", "X", start=0, end=1)
+
+    def same_for_all_rows(self, row: AnyArray) -> str:
+        """A constant with the number of rows of the input."""
+        self._count_rows()
         shape = self.op("Concat", self._n_rows, self.constant(np.array([len(row)])), axis=0)
         return self.op("Expand", self.constant(row.reshape(1, -1)), shape)
 
-    # -- transformers and local classifiers ----------------------------------------------------
+    # -- estimators that skl2onnx converts -----------------------------------------------------
 
-    def transform(self, transformers: list[Any], width: int) -> None:
-        """Add what skl2onnx makes of transformers; ``x`` is what comes out of the last one."""
-        whole = make_pipeline(*transformers)
-        try:
-            self.x = self._convert(whole, 0, self.x, self._n_features, narrow=False)
-        except Exception as error:
-            names = " > ".join(type(step).__name__ for step in transformers)
-            reason = " ".join(str(error).split())
-            raise ValueError(
-                f"{names}, before the model, cannot be converted to ONNX ({type(error).__name__}: "
-                f"{reason}). Convert the last step of the pipeline, and transform rows in Python."
-            ) from error
-        self._n_features = width
+    def with_a_row(self) -> str:
+        """``x``, with a row of zeros where it has no rows: many operations need one.
 
-    def convert(self, classifier: Any) -> str:
+        :meth:`without_it` takes it away again.
+        """
+        if self.x not in self._longer:
+            self._count_rows()
+            one = self.constant(np.array([1]))
+            n_more = self.op("Sub", one, self.op("Min", self._n_rows, one))
+            shape = self.op("Concat", n_more, self.constant(np.array([self.width])), axis=0)
+            more = self.op("Expand", self.constant(np.zeros((1, self.width))), shape)
+            self._longer[self.x] = self.op("Concat", self.x, more, axis=0)
+        return self._longer[self.x]
+
+    def without_it(self, value: str) -> str:
+        """As many rows of a value as the input has."""
+        self._count_rows()
+        first = self.constant(np.array([0]))
+        return self.op("Slice", value, first, self._n_rows, first)
+
+    def continue_with(self, value: str, width: int) -> None:
+        """Let ``x`` be another value, such as what transformers make of the input."""
+        self.x, self.width = value, width
+
+    def convert_transformer(self, transformer: Any, source: str) -> str:
+        """Add what skl2onnx makes of a transformer; return the rows that come out of it."""
+        return self.cast(self._convert(transformer, 0, source, narrow=False), np.float64)
+
+    def convert_classifier(self, classifier: Any, source: str) -> str:
         """Add what skl2onnx makes of a classifier; return its probabilities."""
-        source, width = self.x, self._n_features
-        *before, last = parts_of(classifier)
-        narrow = _is_narrow(last)
-        if narrow and before:
-            # With 64 bits up to the trees, as in Python: rounding may move a row over a threshold.
-            source = self._convert(make_pipeline(*before), 0, source, width, narrow=False)
-            width, before = last.n_features_in_, []
+        narrow = _is_narrow(classifier)
         source = self.cast(source, np.float32) if narrow else source
-        options = {id(last): {"zipmap": False}}
-        whole = make_pipeline(*before, last) if before else last
-        proba = self._convert(whole, 1, source, width, narrow, options=options)
+        options = {id(classifier): {"zipmap": False}}
+        proba = self._convert(classifier, 1, source, narrow, options=options)
         return self.cast(proba, np.float64)
 
     def _convert(
-        self, estimator: Any, wanted: int, source: str, width: int, narrow: bool, **options: Any
+        self, estimator: Any, wanted: int, source: str, narrow: bool, **options: Any
     ) -> str:
         """Add what one of the outputs needs that skl2onnx makes of an estimator; return its name.
 
@@ -154,21 +167,18 @@ class Graph:
         """
         types = self._skl2onnx.common.data_types
         kind = types.FloatTensorType if narrow else types.DoubleTensorType
+        shape = [None, getattr(estimator, "n_features_in_", None)]
         converted = self._skl2onnx.convert_sklearn(
-            estimator, initial_types=[("X", kind([None, width]))], target_opset=OPSETS, **options
+            estimator, initial_types=[("X", kind(shape))], target_opset=OPSETS, **options
         )
         # It may mix numbers of 32 and 64 bits: ONNX Runtime refuses some such graphs, and in others
         # trees see other numbers than in Python.
         self._onnx.checker.check_model(converted, full_check=True)
+        self._check_operations(converted)
         prefix = f"{self._new_name()}_"
         part = self._onnx.compose.add_prefix(converted, prefix)
         output = part.graph.output[wanted].name
         nodes, needed = _needed(part.graph.node, output)
-        # ONNX Runtime refuses this operation on no rows: it gets one more, which is dropped again.
-        one_more = any(node.op_type == "ArrayFeatureExtractor" for node in nodes)
-        if one_more:
-            row = np.zeros((1, width), dtype=np.float32 if narrow else np.float64)
-            source = self.op("Concat", source, self.constant(row), axis=0)
         self._nodes.append(
             self._onnx.helper.make_node("Identity", [source], [f"{prefix}X"], f"{prefix}input")
         )
@@ -177,10 +187,25 @@ class Graph:
         self._constants |= {tensor.name: tensor for tensor in tensors}
         for used in part.opset_import:
             self._opsets.setdefault(used.domain, used.version)
-        if one_more:
-            first, last = (self.constant(np.array([end])) for end in (0, -1))
-            output = self.op("Slice", output, first, last, first)
         return str(output)
+
+    def _check_operations(self, converted: Any) -> None:
+        """Refuse a graph that ONNX Runtime cannot load, where it is installed.
+
+        It does not have all operations for 64 bits. A set of operations is tried once.
+        """
+        try:
+            import onnxruntime
+        except ImportError:
+            return
+        operations = frozenset((node.domain, node.op_type) for node in converted.graph.node)
+        if operations in self._loadable:
+            return
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4  # the error says it all
+        content = converted.SerializeToString()
+        onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        self._loadable.add(operations)
 
     # -- the result ----------------------------------------------------------------------------
 
@@ -240,14 +265,6 @@ def n_features_of(first: Any) -> int:
             f"converted to ONNX: turn texts into numbers before the model."
         )
     return int(n_features)
-
-
-def parts_of(child: Any) -> list[Any]:
-    """The steps of a pipeline, also of those within it, or the child itself."""
-    if not isinstance(child, Pipeline):
-        return [child]
-    steps = [step for _, step in child.steps if step is not None and step != "passthrough"]
-    return [part for step in steps for part in parts_of(step)]
 
 
 def _is_narrow(classifier: Any) -> bool:
