@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import SGDClassifier
 from strategies import ODD_STRINGS, SETTINGS, UNLIMITED_KINDS, pad, paths
 
 from hiclass import Hierarchy, LocalClassifierPerParentNode
@@ -317,6 +318,27 @@ def test_a_label_that_the_hierarchy_lacks_is_an_error_with_row_level_and_near_na
 def test_a_label_that_is_elsewhere_in_the_hierarchy_is_not_called_unknown(hierarchy, y, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         encode(y, hierarchy)
+
+
+SEVERAL = [[("A", "x"), ("B", "y")], [("A", "y")], [("B", "y")]]
+
+
+def test_lists_of_path_tuples_are_several_labels_and_not_a_path_of_tuples(local_class):
+    X = [[0.0], [1.0], [2.0]]
+    refused = r"^Row 0 of y is a list of path tuples, several labels: "
+    with pytest.raises(ValueError, match=rf"{refused}use multi_label=True\. A single path is"):
+        local_class().fit(X, SEVERAL)
+    with pytest.raises(ValueError, match=rf"{refused}partial_fit learns one path per row"):
+        local_class(SGDClassifier()).partial_fit(X, SEVERAL)
+    tree = Hierarchy.from_paths([["A", "x"], ["A", "y"], ["B", "y"]])
+    known = r"no class \('A', 'x'\)\. Rows that are lists of path tuples.* need multi_label=True"
+    with pytest.raises(ValueError, match=known):
+        local_class(hierarchy=tree).fit(X, SEVERAL)
+
+
+def test_tuples_are_labels_where_a_hierarchy_or_other_labels_say_so():
+    assert encode(SEVERAL, Hierarchy.from_paths(SEVERAL)).hierarchy.n_nodes == 5
+    assert encode([["A", ("x", 1)], ["A", ("x", 2)]]).hierarchy.path(3) == ("A", ("x", 2))
 
 
 def test_a_label_at_many_places_is_shown_at_three():

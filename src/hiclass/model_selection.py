@@ -16,8 +16,8 @@ from hiclass._labels.columns import (
     check_paths,
     is_hashable,
     is_missing,
-    plain,
     read_labels,
+    refuse_path_tuples,
     split_columns,
 )
 from hiclass._rows import n_rows_of
@@ -250,13 +250,7 @@ def _check_single(columns: LabelColumns) -> None:
             f"them at least a label of level 1. Where rows have any number of labels, use "
             f"HierarchicalKFold(multi_label=True)."
         )
-    for level, values in enumerate(columns.values):
-        if len(values) and isinstance(plain(values[0]), tuple):
-            row = int(np.argmax(columns.codes[level] >= 0))
-            raise ValueError(
-                f"Row {row} of y is a list of path tuples, several labels: use "
-                f"HierarchicalKFold(multi_label=True). A single path is a list or tuple of labels."
-            )
+    refuse_path_tuples(columns, "use HierarchicalKFold(multi_label=True)")
 
 
 def _read_groups(groups: Any, n_rows: int) -> IntArray:

@@ -20,7 +20,7 @@ from hiclass._compat import UNUSED, offered_if
 from hiclass._engine.fit import FitSettings, fit_problems
 from hiclass._estimators.local_base import BaseLocalClassifier
 from hiclass._inference.decodings import as_decoding
-from hiclass._labels.columns import LabelColumns, check_paths, read_labels
+from hiclass._labels.columns import LabelColumns, check_paths, read_labels, refuse_path_tuples
 from hiclass._problems.batches import (
     Guard,
     Plan,
@@ -269,6 +269,8 @@ class IncrementalClassifier(BaseLocalClassifier):
             hierarchy = as_hierarchy(classes if self.hierarchy is None else self.hierarchy)
         else:
             given = columns if classes is None else _read_paths(classes, "classes")
+            name = "y" if classes is None else "classes"
+            refuse_path_tuples(given, "partial_fit learns one path per row; fit takes them", name)
             hierarchy, _ = Hierarchy._from_columns(given)
             _warn_of_lookalikes(hierarchy)
         if not hierarchy.is_tree:

@@ -166,6 +166,21 @@ def check_paths(columns: LabelColumns, *, allow_empty: bool = False, name: str =
     return length
 
 
+def refuse_path_tuples(columns: LabelColumns, remedy: str, name: str = "y") -> None:
+    """Refuse lists of path tuples, which are several labels per row but read as one path of tuples.
+
+    For labels without a hierarchy: in a given one, tuples may be labels.
+    """
+    present = [values for values in columns.values if len(values)]
+    if columns.ndim == 2 and present and all(isinstance(values[0], tuple) for values in present):
+        row = int(np.argmax(columns.codes[0] >= 0))
+        raise ValueError(
+            f"Row {row} of {name} is a list of path tuples, several labels: {remedy}. A single "
+            f"path is a list or tuple of labels. Where tuples are labels themselves, give "
+            f"hierarchy=Hierarchy.from_paths({name})."
+        )
+
+
 def truncate_at_gap(y: Any) -> Any:
     """End every path at its first missing label.
 

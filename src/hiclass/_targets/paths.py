@@ -20,6 +20,7 @@ from hiclass._labels.columns import (
     object_array,
     plain,
     read_labels,
+    refuse_path_tuples,
 )
 from hiclass._state import LabelFormat
 from hiclass._typing import AnyArray, IntArray
@@ -74,6 +75,7 @@ def encode(y: Any, hierarchy: Any = None) -> Target:
     check_paths(columns)
     dtype = columns.dtype
     if hierarchy is None:
+        refuse_path_tuples(columns, "use multi_label=True")
         hierarchy, nodes = Hierarchy._from_columns(columns)
         _warn_of_lookalikes(hierarchy, stacklevel=6)  # the line that calls fit
     else:
@@ -139,7 +141,9 @@ def nodes_of(columns: LabelColumns, hierarchy: Hierarchy, name: str = "y") -> In
 
 
 def _remedy_for_labels(hierarchy: Hierarchy, label: Any, name: str) -> str:
-    """What to do where a label of the hierarchy was read as a step of a path."""
+    """What to do where a label of the hierarchy, or a path, was read as a step of a path."""
+    if isinstance(label, tuple):
+        return " Rows that are lists of path tuples, several labels, need multi_label=True."
     nodes = nodes_with_label(hierarchy, label)
     if not nodes:
         return ""
