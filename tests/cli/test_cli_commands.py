@@ -46,7 +46,7 @@ class TestFit:
             "text": ["narrative"], "numbers": ["amount"], "categories": ["state", "code"]
         }  # fmt: skip
         assert model.target == TARGET
-        assert "No column is named as a feature, so they are chosen by their cells." in err
+        assert "No column is named as a feature, so the features are chosen by their cells" in err
         assert "Features, text: narrative (9 words per cell)\n" in err
         assert "Features, numbers: amount (every cell is a number)\n" in err
         assert "Features, categories: state (2 different values); code (3 different values)" in err
@@ -100,7 +100,7 @@ class TestFit:
         assert "1      code" in out
         frame.assign(code="x").to_csv(tmp_path / "test.csv", index=False)
         _, err = run("evaluate", tmp_path / "m.skops", tmp_path / "test.csv", status=1)
-        assert "the label 'x' in 'code' is no integer" in err
+        assert "test.csv, line 2: the label 'x' in 'code' is not a whole number" in err
 
     def test_paths_with_a_gap_can_be_cut_and_rows_without_labels_left_out(self, fit, tmp_path):
         rows = [*make_rows(), ["x", "", "Car", "lost label", "1", "BY"]]
@@ -190,7 +190,7 @@ class TestFit:
         rows[-1][4] = "more"
         path = write_csv(tmp_path / "data.csv", rows, header=[*HEADER, "verdict"])
         _, err = run("evaluate", tmp_path / "m.skops", path, "--skip-unlabelled", status=1)
-        assert "data.csv, line 91: 'more' in the column 'amount' is no" in err
+        assert "data.csv, line 91: 'more' in the column 'amount' is not" in err
 
     def test_every_column_has_its_reason_however_many_there_are(self, fit):
         header = [*HEADER, *(f"n{i}" for i in range(25)), *(f"e{i}" for i in range(25))]
@@ -243,7 +243,7 @@ class TestFit:
             (["--text", "naratives"], "has no column 'naratives'. Did you mean 'narrative'?"),
             (["--text", "product"], "'product' is named twice, as target and as text"),
             (["--text", "id", "--numbers", "id"], "named twice, as text and as numbers"),
-            (["--numbers", "state"], "line 2: 'BY' in the column 'state' is no number. Correct"),
+            (["--numbers", "state"], "line 2: 'BY' in the column 'state' is not a number. Correct"),
             (["--ignore", "x"], "has no column 'x'"),
             (["--text", "id", "--ignore", "id"], "'id' is named with --text and with --ignore"),
             (["--ignore", "narrative", "amount", "state"], "no column that can be a feature (id: "),
@@ -268,7 +268,7 @@ class TestFit:
             (lambda row: [*row[:4], "NA", row[5]], "'amount' holds no number. Leave it out"),
             (
                 lambda row: [*row[:4], "1_000", row[5]],
-                "'1_000' in the column 'amount' is no number",
+                "'1_000' in the column 'amount' is not a number",
             ),
         ],
     )
@@ -388,7 +388,7 @@ class TestPredict:
         assert "has no column 'amount'" in fails("predict", model, path)
         path = write_csv(tmp_path / "new.csv", [["a b", "x", "BY"]], header=HEADER[3:])
         message = fails("predict", model, path, "-o", tmp_path / "out.csv")
-        assert "new.csv, line 2: 'x' in the column 'amount' is no number" in message
+        assert "new.csv, line 2: 'x' in the column 'amount' is not a number" in message
         assert not (tmp_path / "out.csv").exists()
 
     def test_an_unwritable_output_leaves_nothing(self, fails, model, train, tmp_path):
@@ -526,6 +526,9 @@ class TestTree:
         assert out.splitlines()[-1] == (
             "3 rows, 2 classes, 2 levels, 1 leaf; 2 rows end at an inner class"
         )
+        path = write_csv(tmp_path / "d.csv", [["A", "x"], ["A", ""]], header=["a", "b"])
+        out, _ = run("tree", path, "--target", "a", "b")
+        assert out.splitlines()[-1].endswith("; 1 row ends at an inner class")
 
     def test_control_characters_in_labels_do_nothing(self, run, tmp_path):
         path = write_csv(tmp_path / "d.csv", [["\x1b[2Jgone"], ["two\nlines"]], header=["a"])

@@ -139,6 +139,12 @@ def test_a_path_shows_the_confidence_of_every_step():
     assert _screen.path_text(["x" * 40, "y " * 30]) == f"{'x' * 40} > {'y ' * 18}y..."
 
 
+def test_figures_are_written_as_people_write_them():
+    assert [_screen.count(n, "row") for n in (0, 1, 1200)] == ["0 rows", "1 row", "1,200 rows"]
+    sizes = [_screen.size_text(n) for n in (20_400, 999_499, 1_250_000)]
+    assert sizes == ["20 kB", "999 kB", "1.2 MB"]
+
+
 def test_python_m_hiclass_is_the_command(capsys, monkeypatch):
     import runpy
 

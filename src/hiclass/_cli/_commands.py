@@ -77,14 +77,15 @@ def fit(args: argparse.Namespace) -> None:
     pipeline.fit(X, y)
     seconds = time.perf_counter() - start
     _screen.note(
-        f"Fitted {args.model} on {len(X):,} rows: {_shape(hierarchy)}; {seconds:.1f} s",
+        f"Fitted {args.model} on {_screen.count(len(X), 'row')} in {seconds:.1f} s: "
+        f"{_shape(hierarchy)}",
         args.quiet,
     )
     set_jobs(classifier, None)
     save_model(Model(pipeline, list(args.target), columns), args.output)
     if args.output != "-":
-        size = Path(args.output).stat().st_size / 1e6
-        _screen.note(f"Wrote {args.output} ({size:.1f} MB)", args.quiet)
+        size = _screen.size_text(Path(args.output).stat().st_size)
+        _screen.note(f"Wrote {args.output} ({size})", args.quiet)
 
 
 def predict(args: argparse.Namespace) -> None:
@@ -111,7 +112,7 @@ def predict(args: argparse.Namespace) -> None:
     frame = pd.DataFrame({n: pd.Series(cells, dtype=cells.dtype) for n, cells in result.items()})
     write_table(frame, args.output, format=format, as_they_are=args.unprotected)
     if args.output != "-":
-        _screen.note(f"Wrote {args.output}: {len(X):,} rows", args.quiet)
+        _screen.note(f"Wrote {args.output}: {_screen.count(len(X), 'row')}", args.quiet)
 
 
 def _predict(args: argparse.Namespace, model: Model, X: Any) -> tuple[Any, Any]:
@@ -185,8 +186,9 @@ def tree(args: argparse.Namespace) -> None:
     for line in _screen.tree_lines(hierarchy, counts, args.depth):
         _screen.write(line)
     early = int(own[~hierarchy.is_leaf].sum())
-    ends = f"; {early:,} rows end at an inner class" if early else ""
-    summary = f"{len(y):,} rows, {_shape(hierarchy)}{ends}"
+    end = "ends" if early == 1 else "end"
+    ends = f"; {_screen.count(early, 'row')} {end} at an inner class" if early else ""
+    summary = f"{_screen.count(len(y), 'row')}, {_shape(hierarchy)}{ends}"
     _screen.write(_screen.paint(summary, "bold", sys.stdout))
 
 
@@ -202,9 +204,9 @@ def _read(args: argparse.Namespace) -> Table:
     table = read_table(
         args.file, format=args.format, encoding=args.encoding, separator=args.separator
     )
-    _screen.note(
-        f"Read {table.name}: {len(table.frame):,} rows, {table.frame.shape[1]} columns", args.quiet
-    )
+    n_rows, n_columns = table.frame.shape
+    shape = f"{_screen.count(n_rows, 'row')}, {_screen.count(n_columns, 'column')}"
+    _screen.note(f"Read {table.name}: {shape}", args.quiet)
     return table
 
 
@@ -230,8 +232,8 @@ def _describe(args: argparse.Namespace, choice: Choice) -> None:
     """Say which columns are features, and why: a guess must not go unnoticed."""
     if choice.reasons:
         _screen.note(
-            "No column is named as a feature, so they are chosen by their cells. --ignore leaves "
-            "some out; with --text, --numbers or --categories you name all of them yourself.",
+            "No column is named as a feature, so the features are chosen by their cells. --ignore "
+            "leaves columns out; with --text, --numbers or --categories you name all features.",
             args.quiet,
         )
     for kind, names in choice.columns.items():

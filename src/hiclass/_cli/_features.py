@@ -23,7 +23,7 @@ _NO_NUMBER = {"", "na", "n/a", "nan", "null", "none", "-", "?"}
 
 
 def to_number(value: Any) -> float | None:
-    """A cell as a number: NaN if it is missing, None if it is no number."""
+    """A cell as a number: NaN if it is missing, None if it is not a number."""
     if value is None:
         return np.nan
     if isinstance(value, str):
@@ -73,7 +73,7 @@ def _numbers(table: Table, name: str) -> Any:
     for row, cell in enumerate(cells):
         number = to_number(cell)
         if number is None:
-            problem = "is too large a number" if isinstance(cell, int) else "is no number"
+            problem = "is too large a number" if isinstance(cell, int) else "is not a number"
             raise CommandError(
                 f"{table.place(row)}: {str(cell)[:50]!r} in the column {name!r} {problem}. "
                 f"Correct it, or leave the cell empty."

@@ -133,7 +133,7 @@ def like(y: Any, hierarchy: Any, target: list[str], table: Table) -> Any:
             converted[index] = convert(label)
         except ValueError:
             raise CommandError(
-                f"{table.name}: the label {label!r} in {target[index[1]]!r} is no integer, as the "
-                f"labels of the model at this level are. Correct it."
+                f"{table.place(index[0])}: the label {label!r} in {target[index[1]]!r} is not a "
+                f"whole number, as the labels of the model at this level are. Correct it."
             ) from None
     return converted

@@ -38,10 +38,10 @@ examples:
   hiclass fit animals.parquet --target class order family --cv 5 -o animals.skops
   hiclass fit data.jsonl.gz --target a b --text narrative --model parent -o model.skops
 
-A cell without a label ends the path of its row. Without --text, --numbers and --categories, the
-other columns are features, except ids, dates, columns with one value and columns with a different
-value in every row. What was chosen is written to standard error with the reasons, and a warning
-names every column that alone nearly determines the target.
+An empty cell in a column of labels ends the path of its row. Without --text, --numbers and
+--categories, the other columns are features, except ids, dates, columns with one value and columns
+with a different value in every row. What was chosen is written to standard error with the reasons,
+and a warning names every column that alone nearly determines the target.
 """
 PREDICT_EXAMPLES = """\
 examples:
@@ -49,10 +49,10 @@ examples:
   hiclass predict model.skops new.csv.gz --min-confidence 0.8 --keep id -o out.parquet
   cat new.tsv | hiclass predict model.skops - --format tsv > out.csv
 
-For every level there are two columns: predicted_NAME and confidence_NAME, both empty where a path
-is over. In CSV and TSV, a text that a spreadsheet would run as a formula (it starts with = + - @,
-a tab or a line break, and is no number) gets an apostrophe in front; --unprotected leaves it as it
-is. Loading a model runs no code.
+Two columns are added for every level: predicted_NAME and confidence_NAME, both empty where a path
+has ended. In CSV and TSV, a text that a spreadsheet would run as a formula (it starts with = + - @,
+a tab or a line break, and is not a number) gets an apostrophe in front; --unprotected leaves it as
+it is. Loading a model runs no code.
 """
 EVALUATE_EXAMPLES = """\
 examples:
@@ -237,19 +237,32 @@ def _add_fit(commands: Any) -> None:
     _add_input(command)
     _add_target(command)
     _add_label_options(command)
-    columns = command.add_argument_group("features")
+    columns = command.add_argument_group(
+        "features",
+        "Chosen by their cells. If --text, --numbers or --categories name any, these are all.",
+    )
     columns.add_argument("--text", nargs="+", metavar="COLUMN", help="columns of text")
     columns.add_argument("--numbers", nargs="+", metavar="COLUMN", help="columns of numbers")
     columns.add_argument("--categories", nargs="+", metavar="COLUMN", help="columns of categories")
-    columns.add_argument("--ignore", nargs="+", metavar="COLUMN", help="columns to leave out")
+    columns.add_argument(
+        "--ignore", nargs="+", metavar="COLUMN", help="columns that are not features"
+    )
     model = command.add_argument_group("model")
     listed = "; ".join(f"{name}: {text}" for name, text in MODELS.items())
-    model.add_argument("--model", choices=list(MODELS), default="recommended", help=listed)
     model.add_argument(
-        "--cv", type=_at_least(2), metavar="FOLDS", help="also write scores by cross-validation"
+        "--model",
+        choices=list(MODELS),
+        default="recommended",
+        help=f"{listed} (default: recommended)",
     )
     model.add_argument(
-        "--seed", type=int, default=0, help="makes the result repeatable (default: 0)"
+        "--cv",
+        type=_at_least(2),
+        metavar="FOLDS",
+        help="first write scores by cross-validation with so many folds",
+    )
+    model.add_argument(
+        "--seed", type=int, default=0, help="the same one gives the same model (default: 0)"
     )
     _add_decision(model)
     command.add_argument(
@@ -279,18 +292,18 @@ def _add_predict(commands: Any) -> None:
     output.add_argument(
         "--output-format",
         choices=_FORMATS,
-        help="by default by the name of the output, else csv",
+        help="by default told by the name of the output; csv if it has no ending",
     )
     output.add_argument(
         "--keep",
         nargs="*",
         metavar="COLUMN",
-        help="columns of the input to copy; all by default, none without a name",
+        help="columns of the input to copy; by default all, with --keep alone none",
     )
     output.add_argument(
         "--unprotected",
         action="store_true",
-        help="leave cells that a spreadsheet would run as they are",
+        help="do not protect cells that a spreadsheet would run as formulas",
     )
 
 
@@ -363,13 +376,15 @@ def _add_input(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--format",
         choices=_FORMATS,
-        help="by default by the name of the file; csv for standard input",
+        help="by default told by the name of the file; csv for standard input",
     )
     group.add_argument(
         "--encoding", default="utf-8", help="encoding of text files (default: utf-8)"
     )
     group.add_argument(
-        "--separator", metavar="CHARACTER", help="of CSV files; by default a comma, in TSV a tab"
+        "--separator",
+        metavar="CHARACTER",
+        help="between the cells of CSV files; by default a comma, in TSV a tab",
     )
 
 
@@ -386,10 +401,12 @@ def _add_target(command: argparse.ArgumentParser) -> None:
 def _add_label_options(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("labels")
     group.add_argument(
-        "--truncate-gaps", action="store_true", help="end paths with a gap at the gap"
+        "--truncate-gaps",
+        action="store_true",
+        help="end a path at its first empty cell although labels follow",
     )
     group.add_argument(
-        "--skip-unlabelled", action="store_true", help="leave rows without any label out"
+        "--skip-unlabelled", action="store_true", help="leave out rows without any label"
     )
 
 

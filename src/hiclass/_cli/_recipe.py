@@ -15,7 +15,7 @@ from hiclass._estimators.local import (
 )
 
 MODELS = {
-    "recommended": "flat and per parent node, multiplied, for the best hierarchical F-score",
+    "recommended": "a flat model and one per parent node, multiplied, for the best F-score",
     "parent": "one classifier per inner node; the quickest one, good with many classes",
     "node": "one yes-or-no classifier per class",
     "level": "one classifier per level",

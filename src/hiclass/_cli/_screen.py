@@ -102,6 +102,11 @@ def count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def size_text(n_bytes: int) -> str:
+    """The size of a file, in a unit that leaves no zeros: 38 kB, 1.2 MB."""
+    return f"{n_bytes / 1e3:,.0f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:,.1f} MB"
+
+
 def _can_draw() -> bool:
     try:
         "└├│".encode(sys.stdout.encoding or "utf-8")
@@ -111,15 +116,15 @@ def _can_draw() -> bool:
 
 
 def path_text(labels: Sequence[Any], confidences: Any = None) -> str:
-    """A path in one line, with the confidence of every step if given; long labels are cut."""
-    steps = [_cut(one_line(label)) for label in labels if label is not None and label != ""]
+    """A path in one line, with the confidence of every step if given; long labels are shortened."""
+    steps = [_shortened(one_line(label)) for label in labels if label is not None and label != ""]
     if confidences is not None:
         marks = [paint(f"{p:.2f}", _colour_of(p), sys.stdout) for p in confidences[: len(steps)]]
         steps = [f"{step} {mark}" for step, mark in zip(steps, marks, strict=True)]
     return " > ".join(steps) if steps else "(nothing is certain enough)"
 
 
-def _cut(label: str) -> str:
+def _shortened(label: str) -> str:
     return label if len(label) <= _LABEL else f"{label[: _LABEL - 3].rstrip()}..."
 
 

@@ -25,6 +25,7 @@ from typing import IO, Any, cast
 import numpy as np
 
 from hiclass._cli._errors import CommandError, unknown_column
+from hiclass._cli._screen import count
 
 FORMATS = {
     ".csv": "csv",
@@ -206,9 +207,9 @@ def _parse_csv(text: str, name: str, separator: str) -> Table:
             if len(row) != len(header):
                 other = " If the cells are separated by something else, see --separator."
                 raise CommandError(
-                    f"{name}, line {start}: {len(row)} cells, but the header has {len(header)}. "
-                    f"Put quotes around cells that hold the separator or a line break."
-                    f"{other if len(header) == 1 else ''}"
+                    f"{name}, line {start}: {count(len(row), 'cell')}, but the header has "
+                    f"{len(header)}. Put quotes around cells that hold the separator or a line "
+                    f"break.{other if len(header) == 1 else ''}"
                 )
             rows.append(row)
             lines.append(start)
@@ -260,7 +261,7 @@ def _parse_record(line: str, place: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except json.JSONDecodeError as error:
-        raise CommandError(f"{place}: no JSON ({error}). Every line must be one object.") from None
+        raise CommandError(f"{place}: not JSON ({error}). Every line must be one object.") from None
     except RecursionError:
         raise too_deep from None
     except ValueError:
@@ -293,7 +294,7 @@ def _parse_parquet(raw: bytes, name: str) -> Any:
     try:
         frame = pd.read_parquet(io.BytesIO(raw), dtype_backend="numpy_nullable")
     except (OSError, ValueError) as error:
-        raise CommandError(f"{name} is no Parquet file, or it is damaged.") from error
+        raise CommandError(f"{name} is not a Parquet file, or it is damaged.") from error
     # An index with a name is a column; one that only counts is none.
     frame = frame.reset_index(drop=frame.index.names == [None])
     columns = {}
