@@ -143,6 +143,10 @@ def profile(device: str, batch: int, n_batches: int = 20, **params: Any) -> list
     """Where the time of a batch goes: made, checked and encoded, learned."""
     import torch
 
+    from hiclass.torch._batches import make_rows
+    from hiclass.torch._fit import Parameters
+    from hiclass.torch._stream import encode_next
+
     stream, hierarchy = Stream(n_batches * batch, batch), make_hierarchy()
     model = HierarchicalSoftmaxClassifier(
         hierarchy=hierarchy, leaf_only=True, device=device, random_state=0, **params
@@ -153,12 +157,11 @@ def profile(device: str, batch: int, n_batches: int = 20, **params: Any) -> list
     marks = [time.perf_counter()]
     checked = [(model._as_rows(X, reset=False), y) for X, y in items]
     marks.append(time.perf_counter())
-    targets = [model._read_batch(known, y, None)[1] for _, y in checked]
+    params = Parameters.of(model)
+    targets = [encode_next(y, known, model._format, params) for _, y in checked]
     marks.append(time.perf_counter())
-    from hiclass.torch._estimator import as_data
-
     batches = [
-        as_data(X, target, trainer.layout, None).whole()
+        make_rows(X, target, trainer.layout, None).whole()
         for (X, _), target in zip(checked, targets, strict=True)
     ]
     if trainer.device.type == "cuda":
@@ -172,9 +175,9 @@ def profile(device: str, batch: int, n_batches: int = 20, **params: Any) -> list
     loss = trainer._loss
     for looks_up in (True, False):
         loss.looks_up = looks_up
-        trainer.epoch(batches[:2], lambda step: 1.0)
+        float(sum(trainer.step(b) for b in batches[:2]))
         start = time.perf_counter()
-        trainer.epoch(batches, lambda step: 1.0)
+        float(sum(trainer.step(b) for b in batches))  # waits for a GPU
         name = "learn, outputs of the path looked up" if looks_up else "learn, all outputs computed"
         rows.append((name, time.perf_counter() - start))
     names = ("check X", "encode y", "to tensors", "to the device")

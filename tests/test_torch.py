@@ -86,6 +86,13 @@ def test_passes_the_checks_of_scikit_learn_but_for_the_listed_ones():
     )
 
 
+def test_the_estimator_stands_directly_on_the_one_base_class():
+    from hiclass._estimators.base import BaseHierarchicalClassifier
+
+    assert type(network()).__bases__ == (BaseHierarchicalClassifier,)
+    assert type(network()).__module__ == "hiclass.torch._classifier"  # model files name it
+
+
 def test_works_in_searches_and_pipelines(hard):
     X, y = hard
     folds = HierarchicalKFold(2)
@@ -101,13 +108,12 @@ def test_works_in_searches_and_pipelines(hard):
 
 
 def test_doctests():
-    for name in ("_classifier", "_streaming"):
-        done = doctest.testmod(
-            importlib.import_module(f"hiclass.torch.{name}"),
-            optionflags=doctest.NORMALIZE_WHITESPACE,
-        )
-        assert done.attempted
-        assert not done.failed
+    done = doctest.testmod(
+        importlib.import_module("hiclass.torch._classifier"),
+        optionflags=doctest.NORMALIZE_WHITESPACE,
+    )
+    assert done.attempted == 11
+    assert not done.failed
 
 
 def test_python_blocks_of_the_page_run_and_print_what_they_say(capsys):
@@ -294,11 +300,13 @@ def test_training_stops_early_on_rows_held_out_and_keeps_the_best_weights(hard):
 
 
 def test_the_best_weights_are_those_of_the_best_epoch(hard):
+    from hiclass.torch._fit import Parameters, start
     from hiclass.torch._train import Course
 
     X, y = hard
     model = network(validation_fraction=0.3, max_epochs=1, hidden_layers=(8,)).fit(X, y)
-    trainer = model._trainer_for(model._network().layout, X.astype(np.float32), 0)
+    layout = model._network().layout
+    trainer = start(Parameters.of(model), layout, X.astype(np.float32), 0)
     losses = iter([3.0, 1.0, 2.0, 2.0])
     kept = []
 
@@ -306,12 +314,13 @@ def test_the_best_weights_are_those_of_the_best_epoch(hard):
         trainer.weights["0.bias"].data.fill_(float(i))
         return 0.0
 
-    def validate():
+    def validate(rows):
         kept.append(trainer.weights["0.bias"].detach().numpy().copy())
         return next(losses)
 
+    trainer.validate = validate
     course = Course(10, 2, 1e-4)
-    course.run(trainer, epoch, validate, verbose=False)
+    course.run(trainer, epoch, held_out="rows", verbose=False)
     assert course.validation == [3.0, 1.0, 2.0, 2.0]
     np.testing.assert_array_equal(trainer.weights["0.bias"].detach().numpy(), kept[1])
 
@@ -388,17 +397,17 @@ def test_in_an_ensemble_and_with_a_guarantee(hard):
 
 
 def test_a_member_of_an_ensemble_learns_out_of_fold_once(hard, monkeypatch):
-    from hiclass.torch import HierarchicalSoftmaxClassifier
+    from hiclass.torch import _fit
 
     X, y = hard
     trained = []
-    train = HierarchicalSoftmaxClassifier._fit_network
+    start = _fit.start
 
-    def counted(self, X, *args):
-        trained.append(self)
-        return train(self, X, *args)
+    def counted(*args):
+        trained.append(args)
+        return start(*args)
 
-    monkeypatch.setattr(HierarchicalSoftmaxClassifier, "_fit_network", counted)
+    monkeypatch.setattr(_fit, "start", counted)
     member = network(max_epochs=2, decoding="expected_f1")
     ensemble = EnsembleClassifier([("network", member)], decoding="expected_f1").fit(X, y)
     # One on all rows and three out of fold by the member, then three by the ensemble.
@@ -582,7 +591,7 @@ def test_partial_fit_of_sets_and_what_it_refuses():
         network(decoding="expected_f1").partial_fit(X, [row[0] for row in y])
 
 
-def test_leaf_only_in_a_stream_takes_all_endings_of_a_class_that_ends_early():
+def test_leaf_only_in_a_stream_takes_all_final_classes_below_a_path_that_ends_early():
     model = network(leaf_only=True, hierarchy=Hierarchy.from_paths([["a", "b"], ["a", "c"], ["d"]]))
     model.partial_fit([[0.0], [1.0]] * 20, [["a"], ["d"]] * 20)
     assert {tuple(path) for path in model.predict([[0.0], [1.0]]).tolist()} <= {
@@ -743,7 +752,7 @@ def test_a_reader_that_is_left_early_ends():
 
 
 @pytest.mark.parametrize("sets", [False, True], ids=["paths", "sets"])
-def test_files_hold_arrays_and_give_the_same_answers(hard, sets, tmp_path):
+def test_files_hold_arrays_and_predict_the_same(hard, sets, tmp_path):
     import skops.io
 
     X, y = hard
@@ -769,7 +778,7 @@ def test_files_hold_arrays_and_give_the_same_answers(hard, sets, tmp_path):
         assert back.partial_fit(X, y).predict_node_proba(X).shape == expected.shape
 
 
-def test_weights_in_a_mapped_file_answer_without_a_warning(hard, tmp_path):
+def test_weights_in_a_mapped_file_predict_without_a_warning(hard, tmp_path):
     X, y = hard
     model = network(hidden_layers=(64,)).fit(X, y)
     joblib.dump(model, tmp_path / "model")
@@ -777,7 +786,7 @@ def test_weights_in_a_mapped_file_answer_without_a_warning(hard, tmp_path):
     np.testing.assert_array_equal(mapped.predict_node_proba(X), model.predict_node_proba(X))
 
 
-def test_a_model_from_another_device_answers_here(hard):
+def test_a_model_from_another_device_predicts_here(hard):
     """As if trained on a device that this machine does not have."""
     X, y = hard
     model = network().fit(X, y)
@@ -835,16 +844,16 @@ def test_a_device_that_is_set_after_fit_and_not_there_is_refused(hard, device, m
     assert model.set_params(device="cpu").predict(X).shape == y.shape
 
 
-def test_threads_may_ask_at_the_same_time(hard):
+def test_threads_may_predict_at_the_same_time(hard):
     X, y = hard
     model = pickle.loads(pickle.dumps(network(hidden_layers=(16,)).fit(X, y)))
-    ask = joblib.delayed(model.predict_node_proba)
-    many = joblib.Parallel(n_jobs=4, backend="threading")(ask(X) for _ in range(16))
+    predict = joblib.delayed(model.predict_node_proba)
+    many = joblib.Parallel(n_jobs=4, backend="threading")(predict(X) for _ in range(16))
     for proba in many:
         np.testing.assert_array_equal(proba, many[0])
 
 
-def test_predict_in_pieces_gives_the_same_answers(hard, monkeypatch):
+def test_predict_in_pieces_gives_the_same_probabilities(hard, monkeypatch):
     X, y = hard
     model = network().fit(X, y)
     whole = model.predict_node_proba(X)

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.heavy
 
 EXAMPLES = settings(max_examples=12)
 LOSSES = st.sampled_from(["conditional", "leaf"])
-#: Answers are float32 before they are probabilities.
+#: Scores are float32 before they are probabilities.
 ATOL = 1e-5
 
 
@@ -92,7 +92,7 @@ def test_probabilities_are_coherent_and_levels_sum_to_one(y, seed, leaf_only, lo
 
 @EXAMPLES
 @given(y=SHALLOW, seed=SEEDS, loss=LOSSES, min_confidence=st.floats(0, 1))
-def test_the_best_path_is_the_most_probable_ending_and_is_cut_where_it_is_unsure(
+def test_the_best_path_ends_at_the_most_probable_final_class_and_is_truncated_where_unsure(
     y, seed, loss, min_confidence
 ):
     X = rows_for(y, seed)
@@ -105,14 +105,14 @@ def test_the_best_path_is_the_most_probable_ending_and_is_cut_where_it_is_unsure
     for i, path in enumerate(whole):
         assert stop[i, path[-1]] >= stop[i].max() - 1e-9
         np.testing.assert_allclose(confidence[i, : len(path)], proba[i, path], atol=1e-12)
-    cut = predicted_nodes(model.set_params(min_confidence=min_confidence), X)
+    truncated = predicted_nodes(model.set_params(min_confidence=min_confidence), X)
     for i, path in enumerate(whole):
-        assert cut[i] == path[: int((confidence[i, : len(path)] >= min_confidence).sum())]
+        assert truncated[i] == path[: int((confidence[i, : len(path)] >= min_confidence).sum())]
 
 
 @EXAMPLES
 @given(y=SHALLOW, seed=SEEDS, loss=LOSSES, sparse=st.booleans())
-def test_a_row_gets_the_same_answer_alone_among_others_and_in_another_order(y, seed, loss, sparse):
+def test_a_row_gets_the_same_scores_alone_among_others_and_in_another_order(y, seed, loss, sparse):
     X = rows_for(y, seed)
     X = sp.csr_array(X) if sparse else X
     model = network(loss=loss, hidden_layers=(5,)).fit(X, y)
@@ -259,7 +259,7 @@ def test_conditional_losses_and_probabilities_are_what_they_are_defined_as(y, se
 
 @settings(max_examples=20)
 @given(y=SHALLOW, seed=SEEDS, leaf_only=st.booleans(), recursive=st.booleans())
-def test_the_loss_of_endings_is_that_of_all_endings_below_a_row(y, seed, leaf_only, recursive):
+def test_the_loss_of_a_row_is_that_of_all_final_classes_below_it(y, seed, leaf_only, recursive):
     import torch
 
     from hiclass.torch._layout import leaf_layout
@@ -284,12 +284,14 @@ def test_the_loss_of_endings_is_that_of_all_endings_below_a_row(y, seed, leaf_on
     ("y", "leaf_only", "several"),
     [
         ([["a", "x"], ["a", "y"], ["b"]], False, False),  # every row ends at a leaf
-        ([["a", "x"], ["a", "y"], ["a"]], False, False),  # "stop at a" is an ending
+        ([["a", "x"], ["a", "y"], ["a"]], False, False),  # "stop at a" is a final class
         ([["a", "x"], ["a", "y"], ["a"]], True, True),  # the last row stands for x and y
         ([["a", "x"], ["b", "z"], ["a"]], True, False),  # the last row stands for x only
     ],
 )
-def test_a_batch_has_runs_of_endings_only_if_a_row_stands_for_several(loss, y, leaf_only, several):
+def test_a_batch_has_runs_of_final_classes_only_if_a_row_stands_for_several(
+    loss, y, leaf_only, several
+):
     import torch
 
     from hiclass._targets.paths import encode
@@ -309,7 +311,7 @@ def test_a_batch_has_runs_of_endings_only_if_a_row_stands_for_several(loss, y, l
         runs = tuple(torch.from_numpy(part[target.nodes]) for part in (layout.first, layout.last))
         found = LeafLoss(layout)(Outputs(z), None, batch.target)
         torch.testing.assert_close(found, LeafLoss(layout)(Outputs(z), None, runs))
-        # Other rows of the same stream may have one ending each.
+        # Other rows of the same stream may have one final class each.
         assert len(rows.some(np.array([0, 1])).whole().target) == 1
 
 
@@ -335,7 +337,7 @@ def test_losses_of_sets_are_what_they_are_defined_as(drawn, loss, seed):
     proba = SetProba(layout, cpu)(tensor).numpy()
     above = np.asarray(hierarchy._closure.todense()).astype(bool)  # row: a node and all above it
     for i, row in enumerate(z):
-        answer = np.concatenate([[1.0], expit(row)])
+        score = np.concatenate([[1.0], expit(row)])
         total = 0.0
         known = np.ones(hierarchy.n_nodes)
         for v in range(1, hierarchy.n_nodes):
@@ -343,12 +345,12 @@ def test_losses_of_sets_are_what_they_are_defined_as(drawn, loss, seed):
             below = np.flatnonzero(above[:, v])
             inside = closed[i, v]
             if loss == "conditional":
-                known[v] = answer[v] * known[parents].min()
+                known[v] = score[v] * known[parents].min()
                 if closed[i, parents].all():
-                    total -= np.log(answer[v] if inside else 1 - answer[v])
+                    total -= np.log(score[v] if inside else 1 - score[v])
             else:
-                known[v] = answer[below].max()
-                meant = answer[below[closed[i, below]]].max() if inside else 1 - known[v]
+                known[v] = score[below].max()
+                meant = score[below[closed[i, below]]].max() if inside else 1 - known[v]
                 total -= np.log(meant)
         assert found[i] == pytest.approx(total, abs=1e-3)
         np.testing.assert_allclose(proba[i], known[1:], atol=1e-6)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,10 @@ class Target:
     hierarchy: Hierarchy
     nodes: IntArray
     format: LabelFormat
+
+    def some(self, rows: IntArray) -> Target:
+        """The labels of some rows."""
+        return replace(self, nodes=self.nodes[rows])
 
 
 def as_hierarchy(source: Any) -> Hierarchy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,10 @@ class SetTarget:
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.closed.shape[0])
+
+    def some(self, rows: IntArray) -> SetTarget:
+        """The labels of some rows."""
+        return replace(self, closed=self.closed[rows], own=self.own[rows])
 
 
 def encode_sets(y: Any, hierarchy: Any = None) -> SetTarget:

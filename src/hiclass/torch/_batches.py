@@ -6,9 +6,9 @@ pinned memory, from which it is copied while the GPU computes.
 
 from __future__ import annotations
 
-import queue
-import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from hiclass._rows import check_weights
 from hiclass._typing import AnyArray, IntArray
-from hiclass.torch._layout import Layout, SetLayout
+from hiclass.torch._layout import Layout
 from hiclass.torch._network import Shape, as_tensors, sparse_tensors
 
 Tensor = Any
@@ -37,8 +38,8 @@ class Batch:
     rows : tuple of tensors
         One dense tensor, or the three arrays of a sparse matrix.
     target : tuple of tensors
-        What the loss compares the outputs with. In a tree, an ending per row, or, if a row of the
-        batch stands for several endings, the first of every row and the one after its last.
+        What the loss compares the outputs with. In a tree, a final class per row, or, if a row of
+        the batch stands for several, the first of every row and the one after its last.
     weight : tensor or None
         Sample weights.
     n_rows : int
@@ -118,52 +119,32 @@ class Rows:
             tensors = sparse_tensors(X.indices[a:b], X.indptr[first : last + 1] - a, X.data[a:b])
         else:
             tensors = as_tensors(X[first:last])
-        target: tuple[Any, ...]
-        if isinstance(self.layout, SetLayout):
-            target = (torch.from_numpy(self.target[first:last].toarray().astype(np.float32)),)
-        else:
-            target = tuple(map(torch.from_numpy, self._ends(self.target[first:last])))
+        target = tuple(map(torch.from_numpy, self.layout.compared(self.target[first:last])))
         weight = None if self.weight is None else torch.from_numpy(self.weight[first:last])
         return Batch(tensors, target, weight, last - first)
 
-    def _ends(self, nodes: IntArray) -> tuple[IntArray, ...]:
-        """The endings that rows of some nodes stand for: one each, or runs if any has several."""
-        first, last = self.layout.first[nodes], self.layout.last[nodes]  # type: ignore[union-attr]
-        return (first, last) if (last - first > 1).any() else (first,)
+
+def make_rows(X: Any, target: Any, layout: Layout, sample_weight: Any) -> Rows:
+    """Rows with their encoded labels, as a network with some outputs is trained on them."""
+    weights = check_weights(sample_weight, X)
+    if weights is not None:
+        weights = weights.astype(np.float32)
+    return Rows(X, layout.select(target), layout, weights)
 
 
 def prefetched(batches: Iterable[Batch], device: Any) -> Generator[Batch, None, None]:
     """The same batches on a device, prepared in a thread while earlier ones are learned."""
-    pin = device.type == "cuda"
-    ready: queue.Queue[Any] = queue.Queue(_AHEAD)
-    stop = threading.Event()
+    rest = iter(batches)
 
-    def put(item: Any) -> bool:
-        while not stop.is_set():
-            try:
-                ready.put(item, timeout=0.1)
-                return True
-            except queue.Full:
-                continue
-        return False
+    def prepare() -> Batch | None:
+        batch = next(rest, None)
+        return batch.pinned() if batch is not None and device.type == "cuda" else batch
 
-    def work() -> None:
-        try:
-            for batch in batches:
-                if not put(batch.pinned() if pin else batch):
-                    return
-            put(None)
-        except BaseException as error:
-            put(error)
-
-    thread = threading.Thread(target=work, name="hiclass batches", daemon=True)
+    pool = ThreadPoolExecutor(1, "hiclass batches")
     try:
-        thread.start()  # an interrupt may come while it waits for the thread
-        while (item := ready.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item.to(device)
+        ready = deque(pool.submit(prepare) for _ in range(_AHEAD))
+        while (batch := ready.popleft().result()) is not None:
+            ready.append(pool.submit(prepare))
+            yield batch.to(device)
     finally:
-        stop.set()
-        if thread.is_alive():
-            thread.join()
+        pool.shutdown(cancel_futures=True)

@@ -1,35 +1,42 @@
 """``HierarchicalSoftmaxClassifier``: the public estimator, thin.
 
-A fitted network is one more kind of local model, one that knows all endings at once, as a flat
-classifier does. So everything about labels, decisions and probabilities is inherited.
+A fitted network is one more kind of local model, one that knows all final classes at once, as a
+flat classifier does. So everything about labels, decisions and probabilities is inherited. What
+learns are functions: ``_fit`` for rows in memory, ``_stream`` for batches.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from hiclass._compat import Interval, StrOptions
+from hiclass._compat import Interval, StrOptions, check_parameters, validate_data
 from hiclass._estimators.base import BaseHierarchicalClassifier
-from hiclass._inference.decodings import DECODINGS
+from hiclass._inference.decodings import DECODINGS, as_decoding
 from hiclass._out_of_fold.temperatures import fit_out_of_fold
 from hiclass._out_of_fold.thresholds import tune_thresholds
 from hiclass._rows import check_weights
-from hiclass._targets.sets import SetTarget, check_n_labels
-from hiclass._typing import AnyArray, IntArray
-from hiclass.torch._network import FittedNetwork
-from hiclass.torch._streaming import StreamingClassifier
+from hiclass._state import RestrictedModels
+from hiclass._targets.sets import check_n_labels
+from hiclass._typing import AnyArray
+from hiclass.torch._fit import Parameters, as_models, fit_fold, fit_network, learn_rows, mean_one
+from hiclass.torch._known import Known, on_device
+from hiclass.torch._network import FittedNetwork, find_device
+from hiclass.torch._stream import announced, encode_next, fit_stream, open_batches, with_all_levels
+from hiclass.torch._train import Trainer
 
 
-class HierarchicalSoftmaxClassifier(StreamingClassifier):
+class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     """One network for the whole hierarchy, trained jointly with PyTorch.
 
-    Rows go through an embedding or hidden layers, which all classes share, to one output per way to
-    go on from a node. A softmax among siblings at every inner node makes these outputs
-    probabilities. Sparse rows are never made dense. With several labels per row, or several parents
-    per class, there is a sigmoid per class, and no class is more probable than one above it.
+    Rows go through an embedding or hidden layers, which all classes share, to one output per branch
+    of a node. A softmax among siblings at every inner node makes these outputs probabilities.
+    Sparse rows are never made dense. With several labels per row, or several parents per class,
+    there is a sigmoid per class, and no class is more probable than one above it.
 
     Parameters
     ----------
@@ -37,7 +44,7 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
         The classes. By default they are read from the paths in ``y``.
     loss : {"conditional", "leaf"}, default="conditional"
         What is learned. "conditional": a softmax among siblings at every inner node. "leaf": one
-        softmax over all endings, summed up the tree. For sets of classes, "conditional": how
+        softmax over all final classes, summed up the tree. For sets of classes, "conditional": how
         probable a class is given its parents; "leaf": a class is as probable as the most probable
         one at or below it.
     hidden_layers : tuple of int, default=()
@@ -83,10 +90,10 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
         is worth naming if its probability is above half of it. By default it is learned from three
         out-of-fold fits.
     min_confidence : float, default=0.0
-        Cuts a path after its deepest node with at least this probability.
+        Truncates a path after its deepest node with at least this probability.
     leaf_only : bool, default=False
-        Whether every predicted path ends at a leaf; a row that ends earlier then says nothing about
-        what is below it.
+        Whether every predicted path ends at a leaf; of a row that ends earlier it is then unknown
+        what is below.
     multi_label : bool, default=False
         Whether a row may have several labels.
     threshold : float or "tuned", default=0.5
@@ -221,7 +228,7 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    # -- fit -----------------------------------------------------------------------------------
+    # -- learning ------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Train the network on rows in memory.
@@ -256,40 +263,221 @@ class HierarchicalSoftmaxClassifier(StreamingClassifier):
         X = self._as_rows(X, reset=True)
         target = self._encode(y)
         check_n_labels(target, X.shape[0])
-        weights = _mean_one(check_weights(sample_weight, X))
+        weights = mean_one(check_weights(sample_weight, X))
+        known, trainer, course = fit_network(Parameters.of(self), X, target, weights, before)
+        f = self._learn_out_of_fold(X, target, weights)
+        self._remember_network(known, trainer, target.format, course.losses, course.validation, f)
 
-        def fit_some(rows: IntArray | None = None, before: FittedNetwork | None = None) -> Any:
-            return self._fit_network(X, target, weights, rows, before)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Learn some rows, once, and keep what was learned before.
 
-        models, known, course = fit_some(before=before)
-        if isinstance(target, SetTarget):
-            if self.threshold == "tuned":
-                self.thresholds_ = tune_thresholds(
-                    lambda rows: fit_some(rows)[0], X, target, weights
-                )
-            self._remember_sets(models, target.format)
-        else:
-            f = None
-            if self._learns_f:
-                _, f = fit_out_of_fold(
-                    lambda rows: fit_some(rows)[0],
-                    X,
-                    target.nodes,
-                    target.hierarchy,
-                    weights,
-                    calibrate=False,
-                    leaf_only=self.leaf_only,
-                )
-            self._remember(models, target.format, f)
+        The rows are learned in steps of ``batch_size`` rows with a constant learning rate. They are
+        learned as a whole or, where something is wrong with them, not at all. For many batches
+        :meth:`fit_batches` is faster: it leaves out the copy that this costs.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, frame} of shape (n_samples, n_features)
+            As in ``fit``, with the same features in every call.
+        y : array-like
+            As in ``fit``, in the same form in every call.
+        classes : array-like of labels or paths, or Hierarchy, default=None
+            All classes that there will be, for the first call; ``hierarchy=`` does the same. By
+            default the classes of these rows. Later calls need none, and take no new ones. Paths
+            may stop at every inner node of these classes unless ``leaf_only`` is set.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, none of them negative.
+
+        Returns
+        -------
+        self : object
+            The updated estimator.
+        """
+        before = self.__dict__.copy()
+        try:
+            self._learn(X, y, classes, sample_weight)
+        except BaseException:
+            # Nothing is changed in place, so these are the attributes as they were.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        self._check_parameters()
+        self._check_stream()
+        X = self._as_rows(X, reset="_models" not in self.__dict__)
+        known, target = self._read_batch(y, classes)
+        check_n_labels(target, X.shape[0])
+        rows, old = (X, target, sample_weight), self.__dict__
+        trainer, loss = learn_rows(
+            Parameters.of(self), known, rows, old.get("_trainer"), self._network()
+        )
+        losses = [*old.get("loss_curve_", []), loss]
+        validation, format = old.get("validation_curve_", []), old.get("_format", target.format)
+        self._remember_network(known.after(target), trainer, format, losses, validation)
+        self._trainer = trainer
+
+    def fit_batches(self, batches: Any, classes: Any = None, validation: Any = None) -> Any:
+        """Train the network on batches that are read or made while it learns.
+
+        Every batch is one step. Batches are prepared in a thread of their own while the ones before
+        them are learned.
+
+        Parameters
+        ----------
+        batches : callable, or iterable
+            Called, or iterated over, once per epoch: gives pairs ``(X, y)`` or triples ``(X, y,
+            sample_weight)``, as for ``fit``. A generator serves for one epoch only.
+        classes : array-like of labels or paths, or Hierarchy, default=None
+            All classes; may be left out where ``hierarchy=`` is given. Paths may stop at every
+            inner node of these classes unless ``leaf_only`` is set.
+        validation : tuple, default=None
+            Rows to stop early on, ``(X, y)`` or ``(X, y, sample_weight)``. They are scored in
+            pieces: any number of them needs little memory beside ``X``.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from hiclass.torch import HierarchicalSoftmaxClassifier
+        >>> def batches():
+        ...     rng = np.random.default_rng(0)
+        ...     for _ in range(50):
+        ...         X = rng.normal(size=(20, 2))
+        ...         yield (
+        ...             X,
+        ...             [["Up" if b > 0 else "Down", "Right" if a > 0 else "Left"] for a, b in X],
+        ...         )
+        >>> model = HierarchicalSoftmaxClassifier(max_epochs=2, random_state=0)
+        >>> paths = [["Up", "Left"], ["Up", "Right"], ["Down", "Left"], ["Down", "Right"]]
+        >>> model.fit_batches(batches, classes=paths).predict([[1, 2]])
+        array([['Up', 'Right']], dtype=object)
+        """
+        self._forget()
+        try:
+            self._fit_batches(batches, classes, validation)
+        except BaseException:
+            self._forget()
+            raise
+        return self
+
+    def _fit_batches(self, batches: Any, classes: Any, validation: Any) -> None:
+        self._check_parameters()
+        self._check_stream()
+        params = Parameters.of(self)
+        (X, y, _), items_of = open_batches(batches, params)
+        X = self._as_rows(X, reset=True)
+        known, target = self._read_batch(y, classes)
+        check = partial(self._as_rows, reset=False)
+        known, trainer, course = fit_stream(
+            params, known, target.format, X, items_of, check, validation
+        )
+        self._remember_network(known, trainer, target.format, course.losses, course.validation)
+
+    def _read_batch(self, y: Any, classes: Any) -> tuple[Known, Any]:
+        """The classes of the network, and the encoded labels of a batch."""
+        known, params = self.__dict__.get("_known"), Parameters.of(self)
+        if known is not None:
+            return known, encode_next(y, known, self._format, params, classes)
+        target = self._encode(y, announced(y, classes, params))
+        known = Known.announced(target, leaf_only=self.leaf_only)
+        return known, with_all_levels(target, known)
+
+    def _learn_out_of_fold(self, X: Any, target: Any, weights: AnyArray | None) -> float | None:
+        """Learn thresholds, for sets of classes, or the F-score of paths, where that is needed."""
+        fit_some = partial(fit_fold, Parameters.of(self), X, target, weights)
+        if self.threshold == "tuned":
+            self.thresholds_ = tune_thresholds(fit_some, X, target, weights)
+        if not self._learns_f:
+            return None
+        nodes, wish = target.nodes, {"calibrate": False, "leaf_only": self.leaf_only}
+        return fit_out_of_fold(fit_some, X, nodes, target.hierarchy, weights, **wish)[1]
+
+    def _remember_network(
+        self,
+        known: Known,
+        trainer: Trainer,
+        format: Any,
+        losses: list[float],
+        validation: list[float],
+        f: float | None = None,
+    ) -> None:
+        models = as_models(Parameters.of(self), known, trainer)
         self._known = known
-        self._note(course)
+        if models.of_sets:
+            self._remember_sets(models, format)
+        else:
+            self._remember(models, format, f)
+        self.loss_curve_ = losses
+        self.validation_curve_ = validation
+        self.n_epochs_ = len(losses)
 
+    def _forget(self) -> None:
+        super()._forget()
+        for name in ("_known", "_trainer"):
+            self.__dict__.pop(name, None)
 
-def _mean_one(weights: AnyArray | None) -> AnyArray | None:
-    """Weights with a mean of one, so that only their ratios count."""
-    if weights is None:
-        return None
-    mean = weights.mean()
-    if not mean > 0:
-        raise ValueError("All sample weights are zero: there is nothing to learn.")
-    return (weights / mean).astype(np.float32)
+    # -- checks --------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        check_parameters(self, tuple(self._parameter_constraints))
+        self._check_decision_parameters()
+
+    def _check_stream(self) -> None:
+        """Refuse what batches cannot serve."""
+        if as_decoding(self.decoding).needs_f and self._f_to_expect() is None:
+            self._refuse_to_learn(
+                "decoding", "the F-score that is reached", ", say which to expect (expected_f1=0.8)"
+            )
+        if self.threshold == "tuned" and "thresholds_" not in self.__dict__:
+            self._refuse_to_learn("threshold", "thresholds that are learned")
+        if isinstance(self.__dict__.get("_models"), RestrictedModels):
+            raise ValueError(
+                "A model that is restricted to some classes does not learn: call partial_fit of "
+                "the model that it was made from."
+            )
+
+    def _refuse_to_learn(self, name: str, what: str, instead: str = "") -> None:
+        raise ValueError(
+            f"{name}={getattr(self, name)!r} needs {what} out of fold, which a stream cannot tell. "
+            f"Call fit on a part of the rows before partial_fit{instead}, or use another {name}."
+        )
+
+    def _as_rows(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float32)
+
+    def _check_rows(self, X: Any) -> Any:
+        self._check_fitted()
+        self._follow_device()
+        return self._as_rows(X, reset=False)
+
+    # -- the rest of the contract --------------------------------------------------------------
+
+    def _network(self) -> FittedNetwork | None:
+        """The fitted network, if there is one."""
+        models = self.__dict__.get("_models")
+        return None if models is None else models.classifiers.get(0)
+
+    def _follow_device(self) -> None:
+        """Let the network predict on the ``device`` that is set now, also after ``fit``."""
+        network = self._network()
+        if network is None or network.device == self.device:
+            return
+        check_parameters(self, ("device",))
+        find_device(self.device)  # an error where there is no such device
+        self._models = on_device(self._models, self.device)
+
+    def _input_tags(self) -> Any:
+        tags = BaseEstimator.__sklearn_tags__(self)
+        tags.input_tags.sparse = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("_trainer", None)
+        return state

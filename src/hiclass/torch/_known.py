@@ -22,6 +22,8 @@ from hiclass.hierarchy import Hierarchy
 from hiclass.torch._layout import Layout, conditional_layout, leaf_layout, set_layout
 from hiclass.torch._network import FittedNetwork
 
+AnyTarget = Target | SetTarget
+
 
 @dataclass(frozen=True)
 class Known:
@@ -32,7 +34,7 @@ class Known:
     hierarchy : Hierarchy
         All classes.
     options : Options or None
-        How the network can go on from every node; None where rows are sets of classes.
+        The branches of every node; None where rows are sets of classes.
     nodes : ndarray of bool
         Whether the network has an output for a node; used where rows are sets.
     n_own : ndarray of int
@@ -48,28 +50,34 @@ class Known:
     n_in: IntArray
 
     @staticmethod
-    def announced(hierarchy: Hierarchy, *, sets: bool, leaf_only: bool) -> Known:
-        """A network for all classes of a hierarchy, which has seen nothing yet."""
-        n = hierarchy.n_nodes
-        stops = np.full(n, not leaf_only)
-        options = None if sets else make_layout(hierarchy, stops)
+    def announced(target: AnyTarget, *, leaf_only: bool) -> Known:
+        """A network for all classes of the hierarchy of some rows, which has seen none yet."""
+        hierarchy, n = target.hierarchy, target.hierarchy.n_nodes
+        of_sets = isinstance(target, SetTarget)
+        options = None if of_sets else make_layout(hierarchy, np.full(n, not leaf_only))
         none = np.zeros(n, dtype=np.intp)
         return Known(hierarchy, options, np.ones(n, dtype=bool), none, none)
 
     @staticmethod
-    def seen(target: Target | SetTarget, *, leaf_only: bool) -> Known:
+    def seen(target: AnyTarget, *, leaf_only: bool) -> Known:
         """A network for the classes of some rows."""
-        known = Known.announced(
-            target.hierarchy, sets=isinstance(target, SetTarget), leaf_only=leaf_only
-        ).after(target)
-        if isinstance(target, SetTarget):
+        known = Known.announced(target, leaf_only=leaf_only).after(target)
+        if known.of_sets:
             return replace(known, nodes=known.n_in > 0)
-        counts = RowCounts(known.hierarchy, known.n_own)
-        return replace(known, options=find_options(counts, leaf_only=leaf_only))
+        return replace(known, options=known._populated(leaf_only))
 
-    def after(self, target: Target | SetTarget) -> Known:
+    @property
+    def of_sets(self) -> bool:
+        """Whether rows are sets of classes."""
+        return self.options is None
+
+    def _populated(self, leaf_only: bool) -> Options:
+        """The branches of which there have been rows."""
+        return find_options(RowCounts(self.hierarchy, self.n_own), leaf_only=leaf_only)
+
+    def after(self, target: Any) -> Known:
         """The same after some more rows."""
-        if isinstance(target, SetTarget):
+        if self.of_sets:
             own, inside = (
                 np.asarray(m.sum(axis=0)).reshape(-1) for m in (target.own, target.closed)
             )
@@ -77,10 +85,9 @@ class Known:
         own = np.bincount(target.nodes, minlength=self.hierarchy.n_nodes)
         return replace(self, n_own=self.n_own + own)
 
-    def check(self, target: Target | SetTarget, *, leaf_only: bool) -> None:
+    def check(self, target: Any, *, leaf_only: bool) -> None:
         """Refuse rows of classes that the network has no outputs for."""
-        if isinstance(target, Target):
-            assert self.options is not None
+        if self.options is not None:
             check_layout(self.hierarchy, self.options, target.nodes, leaf_only)
             return
         row, node = target.closed.nonzero()
@@ -102,37 +109,26 @@ class Known:
         return conditional_layout(self.hierarchy, self.options)
 
     def models(self, network: FittedNetwork, *, leaf_only: bool) -> LocalModels | SetModels:
-        """What prediction needs, with a network that answers for what has been seen."""
+        """What prediction needs, with a network that predicts what has been seen."""
         hierarchy = self.hierarchy
         if self.options is None:
             populated = self.n_in > 0
             populated[0] = True
             nodes = 1 + np.flatnonzero(populated[1:])
             first = np.searchsorted(network.layout.nodes, nodes)  # type: ignore[union-attr]
-            return SetModels(
-                "global",
-                hierarchy,
-                {0: network.answering(first, first + 1)} if len(nodes) else {},
-                {0: nodes} if len(nodes) else {},
-                populated,
-                1 + np.flatnonzero(self.n_own[1:]),
-            )
-        options = find_options(RowCounts(hierarchy, self.n_own), leaf_only=leaf_only)
-        # Where all rows of a class end at it, all of its endings are meant.
+            columns = {0: network.with_columns(first, first + 1)} if len(nodes) else {}
+            classes = {0: nodes} if len(nodes) else {}
+            ends = 1 + np.flatnonzero(self.n_own[1:])
+            return SetModels("global", hierarchy, columns, classes, populated, ends)
+        options = self._populated(leaf_only)
+        # Where all rows of a class end at it, all final classes below it are meant.
         ends, all_ends = options.ends, self.options.ends
         first = np.searchsorted(all_ends, ends)
         last = np.searchsorted(all_ends, hierarchy.subtree_end[ends])
         exact = all_ends[np.minimum(first, len(all_ends) - 1)] == ends
-        answering = network.answering(first, np.where(exact, first + 1, last))
+        columns = {0: network.with_columns(first, np.where(exact, first + 1, last))}
         return LocalModels(
-            "global",
-            hierarchy,
-            options,
-            {0: answering},
-            {},
-            soft=True,
-            direct=True,
-            n_own=self.n_own,
+            "global", hierarchy, options, columns, {}, soft=True, direct=True, n_own=self.n_own
         )
 
 

@@ -1,8 +1,8 @@
 """What the outputs of a network mean: arrays of integers, worked out once from the hierarchy.
 
 A tree with one label per row has a :class:`TreeLayout`. With ``loss="conditional"`` an output is an
-*option*, a way to go on from a node (see ``_problems.Options``), and the options of one node form a
-group; a path is a chain of options. With ``loss="leaf"`` an output is an ending. Sets of classes
+*option*, a branch of a node (see ``_state.Options``), and the options of one node form a group; a
+path is a chain of options. With ``loss="leaf"`` an output is a final class. Sets of classes
 (several labels per row, or several parents) have a :class:`SetLayout`: an output per node.
 
 Everything is NumPy and plain, so that a fitted network can be written to a file as it is.
@@ -22,19 +22,19 @@ from hiclass.hierarchy import Hierarchy
 
 @dataclass(frozen=True)
 class TreeLayout:
-    """The outputs for a tree with one ending per row.
+    """The outputs for a tree with one final class per row.
 
     Attributes
     ----------
     loss : {"conditional", "leaf"}
-        What an output is: an option, or an ending.
+        What an output is: an option, or a final class.
     n_outputs : int
         Number of outputs. With a recursive penalty and ``loss="leaf"`` the inner nodes have outputs
-        after those of the endings: only the penalty sees them.
+        after those of the final classes: only the penalty sees them.
     ends : ndarray of int
-        The nodes at which a path may end, ascending.
+        The final classes: nodes at which a path may end, ascending.
     end_output : ndarray of int
-        The last output on the path to each ending.
+        The last output on the path to each final class.
     group : ndarray of int
         The group of each output; groups are contiguous and ascending. One group for ``"leaf"``.
     group_start : ndarray of int
@@ -45,8 +45,8 @@ class TreeLayout:
         The length of that chain, less one.
     first, last : ndarray of int
         By node, the target of a row that ends there: for ``"conditional"`` the last output of its
-        path (twice), for ``"leaf"`` the first ending below it and the one after the last. -1 where
-        no row may end.
+        path (twice), for ``"leaf"`` the first final class below it and the one after the last. -1
+        where no row may end.
     edge_child, edge_parent : ndarray of int
         Pairs of outputs whose weights a recursive penalty pulls together; a parent of -1 is zero.
     edge_weight : ndarray of float
@@ -67,10 +67,16 @@ class TreeLayout:
     edge_parent: IntArray
     edge_weight: AnyArray
 
-    @property
-    def is_grouped(self) -> bool:
-        """Whether there is more than one softmax."""
-        return len(self.group_start) > 2
+    of_sets = False
+
+    def select(self, target: Any) -> IntArray:
+        """What counts of encoded labels: the most specific node of every row."""
+        return target.nodes
+
+    def compared(self, nodes: IntArray) -> tuple[IntArray, ...]:
+        """The final classes that rows of some nodes stand for: one each, or runs of several."""
+        first, last = self.first[nodes], self.last[nodes]
+        return (first, last) if (last - first > 1).any() else (first,)
 
     def chains(self) -> IntArray:
         """The outputs on the path to each output, the output itself first, then -1."""
@@ -83,7 +89,7 @@ class TreeLayout:
 
 
 def conditional_layout(hierarchy: Hierarchy, options: Options) -> TreeLayout:
-    """Lay out a softmax for every node from which there are ways to go on."""
+    """Lay out a softmax for every node that has branches."""
     n_options = np.diff(options.indptr)
     owner = np.repeat(np.arange(hierarchy.n_nodes), n_options)
     is_stop = owner == options.indices
@@ -112,13 +118,13 @@ def conditional_layout(hierarchy: Hierarchy, options: Options) -> TreeLayout:
 
 
 def leaf_layout(hierarchy: Hierarchy, options: Options, *, recursive: bool) -> TreeLayout:
-    """Lay out one softmax over all endings; with a recursive penalty, inner nodes beside it."""
+    """Lay out one softmax over all final classes; for a recursive penalty, inner nodes too."""
     ends = options.ends
     n_ends = len(ends)
     node = np.arange(hierarchy.n_nodes)
     first = np.searchsorted(ends, node)
     last = np.searchsorted(ends, hierarchy.subtree_end)
-    # A stop stands before everything below its node, so it is the first of these endings.
+    # A stop stands before everything below its node, so it is the first of these.
     last[ends] = first[ends] + 1
     last[first == last] = first[first == last] = -1
     inner = np.flatnonzero(~hierarchy.is_leaf & (first >= 0))[1:] if recursive else ends[:0]
@@ -175,6 +181,16 @@ class SetLayout:
     edge_weight: AnyArray
     pair_above: IntArray
     pair_below: IntArray
+
+    of_sets = True
+
+    def select(self, target: Any) -> Any:
+        """What counts of encoded labels: the set of every row, with a column per output."""
+        return target.closed[:, self.nodes]
+
+    def compared(self, sets: Any) -> tuple[AnyArray, ...]:
+        """Whether each output should be on."""
+        return (sets.toarray().astype(np.float32),)
 
 
 def set_layout(hierarchy: Hierarchy, populated: AnyArray, loss: str) -> SetLayout:

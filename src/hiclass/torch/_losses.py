@@ -3,9 +3,9 @@
 Plain functions on tensors; no loop over nodes, only over levels. Logarithms throughout, so that a
 product of many small probabilities does not vanish.
 
-With ``loss="conditional"`` a row is asked only at the nodes of its own path, and the softmax of all
-other nodes says nothing about it. Where that is a small part of all outputs (``PathLoss``), only
-those groups are looked at, and behind a hidden layer only their outputs are computed at all.
+With ``loss="conditional"`` only the nodes on the path of a row count for its loss, not the softmax
+of any other node. Where these are a small part of all outputs (``PathLoss``), only their groups are
+looked at, and behind a hidden layer only their outputs are computed at all.
 """
 
 from __future__ import annotations
@@ -31,13 +31,11 @@ def on_device(array: Any, device: Any) -> Tensor:
     return torch.from_numpy(np.require(array, requirements="W")).to(device)
 
 
-def make_loss(layout: Layout, device: Any, *, behind_hidden: bool) -> Any:
+def make_loss(layout: Any, device: Any, *, behind_hidden: bool) -> Any:
     """The loss for a layout: an object that takes what the last layer gets and a batch."""
-    if isinstance(layout, SetLayout):
+    if layout.of_sets:
         return SetLoss(layout, device)
-    if layout.loss == "leaf":
-        return LeafLoss(layout)
-    if not layout.is_grouped:
+    if len(layout.group_start) == 2:  # one softmax
         return LeafLoss(layout)
     paths = PathLoss(layout, device)
     if behind_hidden and paths.width * _LOOKUP_COST < layout.n_outputs and device.type == "cpu":
@@ -46,7 +44,12 @@ def make_loss(layout: Layout, device: Any, *, behind_hidden: bool) -> Any:
     return paths if paths.width <= 2 * layout.n_outputs else GroupLoss(layout, device)
 
 
-# -- one ending per row ------------------------------------------------------------------------
+def make_proba(layout: Any, device: Any) -> PathProba | SetProba:
+    """What makes probabilities of the outputs of a layout."""
+    return (SetProba if layout.of_sets else PathProba)(layout, device)
+
+
+# -- one final class per row -------------------------------------------------------------------
 
 
 class PathLoss:
@@ -87,18 +90,18 @@ class GroupLoss:
 
     def __init__(self, layout: TreeLayout, device: Any) -> None:
         chain = layout.chains()
-        self._segments = Segments(layout, device)
+        self._groups = on_device(layout.group, device), len(layout.group_start) - 1
         self._chain = on_device(np.maximum(chain, 0), device)
         self._counts = on_device(chain >= 0, device)
 
     def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
-        log_proba = self._segments.log_softmax(last.all(hidden).float())
+        log_proba = grouped_log_softmax(last.all(hidden).float(), *self._groups)
         taken = log_proba.gather(1, self._chain[target[0]])
         return -(taken * self._counts[target[0]]).sum(dim=1)
 
 
 class LeafLoss:
-    """Log loss of the ending; of all endings below it, for a row that says no more than that."""
+    """Log loss of the final class; of all of them below a node, for a row known that far only."""
 
     def __init__(self, layout: TreeLayout) -> None:
         self._n_ends = len(layout.ends)
@@ -113,31 +116,24 @@ class LeafLoss:
         return z.logsumexp(dim=1) - z.masked_fill(outside, _NEVER).logsumexp(dim=1)
 
 
-class Segments:
-    """Softmax within groups of columns, for all groups at once."""
-
-    def __init__(self, layout: TreeLayout, device: Any) -> None:
-        self._group = on_device(layout.group, device)
-        self._n_groups = len(layout.group_start) - 1
-
-    def log_softmax(self, z: Tensor) -> Tensor:
-        """Logarithm of the softmax of every group, from an array with a column per output."""
-        if self._n_groups == 1:
-            return F.log_softmax(z, dim=1)
-        index = self._group.expand(len(z), -1)
-        # The largest of a group, which only keeps numbers small, has no part in the gradient.
-        top = z.new_full((len(z), self._n_groups), _NEVER)
-        top = top.scatter_reduce(1, index, z.detach(), "amax")
-        shifted = z - top.gather(1, index)
-        total = z.new_zeros(top.shape).scatter_add(1, index, shifted.exp())
-        return shifted - total.log().gather(1, index)
+def grouped_log_softmax(z: Tensor, group: Tensor, n_groups: int) -> Tensor:
+    """Logarithm of the softmax within every group of columns, for all groups at once."""
+    if n_groups == 1:
+        return F.log_softmax(z, dim=1)
+    index = group.expand(len(z), -1)
+    # The largest of a group, which only keeps numbers small, has no part in the gradient.
+    top = z.new_full((len(z), n_groups), _NEVER)
+    top = top.scatter_reduce(1, index, z.detach(), "amax")
+    shifted = z - top.gather(1, index)
+    total = z.new_zeros(top.shape).scatter_add(1, index, shifted.exp())
+    return shifted - total.log().gather(1, index)
 
 
 class PathProba:
-    """Probabilities of all endings of a tree."""
+    """Probabilities of all final classes of a tree."""
 
     def __init__(self, layout: TreeLayout, device: Any) -> None:
-        self._segments = Segments(layout, device)
+        self._groups = on_device(layout.group, device), len(layout.group_start) - 1
         self._n_used = len(layout.group)
         levels = [np.flatnonzero(layout.depth == d) for d in range(1, int(layout.depth.max()) + 1)]
         self._levels = [
@@ -146,8 +142,8 @@ class PathProba:
         self._ends = on_device(layout.end_output, device)
 
     def __call__(self, z: Tensor) -> Tensor:
-        # Twice the precision: a path is a product, and endings must sum to one.
-        log_proba = self._segments.log_softmax(z[:, : self._n_used].double())
+        # Twice the precision: a path is a product, and final classes must sum to one.
+        log_proba = grouped_log_softmax(z[:, : self._n_used].double(), *self._groups)
         for here, above in self._levels:
             log_proba[:, here] += log_proba[:, above]
         return log_proba[:, self._ends].exp()
@@ -159,11 +155,11 @@ class PathProba:
 class SetLoss:
     """Binary log loss of the nodes, with the order of the hierarchy built in.
 
-    ``"conditional"``: an output says how probable a node is if all its parents are in the set, and
-    is asked only there: the log loss of the whole set in a tree. ``"leaf"``: an output speaks for
-    its node and all nodes above it. A node that is in the set should have a likely node that is in
-    the set, too, at or below it; a node that is not should have no likely node at or below it (the
-    loss of C-HMCNN, Giunchiglia and Lukasiewicz 2020).
+    ``"conditional"``: an output is how probable a node is if all its parents are in the set, and
+    counts only there: the log loss of the whole set in a tree. ``"leaf"``: an output stands for its
+    node and all nodes above it. A node that is in the set should have a likely node that is in the
+    set, too, at or below it; a node that is not should have no likely node at or below it (the loss
+    of C-HMCNN, Giunchiglia and Lukasiewicz 2020).
     """
 
     def __init__(self, layout: SetLayout, device: Any) -> None:

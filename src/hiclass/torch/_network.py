@@ -1,4 +1,4 @@
-"""The network: what its weights are, how rows become outputs, and how a fitted one answers.
+"""The network: what its weights are, how rows become outputs, and how a fitted one predicts.
 
 The first layer takes rows as they come, sparse ones through ``embedding_bag``, so that they are
 never made dense: its weights have a row per feature. The next layers, if any, are dense. There is
@@ -8,7 +8,7 @@ no module object: weights are a dict of tensors, and the functions here are plai
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -18,8 +18,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 
 from hiclass._typing import AnyArray, IntArray
-from hiclass.torch._layout import Layout, SetLayout
-from hiclass.torch._losses import PathProba, SetProba, on_device
+from hiclass.torch._layout import Layout
+from hiclass.torch._losses import make_proba, on_device
 
 Tensor = Any
 Weights = dict[str, Tensor]
@@ -67,6 +67,12 @@ class Shape:
     def rows_at_once(self, n_entries: int = 1) -> int:
         """How many rows, with so many entries each, may go through the layers together."""
         return max(1, _MOST_NUMBERS // max(self.n_outputs, *self.widths, n_entries, 1))
+
+
+def mean_squared_length(X: Any) -> float:
+    """The mean squared length of rows."""
+    squares = X.multiply(X).sum() if sp.issparse(X) else np.einsum("ij,ij->", X, X)
+    return float(squares) / max(X.shape[0], 1)
 
 
 def first_weights(shape: Shape, size: float, generator: Any) -> Weights:
@@ -164,14 +170,15 @@ class LastLayer:
 # -- fitted networks ---------------------------------------------------------------------------
 
 
+@dataclass(eq=False)
 class FittedNetwork:
-    """A network that answers: the one local classifier of its model.
+    """A network that predicts: the one local classifier of its model.
 
     In a file its weights are NumPy arrays, so that it can be read wherever there is PyTorch, with
-    or without the device that it was trained on. Answering changes nothing but a copy of the
-    weights on the device, which is made once: several threads may ask at the same time.
+    or without the device that it was trained on. Predicting changes nothing but a copy of the
+    weights on the device, which is made once: several threads may predict at the same time.
 
-    Parameters
+    Attributes
     ----------
     shape : Shape
         Its layers.
@@ -182,64 +189,47 @@ class FittedNetwork:
     device : str
         Where to compute: "auto", or a name that PyTorch knows.
     first, last : ndarray of int or None
-        What it answers for: runs of its endings or nodes, each from the first on and before the
-        last, whose probabilities are summed. By default every one of them.
+        Its columns: runs of its final classes or nodes, each from the first on and before the last,
+        whose probabilities are summed. By default every one of them.
     """
 
-    def __init__(
-        self,
-        shape: Shape,
-        layout: Layout,
-        weights: dict[str, Any],
-        device: str,
-        first: IntArray | None = None,
-        last: IntArray | None = None,
-    ) -> None:
-        self.shape = shape
-        self.layout = layout
-        self.weights = weights
-        self.device = device
-        self.first = first
-        self.last = last
-        self._prepare()
+    shape: Shape
+    layout: Layout
+    weights: dict[str, Any]
+    device: str
+    first: IntArray | None = None
+    last: IntArray | None = None
 
-    def answering(self, first: IntArray, last: IntArray) -> FittedNetwork:
-        """The same network, which answers for some of its endings or nodes."""
-        return FittedNetwork(self.shape, self.layout, self.weights, self.device, first, last)
-
-    def on(self, device: str) -> FittedNetwork:
-        """The same network, which answers on another device."""
-        return FittedNetwork(self.shape, self.layout, self.weights, device, self.first, self.last)
-
-    def _prepare(self) -> None:
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._ready: tuple[Any, Weights, Any] | None = None
 
+    def with_columns(self, first: IntArray, last: IntArray) -> FittedNetwork:
+        """The same network, which predicts some of its final classes or nodes."""
+        return replace(self, first=first, last=last)
+
+    def on(self, device: str) -> FittedNetwork:
+        """The same network, which predicts on another device."""
+        return replace(self, device=device)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            "shape": self.shape,
-            "layout": self.layout,
-            "weights": as_arrays(self.weights),
-            "device": self.device,
-            "first": self.first,
-            "last": self.last,
-        }
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**state, "weights": as_arrays(self.weights)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._prepare()
+        self.__post_init__()
 
     def _on_device(self) -> tuple[Any, Weights, Any]:
         with self._lock:
             if self._ready is None:
                 device = find_device(self.device, or_cpu=True)
                 weights = {n: on_device(w, device) for n, w in as_arrays(self.weights).items()}
-                kind = SetProba if isinstance(self.layout, SetLayout) else PathProba
-                self._ready = device, weights, kind(self.layout, device)  # type: ignore[arg-type]
+                self._ready = device, weights, make_proba(self.layout, device)
             return self._ready
 
     def predict_proba(self, X: Any) -> AnyArray:
-        """Probabilities of endings, or of nodes where rows are sets of classes."""
+        """Probabilities of final classes, or of nodes where rows are sets of classes."""
         device, weights, proba = self._on_device()
         last = LastLayer(weights, self.shape)
         step = self.shape.rows_at_once()
@@ -259,7 +249,7 @@ class FittedNetwork:
             for j in np.flatnonzero(self.last - self.first > 1).tolist():
                 some[:, j] = found[:, self.first[j] : self.last[j]].sum(axis=1)
             found = some
-        if isinstance(self.layout, SetLayout) and found.shape[1] == 1:
+        if self.layout.of_sets and found.shape[1] == 1:
             return np.hstack([1 - found, found])
         return found
 

@@ -6,18 +6,16 @@ import copy
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 
 from hiclass._engine.progress import Progress
 from hiclass.torch._batches import Batch, Rows, prefetched
 from hiclass.torch._layout import Layout
 from hiclass.torch._losses import RecursivePenalty, make_loss
-from hiclass.torch._network import LastLayer, Shape, first_layer, hidden_layers
+from hiclass.torch._network import LastLayer, Shape, Weights, first_layer, hidden_layers
 
 Tensor = Any
 
@@ -27,12 +25,13 @@ _MANY_WEIGHTS = 1 << 20
 
 @dataclass(frozen=True)
 class Settings:
-    """How a network is trained; the parameters of the estimator of the same names."""
+    """How a network is trained, and where; the parameters of the estimator of the same names."""
 
     learning_rate: float
     penalty: float
     recursive: bool
     dropout: float
+    device: Any
 
 
 class Trainer:
@@ -47,26 +46,18 @@ class Trainer:
     weights : dict of tensors
         Its weights, which are changed in place.
     settings : Settings
-        How it is trained.
-    device : torch.device
-        Where.
+        How it is trained, and where.
     seed : int
         For what is left out at random.
     """
 
     def __init__(
-        self,
-        shape: Shape,
-        layout: Layout,
-        weights: dict[str, Tensor],
-        settings: Settings,
-        device: Any,
-        seed: int,
+        self, shape: Shape, layout: Layout, weights: Weights, settings: Settings, seed: int
     ) -> None:
         self.shape = shape
         self.layout = layout
         self.settings = settings
-        self.device = device
+        self.device = device = settings.device
         self.weights = {name: value.to(device).requires_grad_() for name, value in weights.items()}
         self._loss = make_loss(layout, device, behind_hidden=not shape.is_linear)
         pulls = settings.recursive and settings.penalty > 0
@@ -146,13 +137,16 @@ class Trainer:
 
     # -- many steps ----------------------------------------------------------------------------
 
-    def epoch(self, batches: Iterable[Batch], rate: Callable[[int], float]) -> float:
-        """Learn batches that are on the device; return the mean loss of their rows."""
+    def epoch(
+        self, batches: Iterable[Batch], rate: Callable[[int], float], *, thread: bool = False
+    ) -> float:
+        """Learn batches, with ``thread`` read in a thread; return the mean loss of their rows."""
         total = torch.zeros((), device=self.device)
         n_rows = 0
-        for i, batch in enumerate(batches):
-            total += self.step(batch, rate(i))
-            n_rows += batch.n_rows
+        with self._on_device(batches, thread=thread) as ready:
+            for i, batch in enumerate(ready):
+                total += self.step(batch, rate(i))
+                n_rows += batch.n_rows
         # The only place that waits for a GPU.
         loss = float(total) / max(n_rows, 1)
         if not np.isfinite(loss):
@@ -165,15 +159,15 @@ class Trainer:
     def validate(self, rows: Rows) -> float:
         """The mean loss of rows, a piece at a time."""
         total = torch.zeros((), device=self.device)
-        with torch.no_grad(), self.on_device(rows.pieces(self.shape), thread=False) as pieces:
+        with torch.no_grad(), self._on_device(rows.pieces(self.shape)) as pieces:
             for piece in pieces:
                 total += self._losses(piece, training=False).sum()
         return float(total) / max(len(rows), 1)
 
-    def on_device(
-        self, batches: Iterable[Batch], *, thread: bool
+    def _on_device(
+        self, batches: Iterable[Batch], *, thread: bool = False
     ) -> AbstractContextManager[Iterable[Batch]]:
-        """Batches on the device; for a GPU, or where asked for, by way of a thread.
+        """Batches on the device; for a GPU, or with ``thread``, by way of a thread.
 
         The thread is over where the context ends, also if that is because of an error.
         """
@@ -208,30 +202,25 @@ class Course:
         self._kept: dict[str, Tensor] | None = None
 
     def run(
-        self,
-        trainer: Trainer,
-        epoch: Callable[[int], float],
-        validate: Callable[[], float] | None,
-        *,
-        verbose: bool,
+        self, trainer: Trainer, epoch: Callable[[int], float], held_out: Rows | None, verbose: bool
     ) -> None:
-        """Run epochs until it is over; with validation rows, keep the best weights."""
+        """Run epochs until it is over; with rows held out, keep the best weights."""
         with Progress(self.max_epochs, "Training", enabled=verbose) as progress:
             for i in range(self.max_epochs):
-                progress.begin(i, self._says, 1)
+                progress.begin(i, self._status, 1)
                 self.losses.append(epoch(i))
-                if validate is not None:
-                    self.validation.append(validate())
+                if held_out is not None:
+                    self.validation.append(trainer.validate(held_out))
                 progress.finish(i)
-                if self._is_over(trainer, keep=validate is not None):
+                if self._is_over(trainer, keep=held_out is not None):
                     break
         if self._kept is not None:
             with torch.no_grad():
                 for name, value in self._kept.items():
                     trainer.weights[name].copy_(value)
 
-    def _says(self) -> str:
-        """What the progress bar says."""
+    def _status(self) -> str:
+        """What the progress bar shows."""
         if not self.losses:
             return "first epoch"
         held_out = f", validation loss {self.validation[-1]:.4f}" if self.validation else ""
@@ -244,35 +233,3 @@ class Course:
         self._waited = 0 if loss < self._best - self.tol else self._waited + 1
         self._best = min(loss, self._best)
         return self._waited >= self.patience
-
-
-def train_in_memory(
-    trainer: Trainer,
-    rows: Rows,
-    held_out: Rows | None,
-    size: int,
-    course: Course,
-    rng: Any,
-    *,
-    verbose: bool,
-) -> None:
-    """Train on rows in memory, in a new order in every epoch; steps get smaller to the end."""
-    n_steps = -(-len(rows) // size)
-    total = n_steps * course.max_epochs
-
-    def epoch(i: int) -> float:
-        batches = rows.batches(rng.permutation(len(rows)), size)
-        with trainer.on_device(batches, thread=False) as on_device:
-            return trainer.epoch(on_device, lambda step: 1 - (i * n_steps + step) / total)
-
-    validate = None if held_out is None else partial(trainer.validate, held_out)
-    course.run(trainer, epoch, validate, verbose=verbose)
-
-
-# -- what is worked out from the rows ----------------------------------------------------------
-
-
-def mean_squared_length(X: Any) -> float:
-    """The mean squared length of rows."""
-    squares = X.multiply(X).sum() if sp.issparse(X) else np.einsum("ij,ij->", X, X)
-    return float(squares) / max(X.shape[0], 1)

@@ -1,0 +1,221 @@
+"""Streams: what the labels of batches mean, and training on batches as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from hiclass._labels.columns import check_paths, read_labels
+from hiclass._targets.paths import Target, as_hierarchy, encode, nodes_of
+from hiclass._targets.sets import check_n_labels, encode_in_dag, encode_sets
+from hiclass.hierarchy import Hierarchy
+from hiclass.torch._batches import Batch, Rows, make_rows
+from hiclass.torch._fit import Parameters, course_of, draw_seed, start
+from hiclass.torch._known import AnyTarget, Known
+from hiclass.torch._train import Course, Trainer
+
+# -- labels ------------------------------------------------------------------------------------
+
+
+def announced(y: Any, classes: Any, params: Parameters) -> Hierarchy:
+    """The hierarchy that a stream begins with."""
+    if params.hierarchy is not None:
+        hierarchy = as_hierarchy(params.hierarchy)
+        _check_classes(classes, hierarchy, params)
+        return hierarchy
+    if isinstance(classes, Hierarchy):
+        return classes
+    return _encode_classes(classes, None, params, y).hierarchy
+
+
+def with_all_levels(target: Any, known: Known) -> Any:
+    """Labels of the first batch, whose paths may be shorter than those to come."""
+    if known.of_sets or target.format.ndim == 1:
+        return target
+    n_levels = max(target.format.n_levels, known.hierarchy.depth)
+    return replace(target, format=replace(target.format, n_levels=n_levels))
+
+
+def encode_next(
+    y: Any,
+    known: Known,
+    format: Any,
+    params: Parameters,
+    classes: Any = None,
+    find: Callable[[Any], Any] = lambda y: None,
+) -> AnyTarget:
+    """Labels of a batch that is not the first: the classes, and how they are written, are known.
+
+    ``find`` may know a faster way to the nodes of some labels.
+    """
+    try:
+        _check_classes(classes, known.hierarchy, params)
+        target = _encode_known(y, known, format, params, find)
+    except ValueError as error:
+        error.add_note(
+            "All classes must be known before the first batch: give them with classes= or "
+            "hierarchy=."
+        )
+        raise
+    known.check(target, leaf_only=params.leaf_only)
+    return target
+
+
+def _encode_known(
+    y: Any, known: Known, format: Any, params: Parameters, find: Callable[[Any], Any]
+) -> AnyTarget:
+    if known.of_sets:
+        return (encode_sets if params.multi_label else encode_in_dag)(y, known.hierarchy)
+    nodes = find(y) if format.ndim == 1 else None
+    if nodes is None:
+        columns = read_labels(y)
+        check_paths(columns)
+        nodes = nodes_of(columns, known.hierarchy)
+        if columns.ndim != format.ndim:
+            now, before = ("single labels", "paths")[:: 1 if columns.ndim == 1 else -1]
+            raise ValueError(
+                f"y holds {now}, but the rows before this batch had {before}. Write y in the same "
+                f"form in every batch."
+            )
+    return Target(known.hierarchy, nodes, format)
+
+
+def _check_classes(classes: Any, hierarchy: Hierarchy, params: Parameters) -> None:
+    """Refuse classes that are announced although others are known already."""
+    if not isinstance(classes, Hierarchy):
+        if classes is not None:
+            _encode_classes(classes, hierarchy, params)
+    elif classes != hierarchy:
+        raise ValueError(
+            f"classes is {classes!r}, but the network has the classes of {hierarchy!r}."
+        )
+
+
+def _encode_classes(
+    classes: Any, hierarchy: Hierarchy | None, params: Parameters, y: Any = None
+) -> AnyTarget:
+    """Announced classes as nodes; without any, those of the first batch."""
+    if params.multi_label:
+        return encode_sets(y if classes is None else [[c] for c in classes], hierarchy)
+    return encode(y if classes is None else classes, hierarchy)
+
+
+def integer_finder(hierarchy: Hierarchy) -> Callable[[Any], Any]:
+    """A function that finds the nodes of integer labels all at once: for streams of many rows.
+
+    It returns None where labels are no array of integers, or one of them is unknown.
+    """
+    labels = hierarchy.labels[1:].tolist()
+    usable = all(type(label) is int and abs(label) < 2**63 for label in labels)
+    if not usable or len(set(labels)) < len(labels):
+        return lambda y: None
+    order = np.argsort(labels)
+    ascending = np.array(labels, dtype=np.int64)[order]
+
+    def find(y: Any) -> Any:
+        if not (isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind == "i" and len(y)):
+            return None
+        place = np.minimum(np.searchsorted(ascending, y), len(ascending) - 1)
+        return 1 + order[place] if (ascending[place] == y).all() else None
+
+    return find
+
+
+# -- batches -----------------------------------------------------------------------------------
+
+
+def open_batches(batches: Any, params: Parameters) -> tuple[Any, Callable[[int], Iterator[Any]]]:
+    """The first batch, and a function that gives all batches of an epoch."""
+    n_epochs = course_of(params).max_epochs
+    if params.validation_fraction:
+        raise ValueError(
+            "validation_fraction holds out rows of fit, which are all in memory. For batches, "
+            "give the rows to stop on with validation=(X, y)."
+        )
+    if not callable(batches) and iter(batches) is batches and n_epochs > 1:
+        raise ValueError(
+            f"batches is an iterator, which serves for one epoch, but max_epochs="
+            f"{params.max_epochs!r} asks for {n_epochs}. Give a function that makes a new one "
+            f"for every epoch, or set max_epochs=1."
+        )
+
+    def epoch(i: int) -> tuple[Any, Iterator[Any]]:
+        items = map(read_item, batches() if callable(batches) else batches)
+        first = next(items, None)
+        if first is None:
+            raise ValueError(_empty_epoch(i))
+        return first, chain([first], items)
+
+    first, items = epoch(0)
+    return first, lambda i: epoch(i)[1] if i else items
+
+
+def _empty_epoch(i: int) -> str:
+    if i == 0:
+        return "batches has no batch: there is nothing to learn."
+    return (
+        f"batches gave nothing in epoch {i + 1}: it serves for {i} epoch{'s' if i > 1 else ''} "
+        f"only. Give a function that makes a new iterator in every call, or set max_epochs={i}."
+    )
+
+
+def read_item(item: Any) -> tuple[Any, Any, Any]:
+    """Rows, labels and weights of a batch."""
+    if not isinstance(item, tuple | list) or len(item) not in (2, 3):
+        raise ValueError(
+            f"A batch is a tuple (X, y) or (X, y, sample_weight); got {type(item).__name__}"
+            f"{f' of length {len(item)}' if isinstance(item, tuple | list) else ''}."
+        )
+    return (*item, None) if len(item) == 2 else tuple(item)
+
+
+def fit_stream(
+    params: Parameters,
+    known: Known,
+    format: Any,
+    X: Any,
+    items_of: Callable[[int], Iterator[Any]],
+    check: Callable[[Any], Any],
+    validation: Any,
+) -> tuple[Known, Trainer, Course]:
+    """Train a network on batches, each one a step, with ever smaller steps.
+
+    ``X`` are the rows of the first batch, and ``check`` makes such rows of those to come. Classes
+    count as seen by the batches of the first epoch.
+    """
+    layout = known.layout(params.loss, recursive=params.recursive)
+    trainer, course = start(params, layout, X, draw_seed(params)), course_of(params)
+    find = integer_finder(known.hierarchy)
+    seen, n_batches = known, 0
+
+    def read(item: Any) -> tuple[Rows, AnyTarget]:
+        X, y, sample_weight = item
+        X, target = check(X), encode_next(y, known, format, params, find=find)
+        check_n_labels(target, X.shape[0])
+        return make_rows(X, target, layout, sample_weight), target
+
+    def batches(i: int) -> Iterator[Batch]:
+        nonlocal seen, n_batches
+        for item in items_of(i):
+            rows, target = read(item)
+            if i == 0:
+                seen, n_batches = seen.after(target), n_batches + 1
+            yield rows.whole()
+
+    def rate(i: int, step: int) -> float:
+        # How far an epoch has come is known from the second one on, unless it has more batches
+        # than the first one: steps must not become negative.
+        done = min(step / n_batches, 1.0) if i else 0.0
+        return 1 - (i + done) / course.max_epochs
+
+    def epoch(i: int) -> float:
+        return trainer.epoch(batches(i), partial(rate, i), thread=True)
+
+    held_out = None if validation is None else read(read_item(validation))[0]
+    course.run(trainer, epoch, held_out, params.verbose > 0)
+    return seen, trainer, course
