@@ -13,12 +13,14 @@ The reply is {"path": [...], "confidence": [...]}, or, for a request that makes 
 and {"error": "..."}. The model is read with `hiclass.load`, which runs no code of the file; fitted
 models are read-only, so that all threads share one.
 
-Any model in a skops file is served, also one of `hiclass fit`. A request holds what it needs:
+Any model of paths with probabilities in a skops file is served, also one of `hiclass fit`. A
+request holds what it needs:
 
 - a model of numbers: {"features": {NAME: NUMBER, ...}}; a feature that is left out is 0. If it was
   fitted without names, {"features": [NUMBER, ...]}.
-- a pipeline of named columns: {"features": {NAME: NUMBER, TEXT or null, ...}}, all of them.
-- a pipeline of texts: {"text": "..."}.
+- a pipeline of named columns, also inside another model: {"features": {NAME: NUMBER, TEXT or null,
+  ...}}, all of them. null is an empty cell: of a text or category "", else NaN.
+- a model of texts: {"text": "..."}.
 
 For a service without scikit-learn, convert the model and let ONNX Runtime predict:
 
@@ -28,7 +30,7 @@ For a service without scikit-learn, convert the model and let ONNX Runtime predi
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -106,27 +108,137 @@ def _load_skops(path: str) -> tuple[Read, Predict]:
     import hiclass
 
     model = hiclass.load(path)
-    if not hasattr(model, "predict_proba"):
-        raise ValueError(f"{path} has no probabilities. Fit it with calibration='temperature'.")
+    _check_model(model, path)
+    readers = list(_readers(model))
     # A pipeline has what its first step has; a step that reads texts has neither.
-    names = getattr(model, "feature_names_in_", None)
-    n_features = getattr(model, "n_features_in_", None)
+    names = _first_known([model, *readers], "feature_names_in_")
+    n_features = _first_known([model, *readers], "n_features_in_")
+    empty = _empty_cells(readers)
 
     def predict(row: Any) -> tuple[list[Any], list[float]]:
-        rows = [row] if names is None else _frame(row, names)
+        rows = [row] if names is None else _frame(row, names, empty)
         return _path(model.predict(rows)[0], hiclass.predict_confidence(model, rows)[0])
 
     if names is None:
         return (text if n_features is None else listed_numbers(n_features)), predict
-    # The columns of a pipeline may be texts; those of a classifier are numbers.
-    read = named_columns if hasattr(model, "steps") else named_numbers
-    return read(names.tolist()), predict
+    if hasattr(model, "steps") or any(_may_read_texts(reader) for reader in readers):
+        return named_columns(names.tolist(), empty), predict
+    return named_numbers(names.tolist()), predict
 
 
-def _frame(row: list[Any], names: Any) -> Any:
+def _check_model(model: Any, path: str) -> None:
+    """Refuse a model that has no path with confidences for a row."""
+    classifier = model
+    while (inside := _wrapped(classifier)) is not None:
+        classifier = inside
+    if getattr(classifier, "multi_label", False) or not classifier.hierarchy_.is_tree:
+        raise ValueError(
+            f"{path} predicts sets of classes; this example serves one path per row. For sets, "
+            f"reply with predict, and hiclass.predict_node_proba."
+        )
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(f"{path} has no probabilities. Fit it with calibration='temperature'.")
+
+
+def _wrapped(model: Any) -> Any:
+    """The model at the end of a pipeline or inside a search or `FrozenEstimator`, if any."""
+    if hasattr(model, "steps"):
+        return model.steps[-1][1]
+    if hasattr(model, "best_estimator_"):
+        return model.best_estimator_
+    return model.estimator if type(model).__name__ == "FrozenEstimator" else None
+
+
+# -- what a model reads ------------------------------------------------------------------------
+
+
+def _readers(model: Any) -> Iterator[Any]:
+    """What reads the columns of a row first: the first steps of pipelines, however deep."""
+    if hasattr(model, "steps"):
+        steps = [step for _, step in model.steps if step is not None and step != "passthrough"]
+        for step in steps[:1]:
+            yield from _readers(step)
+    elif hasattr(model, "model_"):  # of a ConformalClassifier
+        yield from _readers(model.model_)
+    elif (inside := _wrapped(model)) is not None:
+        yield from _readers(inside)
+    elif hasattr(model, "models_"):  # of an EnsembleClassifier
+        for member in model.models_:
+            yield from _readers(member)
+    elif hasattr(model, "estimator_"):  # of a GlobalClassifier
+        yield from _readers(model.estimator_)
+    elif len(local := getattr(model, "local_classifiers_", ())):
+        for classifier in local.values():
+            yield from _readers(classifier)
+    else:
+        yield model
+
+
+def _first_known(models: list[Any], attribute: str) -> Any:
+    return next((getattr(m, attribute) for m in models if hasattr(m, attribute)), None)
+
+
+def _may_read_texts(reader: Any) -> bool:
+    """Whether texts may be among the cells: not where scikit-learn says that it wants numbers."""
+    from sklearn.utils import get_tags
+
+    if hasattr(reader, "transformers_"):  # of a ColumnTransformer
+        parts = [part for _, part, _ in reader.transformers_ if not isinstance(part, str)]
+        return any(_may_read_texts(first) for part in parts for first in _readers(part))
+    if type(reader).__module__.split(".")[0] not in ("sklearn", "hiclass"):
+        return True
+    tags = get_tags(reader)
+    reads = tags.input_tags.string or tags.input_tags.categorical or tags.no_validation
+    return bool(reads)
+
+
+def _empty_cells(readers: list[Any]) -> dict[str, Any]:
+    """What an empty cell is in columns of texts and categories, as it was in fit."""
+    empty: dict[str, Any] = {}
+    for reader in readers:
+        for _, part, columns in getattr(reader, "transformers_", []):
+            names = enumerate(_column_names(columns, reader))
+            for first in () if isinstance(part, str) else _readers(part):
+                if hasattr(first, "build_analyzer"):
+                    empty |= {name: "" for _, name in names}
+                elif hasattr(first, "categories_"):
+                    for place, name in names:
+                        categories = first.categories_[place]
+                        if categories.dtype.kind in "OU":  # texts
+                            found = _empty_category(categories)
+                            empty[name] = found if found != "" else empty.get(name, "")
+    return empty
+
+
+def _column_names(columns: Any, reader: Any) -> list[str]:
+    """Names of the columns that a part of a ColumnTransformer reads."""
     import pandas as pd
 
-    return pd.DataFrame([row], columns=names)
+    frame = pd.DataFrame(columns=getattr(reader, "feature_names_in_", []))
+    if not len(frame.columns):
+        return []
+    ends = [columns.start, columns.stop] if isinstance(columns, slice) else np.atleast_1d(columns)
+    by_name = any(isinstance(column, str) for column in ends)
+    found = frame.loc[:, columns] if by_name else frame.iloc[:, columns]
+    return [found.name] if found.ndim == 1 else list(found.columns)
+
+
+def _empty_category(categories: Any) -> Any:
+    """The category of cells that were empty in fit; "" where there were none."""
+    return next((c for c in categories if c is None or c != c), "")
+
+
+def _frame(row: list[Any], names: Any, of_texts: Container[str]) -> Any:
+    import pandas as pd
+
+    cells = zip(names, row, strict=True)
+    # A missing text alone would make a column of numbers.
+    return pd.DataFrame(
+        {
+            name: pd.Series([cell], dtype=object if name in of_texts else None)
+            for name, cell in cells
+        }
+    )
 
 
 def _path(labels: Any, confidence: Any) -> tuple[list[Any], list[float]]:
@@ -176,21 +288,21 @@ def named_numbers(names: list[str]) -> Read:
     return read
 
 
-def named_columns(names: list[str]) -> Read:
-    """Reads the rows of a pipeline of columns, of numbers or texts."""
+def named_columns(names: list[str], empty: dict[str, Any]) -> Read:
+    """Reads the rows of a pipeline of columns, of numbers or texts; null is an empty cell."""
 
     def read(request: dict[str, Any]) -> list[Any]:
         features = _named(request, names)
         if missing := [name for name in names if name not in features]:
             raise BadRequestError(f"The feature {missing[0]!r} is missing.")
-        return [_cell(name, features[name]) for name in names]
+        return [_cell(name, features[name], empty.get(name, np.nan)) for name in names]
 
     return read
 
 
-def _cell(name: str, value: Any) -> Any:
-    if value is None:  # a cell that is empty
-        return np.nan
+def _cell(name: str, value: Any, empty: Any) -> Any:
+    if value is None:
+        return empty
     return value if isinstance(value, str) else _number(name, value, ", a text or null")
 
 

@@ -7,14 +7,29 @@ import socket
 import threading
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import skops.io
+from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 import hiclass
-from hiclass import TRUSTED_TYPES, FlatClassifier, LocalClassifierPerParentNode
+from hiclass import (
+    TRUSTED_TYPES,
+    ConformalClassifier,
+    EnsembleClassifier,
+    FlatClassifier,
+    GlobalClassifier,
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+)
 from hiclass._cli import main
 from hiclass.datasets import load_animals
 
@@ -207,6 +222,152 @@ def test_a_model_of_the_command_line_takes_its_columns(tmp_path, capsys):
             status, reply = ask(port, body)
             assert status == 400
             assert message in reply["error"]
+
+
+FRAME = pd.DataFrame(
+    {
+        "text": ["a purring cat", "a barking dog", "a hooting owl"] * 8,
+        "colour": ["grey", "brown", "white", "brown"] * 6,
+        "weight": [4.0, 20.0, 1.5] * 8,
+    }
+)
+PATHS = [["M", "Cat"], ["M", "Dog"], ["B", "Owl"]] * 8
+
+
+def columns(encoder=None):
+    return ColumnTransformer(
+        [
+            ("words", TfidfVectorizer(), "text"),
+            ("colours", encoder or OneHotEncoder(handle_unknown="ignore"), ["colour"]),
+            ("numbers", SimpleImputer(), ["weight"]),
+        ]
+    )
+
+
+def in_pipeline():
+    return make_pipeline(columns(), LocalClassifierPerParentNode())
+
+
+#: Models whose texts are read somewhere inside.
+OF_COLUMNS = {
+    "a pipeline": in_pipeline,
+    "conformal": lambda: ConformalClassifier(
+        FrozenEstimator(in_pipeline().fit(FRAME, PATHS)), alpha=0.4
+    ),
+    "in the local classifiers": lambda: LocalClassifierPerParentNode(
+        make_pipeline(columns(), LogisticRegression())
+    ),
+    "an ensemble": lambda: EnsembleClassifier(
+        [
+            ("flat", FlatClassifier(make_pipeline(columns(), LogisticRegression()))),
+            ("local", LocalClassifierPerParentNode(make_pipeline(columns(), LogisticRegression()))),
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_COLUMNS)
+def test_columns_of_texts_are_served_wherever_they_are_read(name, tmp_path):
+    model = OF_COLUMNS[name]().fit(FRAME, PATHS)
+    with serving(saved(model, tmp_path)) as port:
+        status, reply = ask(port, json.dumps({"features": FRAME.iloc[0].to_dict()}))
+        assert (status, reply["path"]) == (200, ["M", "Cat"])
+        for column, cell in [("text", ""), ("colour", ""), ("weight", np.nan)]:
+            row = {**FRAME.iloc[1].to_dict(), column: None}
+            status, reply = ask(port, json.dumps({"features": row}))
+            assert status == 200, reply
+            expected = hiclass.predict_confidence(model, pd.DataFrame([{**row, column: cell}]))[0]
+            expected = expected[~np.isnan(expected)]
+            assert reply["confidence"] == pytest.approx(expected.tolist(), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [["colour"], [1], slice(1, 2), slice("colour", "colour"), [False, True, False]],
+    ids=str,
+)
+def test_columns_may_be_chosen_in_every_way(chosen, tmp_path):
+    parts = [("colours", OneHotEncoder(), chosen), ("none", StandardScaler(), [])]
+    parts += [("weight", make_pipeline("passthrough"), ["weight"]), ("text", "drop", ["text"])]
+    frame = FRAME.assign(colour=["grey", "", "white"] * 8, weight=0.0)
+    model = make_pipeline(ColumnTransformer(parts), LocalClassifierPerParentNode())
+    with serving(saved(model.fit(frame, PATHS), tmp_path)) as port:
+        row = {"text": None, "weight": 0, "colour": None}
+        assert ask(port, json.dumps({"features": row}))[1]["path"] == ["M", "Dog"]
+
+
+def test_null_in_a_column_of_categories_that_are_numbers(tmp_path):
+    parts = [("codes", OneHotEncoder(handle_unknown="ignore"), ["weight"])]
+    model = make_pipeline(ColumnTransformer(parts), LocalClassifierPerParentNode())
+    model.fit(FRAME[["weight"]].replace(20.0, np.nan), PATHS)
+    with serving(saved(model, tmp_path)) as port:
+        for cell, path in [(None, ["M", "Dog"]), (4, ["M", "Cat"])]:
+            assert ask(port, json.dumps({"features": {"weight": cell}}))[1]["path"] == path
+
+
+@pytest.mark.parametrize("missing", ["", None, np.nan], ids=["empty", "None", "NaN"])
+def test_null_is_the_category_that_empty_cells_had_in_fit(missing, tmp_path):
+    colours = pd.Series(["grey", missing, "white"] * 8, dtype=object)
+    frame = FRAME.assign(text="the same", weight=1.0, colour=colours)
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    model = make_pipeline(columns(encoder), LocalClassifierPerParentNode()).fit(frame, PATHS)
+    with serving(saved(model, tmp_path)) as port:
+        row = {"text": "the same", "weight": 1, "colour": None}
+        assert ask(port, json.dumps({"features": row}))[1]["path"] == ["M", "Dog"]
+
+
+def test_null_in_every_kind_of_column_of_the_command_line(tmp_path, capsys):
+    frame = FRAME.assign(l1=[path[0] for path in PATHS], l2=[path[1] for path in PATHS])
+    frame.loc[::3, "colour"] = ""
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    path, out = str(tmp_path / "model.skops"), str(tmp_path / "out.csv")
+    options = ["--target", "l1", "l2", "--text", "text", "--numbers", "weight"]
+    options += ["--categories", "colour", "-q", "-o", path]
+    assert main(["fit", str(tmp_path / "data.csv"), *options]) == 0
+    cells = FRAME.iloc[0].to_dict()
+    rows = [{**cells, name: None} for name in cells]
+    pd.DataFrame(rows).to_csv(tmp_path / "rows.csv", index=False)
+    assert main(["predict", path, str(tmp_path / "rows.csv"), "-o", out, "-q"]) == 0
+    capsys.readouterr()
+    expected = pd.read_csv(out)[["confidence_l1", "confidence_l2"]].to_numpy()
+    with serving(path) as port:
+        for row, confidence in zip(rows, expected, strict=True):
+            status, reply = ask(port, json.dumps({"features": row}))
+            assert status == 200, reply
+            assert reply["confidence"] == pytest.approx(confidence.tolist(), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GlobalClassifier(Ridge()),
+        ConformalClassifier(FlatClassifier(), alpha=0.4, random_state=0),
+        LocalClassifierPerNode(make_pipeline(StandardScaler(), LogisticRegression())),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_models_of_named_numbers_take_numbers_only(model, tmp_path):
+    frame = pd.DataFrame({"x": [0.0, 5.0] * 10, "z": [1.0, 1.0] * 10})
+    path = saved(model.fit(frame, ["a", "b"] * 10), tmp_path)
+    with serving(path) as port:
+        assert ask(port, '{"features": {"x": 5}}')[1]["path"] == ["b"]
+        error = ask(port, '{"features": {"x": "five"}}')[1]["error"]
+        assert error == "The feature 'x' must be a number; got 'five'."
+
+
+@pytest.mark.parametrize("nothing", ["passthrough", None])
+def test_a_pipeline_of_an_array_whose_first_step_does_nothing_takes_a_list(nothing, tmp_path):
+    model = make_pipeline(nothing, FlatClassifier()).fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+    with serving(saved(model, tmp_path)) as port:
+        status, reply = ask(port, '{"features": [1, 0]}')
+        assert (status, reply["path"]) == (200, ["b"])
+
+
+def test_a_model_of_sets_is_refused_with_what_to_do(tmp_path):
+    X, y = np.eye(3), [["a"], ["b"], ["a", "b"]]
+    model = make_pipeline("passthrough", FlatClassifier(multi_label=True)).fit(X, y)
+    with pytest.raises(ValueError, match=r"predicts sets of classes.*predict_node_proba"):
+        EXAMPLE["make_server"](saved(model, tmp_path), port=0)
 
 
 def test_a_model_of_an_array_takes_a_list(tmp_path):
