@@ -210,7 +210,7 @@ def new_class_alone(
         model.partial_fit(X[rows], y[rows], classes=classes)
     before, after = score(), []
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The batch has no rows, or hardly any")
+        warnings.filterwarnings("ignore", message="The batch has no rows of classes")
         for rows in np.array_split(rng.permutation(alone), 2):
             model.partial_fit(X[rows], y[rows], classes=classes)
             after.append(score())

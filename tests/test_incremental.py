@@ -288,7 +288,7 @@ def test_a_class_that_no_row_of_the_policy_has_reached_gets_what_its_siblings_le
 
 # -- batches that lack classes -----------------------------------------------------------------
 
-LACK = "The batch has no rows, or hardly any, of classes that local classifiers have learned"
+LACK = "The batch has no rows of classes that local classifiers have learned"
 STEPWISE = [
     SGDClassifier(loss="log_loss", alpha=1e-3),
     SGDClassifier(loss="hinge", alpha=1e-3),
@@ -365,9 +365,58 @@ def test_a_class_that_stops_coming_does_not_stop_the_others_but_is_pointed_out()
     X, y = np.repeat(4 * np.eye(3), 100, axis=0), np.repeat(["a", "b", "c"], 100)
     order = rng.permutation(300)
     model.partial_fit(X[order], y[order])
-    with pytest.warns(UserWarning, match=LACK + r": those of the root may forget these classes"):
+    with pytest.warns(
+        UserWarning, match=LACK + r": those of the root learned it and may forget these classes"
+    ):
         model.partial_fit(X[:200], y[:200])
     assert model.local_classifiers_[()].t_ == 501
+
+
+def sgd(estimator_class):
+    return estimator_class(SGDClassifier(loss="log_loss"), random_state=0)
+
+
+def test_a_class_that_becomes_rare_stops_no_classifier(estimator_class):
+    model, rng = sgd(estimator_class), np.random.default_rng(0)
+    for rare in (0.5, *[0.02] * 4):
+        y = np.sort((np.arange(500) < 500 * rare).astype(int))
+        model.partial_fit(rng.normal(size=(500, 1)) + 4 * y[:, None], y)  # and warns of nothing
+    assert {c.t_ for c in model.local_classifiers_.values()} == {2501}
+
+
+def test_a_class_that_is_discontinued_stops_no_classifier_for_long(estimator_class):
+    """The three others then change places: what was known is wrong."""
+    model, rng = sgd(estimator_class), np.random.default_rng(0)
+    y = rng.permutation(np.repeat(range(4), [600, 200, 100, 100]))
+    model.partial_fit(4 * np.eye(4)[y] + rng.normal(size=(1000, 4)), y)
+    y = rng.permutation(np.repeat([1, 2, 3], 300))
+    n_warnings = []
+    for _ in range(8):
+        X = 4 * np.eye(4)[y % 3] + rng.normal(size=(900, 4))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.partial_fit(X, y)
+        n_warnings.append(len(caught))
+    assert n_warnings[0] == 1
+    assert n_warnings[3:] == [0] * 5
+    assert (model.predict(X) == y).mean() > 0.9
+
+
+def test_rows_that_are_not_learned_are_pointed_out_where_every_class_is_rare(estimator_class):
+    y = np.random.default_rng(0).permutation(np.repeat(range(30), 10))
+    model = sgd(estimator_class).partial_fit(5 * np.eye(31)[y], y, classes=range(31))
+    before = model.predict(5 * np.eye(31)).tolist()
+    with pytest.warns(UserWarning, match=LACK + r": those of .* were left as they were"):
+        model.partial_fit(5 * np.eye(31)[[30] * 60], [30] * 60)
+    assert model.predict(5 * np.eye(31))[:30].tolist() == before[:30]
+
+
+def test_of_a_shuffled_stream_every_row_is_learned_also_one_by_one(estimator_class):
+    y = np.random.default_rng(0).integers(0, 4, size=200)
+    model, X = sgd(estimator_class), 4 * np.eye(4)[y]
+    for row in range(200):
+        model.partial_fit(X[row : row + 1], y[row : row + 1], classes=range(4))
+    assert {c.t_ for c in model.local_classifiers_.values()} == {201}
 
 
 def test_naive_bayes_counts_so_no_batch_is_left_out(estimator_class):

@@ -124,8 +124,8 @@ class LocalModels:
         Binary classifiers, as (node, is it a gate), that have seen rows of one class only, and
         which class: they were born late in incremental learning, and cannot answer yet.
     learned : dict
-        In incremental learning, for each classifier the rows learned and overdue by class; see
-        ``_stream.Guard``.
+        In incremental learning, for each classifier the rows learned by class; see
+        ``_problems.batches.Guard``.
     """
 
     strategy: str

@@ -25,9 +25,11 @@ from hiclass._problems.batches import (
     Guard,
     Plan,
     check_layout,
+    lacking_siblings,
     learns_by_counting,
     make_layout,
     note_sides,
+    plan_per_parent,
     renumbered,
     rows_learned,
     warn_of_lack,
@@ -97,9 +99,9 @@ class IncrementalClassifier(BaseLocalClassifier):
         """Learn from one batch of rows, and keep what was learned before.
 
         Only the local classifiers that have rows in the batch are updated, so a batch costs time in
-        proportion to its rows and their depth. It is learned as a whole or, where something is
-        wrong with it, not at all. A local classifier that would forget classes which the batch
-        lacks is left as it is. Offered where the local classifier has ``partial_fit``.
+        proportion to its rows and their depth. An error leaves the whole model as it was. A local
+        classifier that would forget most of its classes, because the batch lacks them, does not
+        learn the batch; the others do. Offered where the local classifier has ``partial_fit``.
 
         Parameters
         ----------
@@ -131,8 +133,9 @@ class IncrementalClassifier(BaseLocalClassifier):
         Warns
         -----
         UserWarning
-            If local classifiers sat the batch out, or may forget classes, because it has no rows of
-            classes that they have learned. Mix rows of the classes so far into every batch.
+            Whenever local classifiers do not learn the batch, or learn it and may forget classes,
+            because it has no rows of classes that they have learned. Mix rows of the classes so far
+            into every batch.
 
         Examples
         --------
@@ -426,7 +429,7 @@ class IncrementalClassifier(BaseLocalClassifier):
         """Let the classifiers that have rows in the batch learn them."""
         hierarchy = models.hierarchy
         plan = self._plan(stream, index)
-        one_sided, guard = dict(models.one_sided), self._guard(models, stream)
+        one_sided, guard = dict(models.one_sided), self._guard(models, stream, index)
 
         def admitted() -> Iterator[LocalProblem]:
             for problem in plan.problems:
@@ -473,7 +476,7 @@ class IncrementalClassifier(BaseLocalClassifier):
             learned=guard.learned,
         )
 
-    def _guard(self, models: LocalModels, stream: Stream) -> Guard:
+    def _guard(self, models: LocalModels, stream: Stream, index: BatchIndex) -> Guard:
         """What decides which classifiers learn; after ``fit``, it counts the rows of that."""
         learned = models.learned
         if not learned and (models.classifiers or models.gates):
@@ -481,7 +484,9 @@ class IncrementalClassifier(BaseLocalClassifier):
             plan = self._plan(stream, BatchIndex(models.hierarchy, nodes))
             owners = {*models.classifiers, *(~node for node in models.gates)}
             learned = rows_learned(plan, models.n_own[nodes], owners)
-        return Guard(learned, binary=self._strategy.is_binary)
+        if not self._strategy.is_binary:
+            return Guard(learned)
+        return Guard(learned, lacking_siblings(plan_per_parent(index, stream), learned))
 
     def _learner_factory(
         self, models: LocalModels, one_sided: dict[int, int]

@@ -13,7 +13,7 @@ looks at a node without rows in the batch, but for the policies that want every 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,100 +165,98 @@ def check_layout(hierarchy: Hierarchy, layout: Options, nodes: IntArray, leaf_on
 
 # -- what a batch must not make a classifier forget --------------------------------------------
 
-#: So many rows of a class may be overdue, by its share of the rows learned so far, before a batch
-#: counts as lacking the class. In shuffled rows that happens by accident, about once in 20 times.
-_PATIENCE = 3.0
-#: With so many it is not an accident.
-_CERTAIN = 20.0
-#: A class may become so many times rarer than it was.
-_RARER = 10.0
-#: A classifier of several classes sits a batch out if the classes that the batch lacks had more
-#: than this share of the rows learned; less is enough where the batch has rows of one class only.
-_MOST, _SOME = 0.5, 0.1
+#: Chance does not explain that a batch lacks classes if so many of their rows were to be expected,
+#: and one more for every class that the batch has.
+_CERTAIN = 20
 
 
 class Guard:
     """Decides which local classifiers learn a batch, so that none forgets its classes.
 
     Most classifiers that learn step by step forget a class of which they see no more rows. So a
-    classifier sits a batch out that lacks classes which it has learned: a binary one, per node, for
-    either side, one of several classes where more would be lost than gained. What chance explains
-    in shuffled rows, also row by row, is no lack: a class is *overdue* by the rows that its share
-    of those learned so far lets expect, less those that came.
+    classifier *sits out* a batch that has rows of one class only, or none of the classes that made
+    up most of what it has learned, unless chance explains it. The rows of classes that a batch
+    lacks count for a quarter from then on, so that a change of the stream that lasts is accepted.
 
     Parameters
     ----------
-    learned : dict of ndarray of shape (2, n_classes)
-        By classifier (``key_of``), for each of its classes: the rows learned, the rows overdue.
-    binary : bool
-        Whether each classifier tells one class from others: per node.
+    learned : dict of ndarray of shape (n_classes,)
+        By classifier (``key_of``), the rows learned of each of its classes, as far as they count.
+    suspects : collection of int
+        Classifiers for which chance is known not to explain what is lacking: ``lacking_siblings``.
 
     Attributes
     ----------
     left_out : list of LocalProblem
-        The problems of the classifiers that sit out, where that is not an accident.
+        The problems of the classifiers that sit out.
     forgetting : list of LocalProblem
-        The problems of those that learn although classes with some share are lacking.
+        The problems of those that learn although classes are lacking.
     unknown : list of ndarray of int
-        Rows of classes of which a classifier of several classes, because it sits out, has learned
-        nothing yet: such a class is not to be predicted.
+        Rows of classes of which a classifier, because it sits out, has learned nothing yet: such a
+        class is not to be predicted.
     """
 
-    def __init__(self, learned: dict[int, AnyArray], *, binary: bool) -> None:
+    def __init__(self, learned: dict[int, AnyArray], suspects: Collection[int] = ()) -> None:
         self.learned = dict(learned)
         self.left_out: list[LocalProblem] = []
         self.forgetting: list[LocalProblem] = []
         self.unknown: list[IntArray] = []
-        self._binary = binary
+        self._suspects = suspects
 
     def admits(self, problem: LocalProblem, *, may_forget: bool) -> bool:
         """Whether the classifier of a problem learns its rows; takes note of them."""
-        key, n_classes = key_of(problem), len(problem.classes)
-        before = self.learned.get(key, np.zeros((2, n_classes)))
-        counts = np.bincount(problem.target, minlength=n_classes).astype(np.float64)
-        overdue = _overdue(before, counts)
-        lacking = _lacking(before, overdue > _PATIENCE)
-        certain = _lacking(before, overdue >= _CERTAIN)
-        if may_forget and lacking > self._tolerance(counts):
-            # The rows that were overdue stay so until rows of their class come.
-            self.learned[key] = np.stack([before[0], overdue])
-            if certain:
-                self.left_out.append(problem)
-            if not self._binary:
-                unknown = np.flatnonzero(before[0][problem.target] == 0)
+        key, counts = key_of(problem), _count(problem)
+        learned = self.learned.get(key, np.zeros(len(counts)))
+        certain, most = _lack(learned, counts)
+        if np.count_nonzero(learned) < 2:  # there is nothing to forget yet
+            if np.count_nonzero(counts) > 1:
+                learned = np.zeros(len(counts))  # how many rows of one class came first is no share
+        elif may_forget and (certain or (most and key in self._suspects)):
+            (self.left_out if most else self.forgetting).append(problem)
+            self.learned[key] = np.where(counts > 0, learned, learned / 4)
+            if most:
+                unknown = np.flatnonzero(learned[problem.target] == 0)
                 self.unknown.append(unknown if problem.rows is None else problem.rows[unknown])
-            return False
-        if _knows_one(before[0]) and np.count_nonzero(counts) > 1:
-            # Shares count from here on: how many rows of one class came first says nothing.
-            before, overdue = np.zeros_like(before), np.zeros_like(overdue)
-        self.learned[key] = np.stack([before[0] + counts, overdue])
-        if may_forget and certain > _SOME:
-            self.forgetting.append(problem)
+                return False
+            learned = self.learned[key]
+        self.learned[key] = learned + counts
         return True
 
-    def _tolerance(self, counts: AnyArray) -> float:
-        if self._binary:
-            return 0.0
-        return _SOME if np.count_nonzero(counts) == 1 else _MOST
+
+def lacking_siblings(plan: Plan, learned: dict[int, AnyArray]) -> set[int]:
+    """Binary classifiers of siblings that a batch lacks, also where each of them is rare.
+
+    Parameters
+    ----------
+    plan : Plan
+        The problems of the batch per parent node.
+    learned : dict of ndarray
+        What the binary classifiers have learned: see ``Guard``.
+    """
+    found: set[int] = set()
+    for problem in plan.problems:
+        keys = [~node if node == problem.owner else node for node in problem.classes.tolist()]
+        positive = np.array([learned[key][1] if key in learned else 0.0 for key in keys])
+        if all(_lack(positive, _count(problem))):
+            found.update(keys)
+    return found
 
 
-def _knows_one(n_learned: AnyArray) -> bool:
-    """Whether a classifier has learned rows of one class at most: it cannot forget the others."""
-    return bool(np.count_nonzero(n_learned) < 2)
+def _lack(learned: AnyArray, counts: AnyArray) -> tuple[bool, bool]:
+    """Whether it is not by chance that rows lack classes, and whether these are most of them.
+
+    Of n shuffled rows with k classes, n - k repeat a class. On average that is at most n times the
+    share of these k classes, so that at most k rows of the other classes were to be expected.
+    """
+    n_rows, n_present = counts.sum(), np.count_nonzero(counts)
+    n_learned, n_lacking = learned.sum(), learned[counts == 0].sum()
+    expected = n_lacking * n_rows / (n_learned + n_rows)
+    most = n_lacking > (n_learned / 2 if n_present > 1 else 0)
+    return bool(expected >= n_present + _CERTAIN), bool(most)
 
 
-def _lacking(before: AnyArray, which: AnyArray) -> float:
-    """The share that some classes have of the rows learned, if that can be lost."""
-    if _knows_one(before[0]) or not which.any():
-        return 0.0
-    return float(before[0][which].sum() / before[0].sum())
-
-
-def _overdue(before: AnyArray, counts: AnyArray) -> AnyArray:
-    """How many rows of every class are overdue after a batch."""
-    n_learned, overdue = before
-    expected = n_learned * (counts.sum() / max(n_learned.sum(), 1.0))
-    return np.clip(overdue + expected - _RARER * counts, 0, _CERTAIN)
+def _count(problem: LocalProblem) -> AnyArray:
+    return np.bincount(problem.target, minlength=len(problem.classes))
 
 
 def rows_learned(plan: Plan, n_own: IntArray, owners: set[int]) -> dict[int, AnyArray]:
@@ -277,8 +275,9 @@ def rows_learned(plan: Plan, n_own: IntArray, owners: set[int]) -> dict[int, Any
     for problem in plan.problems:
         if key_of(problem) in owners:
             weights = n_own if problem.rows is None else n_own[problem.rows]
-            counts = np.bincount(problem.target, weights, minlength=len(problem.classes))
-            learned[key_of(problem)] = np.stack([counts, np.zeros(len(counts))])
+            learned[key_of(problem)] = np.bincount(
+                problem.target, weights, minlength=len(problem.classes)
+            )
     return learned
 
 
@@ -304,15 +303,15 @@ def warn_of_lack(guard: Guard, describe: Callable[[LocalProblem], str]) -> None:
     """Say which classifiers sat a batch out, and which learned it and may forget classes."""
     for problems, what in (
         (guard.left_out, "were left as they were, because they would forget these classes"),
-        (guard.forgetting, "may forget these classes"),
+        (guard.forgetting, "learned it and may forget these classes"),
     ):
         if problems:
             names = ", ".join(describe(problem) for problem in problems[:3])
             more = f" and {len(problems) - 3} more" if len(problems) > 3 else ""
             warnings.warn(
-                f"The batch has no rows, or hardly any, of classes that local classifiers have "
-                f"learned: those of {names}{more} {what}. Mix rows of the classes so far into "
-                f"every batch, for example by shuffling the stream.",
+                f"The batch has no rows of classes that local classifiers have learned: those of "
+                f"{names}{more} {what}. Mix rows of the classes so far into every batch, for "
+                f"example by shuffling the stream.",
                 UserWarning,
                 stacklevel=5,  # the line that calls partial_fit
             )
