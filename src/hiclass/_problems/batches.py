@@ -167,7 +167,7 @@ def check_layout(hierarchy: Hierarchy, layout: Options, nodes: IntArray, leaf_on
 
 #: Chance does not explain that a batch lacks classes if so many of their rows were to be expected,
 #: and one more for every class that the batch has.
-_CERTAIN = 20
+_CERTAIN = 10
 
 
 class Guard:
