@@ -31,7 +31,8 @@ from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.local import LocalClassifierPerParentNode
 from hiclass._export.onnx_graph import Graph, n_features_of
 from hiclass._export.onnx_steps import parts_of, put_before, transformed
-from hiclass._inference.paths import TINY, strategy_of
+from hiclass._inference.evidence import TINY
+from hiclass._inference.paths import strategy_of
 from hiclass._state import LocalModels, RestrictedModels
 from hiclass._targets.paths import labels_by_node
 from hiclass._typing import AnyArray, FloatArray, IntArray
