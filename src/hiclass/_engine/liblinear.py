@@ -228,9 +228,9 @@ def can_be_divided(estimator: Any, X: Any, target: IntArray, fit_params: dict[st
     same weights up to the tolerance: another order of the rows is drawn for them.
     """
     weight = fit_params.get("sample_weight")
-    return (
+    return bool(
         _is_usual(estimator)
-        and (weight is None or bool(np.min(weight) > 0))
+        and (weight is None or np.min(weight) > 0)
         and estimator.class_weight is None
         and not isinstance(estimator.random_state, np.random.RandomState)
         and fit_params.keys() <= {"sample_weight"}
