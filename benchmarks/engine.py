@@ -102,7 +102,7 @@ def load(name, options):
     return synthetic(options.rows)
 
 
-def make_child(name):
+def make_estimator(name):
     if name == "LightGBM":
         from lightgbm import LGBMClassifier
 
@@ -147,7 +147,7 @@ def one_fit(name, child, backend, options):
     warnings.simplefilter("ignore")
     X, y = load(name, options)
     model = LocalClassifierPerParentNode(
-        make_child(child), n_jobs=None if backend == "serial" else 2
+        make_estimator(child), n_jobs=None if backend == "serial" else 2
     )
     with engine(backend):
         for _ in range(1 if name == "wide" else 2):

@@ -109,7 +109,7 @@ def make_model(name: str, hierarchy: Hierarchy, params: dict[str, Any]) -> Any:
     strategy, _, policy = strategy.partition("_")
     options = {"binary_policy": policy} if policy else {}
     return STRATEGIES[strategy](
-        make_child(child, params, n_jobs=1 if strategy == "parent" else 2),
+        make_estimator(child, params, n_jobs=1 if strategy == "parent" else 2),
         hierarchy=hierarchy,
         multi_label=True,
         **options,
@@ -121,7 +121,7 @@ def scaled(X: Any, train: Any) -> Any:
     return make_pipeline(SimpleImputer(), StandardScaler()).fit(X[train]).transform(X)
 
 
-def make_child(child: str, params: dict[str, Any], n_jobs: int) -> Any:
+def make_estimator(child: str, params: dict[str, Any], n_jobs: int) -> Any:
     """One of the named children, with the parameters that were chosen."""
     if child == "logistic":
         return LogisticRegression(**params.get("logistic", {}))
@@ -129,7 +129,7 @@ def make_child(child: str, params: dict[str, Any], n_jobs: int) -> Any:
         return KernelRidge(**params.get("ridge", {}))
     if child == "trees":
         return LeafForest(**params.get("trees", {}), n_jobs=n_jobs)
-    first, second = (make_child(part, params, n_jobs) for part in ("trees", "ridge"))
+    first, second = (make_estimator(part, params, n_jobs) for part in ("trees", "ridge"))
     return MeanOf(first, second, **params.get("mean", {}))
 
 

@@ -15,7 +15,7 @@ from test_probabilities import FOREST, LOCAL, Linear, Scored, Soft, counting, ma
 
 import hiclass._out_of_fold.temperatures
 from hiclass import Hierarchy, LocalClassifierPerNode, LocalClassifierPerParentNode, metrics
-from hiclass._inference.paths import ending_proba, node_proba
+from hiclass._inference.paths import final_proba, node_proba
 from hiclass._out_of_fold.temperatures import _f_of, best_temperature, fit_out_of_fold, reached_f
 from hiclass.model_selection import deal_folds
 
@@ -146,7 +146,7 @@ def test_the_temperature_minimises_the_log_loss_of_the_true_paths_out_of_fold(ki
         part.fit(X[train], [y[i] for i in train])
         column = np.searchsorted(part._models.options.ends, nodes[test])
         for j, t in enumerate(grid):
-            proba = ending_proba(replace(part._models, temperature=t), X[test])
+            proba = final_proba(replace(part._models, temperature=t), X[test])
             loss[j] -= np.log(proba[np.arange(len(test)), column]).sum()
     assert loss.argmin() == 3
     assert (np.diff(loss)[:3] < 0).all()
@@ -181,7 +181,7 @@ def test_an_overconfident_child_is_put_right_on_rows_it_has_not_seen(kind):
     def loss(model):
         nodes = [model.hierarchy_.find(tuple(path)) for path in y]
         column = np.searchsorted(model._models.options.ends, nodes)
-        endings = ending_proba(model._models, X_new)[np.arange(len(y)), column]
+        endings = final_proba(model._models, X_new)[np.arange(len(y)), column]
         return -np.log(np.maximum(endings, 1e-300)).mean()
 
     plain = make(kind, child=GaussianNB()).fit(X, y)

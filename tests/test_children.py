@@ -38,7 +38,7 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
-from hiclass._engine.local_classifiers import copy_child, set_random_state
+from hiclass._engine.local_classifiers import copy_estimator, set_random_state
 
 SCORED = (LocalClassifierPerNode, LocalClassifierPerLevel)  # compare answers of classifiers
 
@@ -668,7 +668,7 @@ def test_a_child_that_cannot_cope_with_a_rare_class_says_where(estimator_class):
 )
 def test_a_copy_is_a_clone(child):
     before = repr(vars(child))
-    copy, cloned = copy_child(child), clone(child)
+    copy, cloned = copy_estimator(child), clone(child)
     assert type(copy) is type(cloned)
     assert list(vars(copy)) == list(vars(cloned))
     assert repr(copy) == repr(cloned)
@@ -681,7 +681,7 @@ def test_a_copy_is_a_clone(child):
 def test_copies_share_nothing_that_can_change():
     draws, weights = np.random.RandomState(0), {0: 2.0}
     child = LinearSVC(class_weight=weights, random_state=draws)
-    copy = copy_child(child)
+    copy = copy_estimator(child)
     assert copy.class_weight == weights
     assert copy.class_weight is not weights
     assert copy.random_state is not draws
@@ -690,7 +690,7 @@ def test_copies_share_nothing_that_can_change():
 def test_a_copy_keeps_what_clone_keeps():
     with sklearn.config_context(enable_metadata_routing=True):
         child = LinearSVC().set_fit_request(sample_weight=True)
-        requests = copy_child(child).get_metadata_routing().fit.requests
+        requests = copy_estimator(child).get_metadata_routing().fit.requests
     assert requests == {"sample_weight": True}
 
 
@@ -703,5 +703,5 @@ def test_the_constructor_of_a_class_of_others_is_called():
             type(self).made += 1
 
     child = Counted()
-    copy_child(child)
+    copy_estimator(child)
     assert Counted.made == 2

@@ -96,7 +96,7 @@ def test_smaller_alpha_gives_shorter_paths_and_larger_sets(trained):
         path = ConformalClassifier(FrozenEstimator(trained), alpha).fit(X, y)
         lengths.append((path.predict(X) != "").sum())
         sets = ConformalClassifier(FrozenEstimator(trained), alpha, kind="set").fit(X, y)
-        sizes.append(np.concatenate(sets._map_endings(np.asarray(X), sets._chosen)).sum())
+        sizes.append(np.concatenate(sets._map_final(np.asarray(X), sets._chosen)).sum())
     assert lengths[0] < lengths[1] < lengths[2]
     assert sizes[0] > sizes[1] > sizes[2]
 

@@ -27,7 +27,7 @@ from test_probabilities import (
 
 from hiclass import FlatClassifier, LocalClassifierPerNode, LocalClassifierPerParentNode
 from hiclass._inference.decodings import best_path, best_paths, cut, expected_f1, top_down
-from hiclass._inference.paths import direct_endings, node_proba
+from hiclass._inference.paths import direct_final_proba, node_proba
 from hiclass._inference.search import k_best
 
 
@@ -519,7 +519,7 @@ def test_models_that_know_all_endings_decode_as_those_that_are_searched():
     for one, other in decisions:
         np.testing.assert_array_equal(one.nodes, other.nodes)
         np.testing.assert_allclose(one.confidence, other.confidence)
-    assert direct_endings(direct, X).shape == (2, 5)
+    assert direct_final_proba(direct, X).shape == (2, 5)
 
 
 # -- children without probabilities ------------------------------------------------------------

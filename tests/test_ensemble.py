@@ -25,7 +25,7 @@ from hiclass import (
     LocalClassifierPerParentNode,
     metrics,
 )
-from hiclass._inference.paths import ending_proba, node_proba
+from hiclass._inference.paths import final_proba, node_proba
 from hiclass._state import EnsembleModels
 from hiclass.model_selection import deal_folds
 
@@ -55,7 +55,7 @@ OTHER = [0.2, 0.2, 0.2, 0.1, 0.1, 0.2]
 
 
 def assert_endings(models, expected):
-    np.testing.assert_allclose(ending_proba(models, X2), [expected] * 2, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(final_proba(models, X2), [expected] * 2, rtol=1e-12, atol=1e-15)
     a, x, y, b, z, c = expected
     nodes = [1, a + x + y, x, y, b + z, z, c]
     np.testing.assert_allclose(node_proba(models, X2), [nodes] * 2, rtol=1e-12, atol=1e-15)

@@ -44,5 +44,5 @@ def test_the_forest_of_the_benchmark_looks_at_some_binary_features_only(script):
     X = np.random.default_rng(0).integers(0, 2, size=(200, 30)).astype(float)
     y = X[:, :3]
     for features, expected in ((X, "sqrt"), (X + np.random.default_rng(1).normal(size=X.shape), 1)):
-        model = script.make_child("trees", {"trees": {"n_estimators": 5}}, n_jobs=1)
+        model = script.make_estimator("trees", {"trees": {"n_estimators": 5}}, n_jobs=1)
         assert model.fit(features, y).forest_.max_features == expected

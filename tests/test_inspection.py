@@ -23,7 +23,7 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
-from hiclass._inspect.models import local_models, open_child, open_model, strongest
+from hiclass._inspect.models import local_models, open_estimator, open_model, strongest
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0], [4.0, 0.0], [5.0, 2.0]])
 Y = [["A", "x"], ["A", "y"], ["A", "y"], ["B", "z"], ["B", "z"], ["C"]]
@@ -218,7 +218,7 @@ TWO = np.array([0, 0, 1, 0, 1, 1])
 @pytest.mark.parametrize("target", [TWO, THREE], ids=["two", "three"])
 def test_linear_scores_are_those_of_the_classifier(child, target):
     n = len(np.unique(target))
-    opened = open_child(child.fit(X, target), n)
+    opened = open_estimator(child.fit(X, target), n)
     assert opened.kind == "linear"
     scores = X @ opened.weights.T + opened.intercepts
     if isinstance(child, MultinomialNB):
@@ -231,16 +231,16 @@ def test_linear_scores_are_those_of_the_classifier(child, target):
 
 def test_complement_naive_bayes_and_sparse_weights_are_linear():
     child = ComplementNB().fit(X, THREE)
-    opened = open_child(child, 3)
+    opened = open_estimator(child, 3)
     np.testing.assert_allclose(X @ opened.weights.T, child.predict_joint_log_proba(X))
     child = SGDClassifier(penalty="l1", random_state=0).fit(X, THREE).sparsify()
     assert sp.issparse(child.coef_)
-    assert open_child(child, 3).weights.shape == (3, 2)
+    assert open_estimator(child, 3).weights.shape == (3, 2)
 
 
 def test_wrapped_children_are_unwrapped():
     scaled = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, TWO)
-    opened = open_child(scaled, 2)
+    opened = open_estimator(scaled, 2)
     x = opened.transform(X)
     np.testing.assert_allclose(
         x @ (opened.weights[1] - opened.weights[0]) + scaled[-1].intercept_,
@@ -249,21 +249,21 @@ def test_wrapped_children_are_unwrapped():
     assert opened.names(["a", "b"]) == ["a", "b"]
     assert opened.names(None) == ["x0", "x1"]
     search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2).fit(X, TWO)
-    assert open_child(search, 2).model is search.best_estimator_
-    assert open_child(make_pipeline(LogisticRegression()).fit(X, TWO), 2).before == []
+    assert open_estimator(search, 2).model is search.best_estimator_
+    assert open_estimator(make_pipeline(LogisticRegression()).fit(X, TWO), 2).before == []
 
 
 def test_names_that_do_not_fit_are_replaced_by_numbers():
-    opened = open_child(LogisticRegression().fit(X, TWO), 2)
+    opened = open_estimator(LogisticRegression().fit(X, TWO), 2)
     assert opened.names(["only one"]) == ["x0", "x1"]
 
 
 def test_forests_have_importances_and_others_nothing():
     forest = RandomForestClassifier(5, random_state=0).fit(X, TWO)
-    opened = open_child(forest, 2)
+    opened = open_estimator(forest, 2)
     assert opened.kind == "forest"
     np.testing.assert_array_equal(opened.importances, forest.feature_importances_)
-    other = open_child(CalibratedClassifierCV(cv=2).fit(X, TWO), 2)
+    other = open_estimator(CalibratedClassifierCV(cv=2).fit(X, TWO), 2)
     assert other.kind == "other"
     assert other.names(["a", "b"]) == []
 
@@ -271,8 +271,8 @@ def test_forests_have_importances_and_others_nothing():
 def test_weights_that_are_not_per_class_are_not_shown():
     pairs = SVC(kernel="linear").fit(X, THREE)
     assert pairs.coef_.shape == (3, 2)  # three pairs, not three classes
-    assert open_child(pairs, 3).kind == "other"
-    assert open_child(LinearRegression().fit(X, THREE), 3).kind == "other"
+    assert open_estimator(pairs, 3).kind == "other"
+    assert open_estimator(LinearRegression().fit(X, THREE), 3).kind == "other"
 
 
 def test_strongest_orders_by_size_and_leaves_out_what_is_next_to_nothing():
@@ -288,6 +288,6 @@ def test_weights_are_read_in_the_order_of_the_classes():
     usual, reverse = LogisticRegression().fit(X, y), LogisticRegression().fit(X, y)
     reverse.coef_, reverse.intercept_ = usual.coef_[::-1], usual.intercept_[::-1]
     reverse.classes_ = usual.classes_[::-1]
-    found, expected = open_child(reverse, 3), open_child(usual, 3)
+    found, expected = open_estimator(reverse, 3), open_estimator(usual, 3)
     np.testing.assert_array_equal(found.weights, expected.weights)
     np.testing.assert_array_equal(found.intercepts, expected.intercepts)

@@ -28,7 +28,7 @@ from test_probabilities import (
 )
 
 from hiclass import EnsembleClassifier, FlatClassifier, LocalClassifierPerParentNode
-from hiclass._inference.paths import ending_proba
+from hiclass._inference.paths import final_proba
 from hiclass.model_selection import deal_folds
 
 
@@ -88,8 +88,8 @@ def test_probabilities_become_odds_and_come_back_with_a_temperature_of_one():
         return mix(p, 1 - p)[0]
 
     assert_joint(models, *map(share, (0.5, 0.2, 0.2, 0.6, 0.3, 0.25, 0.75, 0.2)))
-    plain = ending_proba(models_of("parent", TREE, parent), X2)
-    np.testing.assert_allclose(ending_proba(models, X2), plain, atol=0.01)
+    plain = final_proba(models_of("parent", TREE, parent), X2)
+    np.testing.assert_allclose(final_proba(models, X2), plain, atol=0.01)
 
 
 def test_scores_of_a_multinomial_model_are_no_odds():
@@ -105,7 +105,7 @@ def test_scores_of_a_multinomial_model_are_no_odds():
 def test_no_ending_is_lost_where_all_scores_are_far_below_zero():
     tables = {0: Scores([-3e3, -2e3, -4e3]), 1: Scores([-1e3, -2e3, -3e3]), 4: Scores([0.5])}
     models = models_of("parent", TREE, tables, soft=False, temperature=0.01, joint=True)
-    endings = ending_proba(models, X2)
+    endings = final_proba(models, X2)
     np.testing.assert_allclose(endings.sum(axis=1), 1)
     assert models.options.ends[endings[0].argmax()] == 4  # B, where the path stops
 
@@ -121,9 +121,9 @@ def test_a_wrong_branch_has_no_likely_child():
     wrong = {1: Scores([-2.0, -2.1, -2.2])}
     # x is as likely by itself (score 2) as it gets; then nothing below A fits.
     for models in (step, joint):
-        assert models.options.ends[ending_proba(models, X2)[0].argmax()] == 2
+        assert models.options.ends[final_proba(models, X2)[0].argmax()] == 2
     step_wrong, joint_wrong = (
-        ending_proba(
+        final_proba(
             models_of("parent", TREE, tables | wrong, soft=False, temperature=0.2, **how), X2
         )[0]
         for how in ({}, {"joint": True})
@@ -148,7 +148,7 @@ def test_the_temperature_minimises_the_log_loss_of_the_endings_out_of_fold(kind)
         part.set_params(hierarchy=model.hierarchy_).fit(X[train], [y[i] for i in train])
         column = np.searchsorted(part._models.options.ends, nodes[test])
         for j, t in enumerate(grid):
-            proba = ending_proba(replace(part._models, temperature=t), X[test])
+            proba = final_proba(replace(part._models, temperature=t), X[test])
             loss[j] -= np.log(proba[np.arange(len(test)), column]).sum()
     assert loss.argmin() == 5
     assert loss[5] < loss.max() - 1
@@ -208,12 +208,12 @@ def test_all_that_has_probabilities_agrees(kind, child):
     # Decisions follow these probabilities.
     model.set_params(decoding="best_path")
     ends = model._models.options.ends
-    best = ends[ending_proba(model._models, X).argmax(axis=1)]
+    best = ends[final_proba(model._models, X).argmax(axis=1)]
     nodes = [hierarchy.find(tuple(v for v in path if v)) for path in model.predict(X).tolist()]
     np.testing.assert_array_equal(nodes, best)
     paths, sure = model.predict_paths(X, k=2)
     np.testing.assert_array_equal(paths[:, 0], model.predict(X))
-    np.testing.assert_allclose(sure[:, 0], ending_proba(model._models, X).max(axis=1))
+    np.testing.assert_allclose(sure[:, 0], final_proba(model._models, X).max(axis=1))
     model.set_params(decoding="expected_f1", min_confidence=0.3)
     confidence = model.predict_confidence(X)
     assert np.nanmin(confidence) >= 0.3
@@ -283,10 +283,10 @@ def test_an_ensemble_fits_its_folds_with_the_temperatures_of_its_members():
     model = EnsembleClassifier(members, decoding="expected_f1").fit(X, y)
     flat, local = model.models_
     # The product of both, each normalised over all endings.
-    parts = [np.log(ending_proba(m._models, X)) / 2 for m in (flat, local)]
+    parts = [np.log(final_proba(m._models, X)) / 2 for m in (flat, local)]
     total = sum(parts)
     expected = np.exp(total - logsumexp(total, axis=1, keepdims=True))
-    np.testing.assert_allclose(ending_proba(model._models, X), expected)
+    np.testing.assert_allclose(final_proba(model._models, X), expected)
     assert 0.5 < model.expected_f1_ <= 1
 
 
@@ -314,4 +314,4 @@ def test_log_shares_add_up_to_what_a_slow_loop_finds():
             column = models.options.of(parent).tolist().index(chosen)
             slow[:, j] += log_expit(scores[:, column] / 0.5)
     expected = np.exp(slow - logsumexp(slow, axis=1, keepdims=True))
-    np.testing.assert_allclose(ending_proba(models, X), expected, rtol=1e-10)
+    np.testing.assert_allclose(final_proba(models, X), expected, rtol=1e-10)

@@ -23,7 +23,7 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
-from hiclass._inference.paths import direct_endings, ending_proba, node_proba, nodes_to_endings
+from hiclass._inference.paths import direct_final_proba, final_proba, node_proba, nodes_to_final
 from hiclass._problems.index import TreeIndex
 from hiclass._problems.problem import find_options
 from hiclass._state import LocalModels
@@ -174,7 +174,7 @@ def assert_nodes(models, expected):
     root, a, x, y, b, z, c = expected
     assert root == 1
     endings = [a - x - y, x, y, b - z, z, c]
-    np.testing.assert_allclose(ending_proba(models, X2), [endings, endings], atol=1e-15)
+    np.testing.assert_allclose(final_proba(models, X2), [endings, endings], atol=1e-15)
 
 
 def test_per_parent_multiplies_along_the_path_and_stop_is_the_last_class():
@@ -228,7 +228,7 @@ def test_a_class_without_rows_has_probability_zero_and_leaf_only_has_no_stop():
     tables = {0: Proba([0.5, 0.3, 0.2]), 1: Proba([0.2, 0.8])}
     models = LocalModels("parent", hierarchy, options, tables, {}, soft=True)
     np.testing.assert_allclose(node_proba(models, X2)[0], [1, 0.5, 0, 0.1, 0.4, 0.3, 0, 0.2])
-    np.testing.assert_allclose(ending_proba(models, X2)[0], [0.1, 0.4, 0.3, 0.2])
+    np.testing.assert_allclose(final_proba(models, X2)[0], [0.1, 0.4, 0.3, 0.2])
     binary = {v: Proba([1 - p, p]) for v, p in {1: 0.5, 5: 0.3, 7: 0.2, 3: 0.2, 4: 0.8}.items()}
     models = LocalModels("node", hierarchy, options, binary, {}, soft=True)
     np.testing.assert_allclose(node_proba(models, X2)[0], [1, 0.5, 0, 0.1, 0.4, 0.3, 0, 0.2])
@@ -313,7 +313,7 @@ def test_children_without_probabilities_answer_with_certainty():
     models = models_of("parent", TREE, parent, soft=False)
     np.testing.assert_array_equal(node_proba(models, X2)[0], [1, 0, 0, 0, 1, 1, 0])
     models = models_of("flat", TREE, {0: Choice([2])}, soft=False)
-    np.testing.assert_array_equal(direct_endings(models, X2)[0], [0, 0, 1, 0, 0, 0])
+    np.testing.assert_array_equal(direct_final_proba(models, X2)[0], [0, 0, 1, 0, 0, 0])
     score = {1: 0.5, 4: -3.0, 6: 0.4, 2: -2.0, 3: -1.0}
     tables = {v: Scores([s]) for v, s in score.items()}
     for gate, expected in ((0.1, [1, 1, 0, 0, 0, 0, 0]), (-0.1, [1, 1, 0, 1, 0, 0, 0])):
@@ -339,7 +339,7 @@ def test_a_tree_without_a_question_is_certain():
 def test_rounding_never_makes_an_ending_negative():
     models = models_of("parent", [["A"], ["A", "x"], ["A", "y"]], {})
     proba = np.array([[1.0, 0.3, 0.1, 0.2]])  # 0.1 + 0.2 is above 0.3
-    assert nodes_to_endings(models, proba).tolist() == [[0.0, 0.1, 0.2]]
+    assert nodes_to_final(models, proba).tolist() == [[0.0, 0.1, 0.2]]
 
 
 def test_a_decision_function_of_another_shape_is_refused_with_a_remedy():

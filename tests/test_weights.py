@@ -26,18 +26,18 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
-from hiclass._inference.paths import ending_proba
+from hiclass._inference.paths import final_proba
 from hiclass._out_of_fold.weights import as_answers, best_exponents, best_shares
 from hiclass.model_selection import deal_folds
 
 # -- the optimum -------------------------------------------------------------------------------
 
 
-def answers_of(seed, n_models=2, n_rows=60, n_endings=4, noise=(1.0, 1.0, 1.0)):
+def answers_of(seed, n_models=2, n_rows=60, n_final=4, noise=(1.0, 1.0, 1.0)):
     """Probabilities of models that see the truth through noise, and the truth."""
     rng = np.random.default_rng(seed)
-    right = rng.integers(n_endings, size=n_rows)
-    truth = 2.0 * np.eye(n_endings)[right]
+    right = rng.integers(n_final, size=n_rows)
+    truth = 2.0 * np.eye(n_final)[right]
     scores = [truth + s * rng.normal(size=truth.shape) for s in noise[:n_models]]
     return np.stack([np.exp(s) / np.exp(s).sum(axis=1, keepdims=True) for s in scores]), right
 
@@ -187,7 +187,7 @@ def test_learned_exponents_are_never_worse_than_equal_ones(seed, n_models, zeros
     def loss(weights):
         losses = []
         for row, true in zip(proba.transpose(1, 0, 2), right, strict=True):
-            p = ending_proba(joined(*row, weights=tuple(weights)), X2)[0, true]
+            p = final_proba(joined(*row, weights=tuple(weights)), X2)[0, true]
             losses.append(-np.log(p if p else 1e-6))
         return np.mean(losses)
 

@@ -67,7 +67,7 @@ def one_hot(race: Race, dtype: Any) -> Any:
 # -- scikit-learn ------------------------------------------------------------------------------
 
 
-def make_child(name: str) -> Any:
+def make_estimator(name: str) -> Any:
     """The local classifiers of the race, by name."""
     from sklearn.linear_model import LogisticRegression, RidgeClassifier
     from sklearn.naive_bayes import MultinomialNB
@@ -106,7 +106,7 @@ def most_frequent(race: Race, folder: Path) -> Prepared:
 
 def flat(race: Race, folder: Path, child: str) -> Prepared:
     """One classifier for all endings, without a hierarchy."""
-    model = make_child(child)
+    model = make_estimator(child)
     return Prepared(
         lambda: model.fit(race.X, race.leaf), lambda model: model.predict(race.X_test), pickled
     )
@@ -128,7 +128,7 @@ def local(
     """A strategy of hiclass, greedy by default; the published package takes the same call."""
     import hiclass
 
-    model = getattr(hiclass, strategy)(make_child(child), n_jobs=n_jobs, **options)
+    model = getattr(hiclass, strategy)(make_estimator(child), n_jobs=n_jobs, **options)
     paths = race.paths.astype(object)
     return predicts_paths(race, lambda: fit_on(backend, model, race.X, paths, threads_per_job))
 
@@ -153,7 +153,7 @@ def make_recommended(dense: bool, factor: float, flat: str, local: str) -> Any:
     """
     from hiclass import EnsembleClassifier, FlatClassifier, LocalClassifierPerParentNode
 
-    child = make_child("RidgeClassifier" if dense else "quick LinearSVC")
+    child = make_estimator("RidgeClassifier" if dense else "quick LinearSVC")
     options = {"random_state": 0, "n_jobs": THREADS}
     members = [
         ("flat", FlatClassifier(child, calibration=flat, **options)),
@@ -208,7 +208,7 @@ def sklearn_hierarchical(race: Race, folder: Path, child: str) -> Prepared:
     hierarchy: dict[str, list[str]] = {}
     for node, parent in enumerate(race.parent[1:], start=1):
         hierarchy.setdefault(names[parent], []).append(names[node])
-    model = HierarchicalClassifier(base_estimator=make_child(child), class_hierarchy=hierarchy)
+    model = HierarchicalClassifier(base_estimator=make_estimator(child), class_hierarchy=hierarchy)
     y = race.leaf.astype(str)
 
     def fit() -> Any:

@@ -258,7 +258,7 @@ class SetModels:
         The nodes that are a most specific one of some training row.
     inside_parent : bool
         Whether answers are conditional on the parents of a node.
-    of_endings : bool
+    of_final : bool
         Whether answers say "it ends here": a node is then as likely as the likeliest below it.
     """
 
@@ -270,7 +270,7 @@ class SetModels:
     ends: IntArray
     inside_parent: bool = False
     gates: dict[int, Any] = field(default_factory=dict)
-    of_endings: bool = False
+    of_final: bool = False
 
     of_sets = has_proba = is_direct = True
     temperature = None

@@ -33,7 +33,7 @@ def test_the_types_that_files_consist_of_keep_their_names():
         "hiclass._estimators.conformal.ConformalClassifier",
         "hiclass._estimators.ensemble.EnsembleClassifier",
         "hiclass._estimators.flat.FlatClassifier",
-        "hiclass._estimators.global_.EndingOutputs",
+        "hiclass._estimators.global_.FinalOutputs",
         "hiclass._estimators.global_.GlobalClassifier",
         "hiclass._estimators.global_.NodeOutputs",
         "hiclass._estimators.local.LocalClassifierPerLevel",

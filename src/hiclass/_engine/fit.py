@@ -124,7 +124,7 @@ def fit_problems(
     problems: Iterable[LocalProblem],
     n_problems: int,
     X: Any,
-    make_child: Callable[[LocalProblem], Any],
+    make_estimator: Callable[[LocalProblem], Any],
     describe: Callable[[LocalProblem], str],
     fit_params: dict[str, Any],
     settings: FitSettings,
@@ -139,7 +139,7 @@ def fit_problems(
         How many there are.
     X : rows
         All training rows.
-    make_child : callable
+    make_estimator : callable
         Returns an unfitted estimator for a problem.
     describe : callable
         Returns the name of a problem for error messages.
@@ -164,7 +164,7 @@ def fit_problems(
             for p in problems:
                 name = partial(describe, p)
                 progress.begin((p.owner, p.gate), name, len(p.target))
-                yield Task(p.owner, p.gate, make_child(p), p.rows, p.target, name)
+                yield Task(p.owner, p.gate, make_estimator(p), p.rows, p.target, name)
 
         # Closed at once when something goes wrong here: the engine then stops its workers.
         with closing(_run(tasks(), n_problems, X, shared, settings.n_jobs)) as run:
@@ -446,7 +446,7 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
             part = replace(task.part, found=found)
             return Fitted(task.owner, task.gate, estimator, part=part)
         if shared.checkpoint_dir is None:
-            _fit_child(estimator, X_here, task.target, params)
+            _fit_estimator(estimator, X_here, task.target, params)
         else:
             estimator = _fit_or_load(task, X_here, params, shared.checkpoint_dir, remarks)
     except Exception as error:
@@ -457,7 +457,7 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
     return Fitted(task.owner, task.gate, estimator, tuple(remarks))
 
 
-def _fit_child(estimator: Any, X: Any, target: IntArray, params: dict[str, Any]) -> None:
+def _fit_estimator(estimator: Any, X: Any, target: IntArray, params: dict[str, Any]) -> None:
     if "sample_weight" in params:
         check_weights(unwrap(estimator).model, target, params)
     if not fit_linear_svc(estimator, X, target, params):
@@ -482,7 +482,7 @@ def _fit_or_load(
     estimator = load_checkpoint(directory, key, remarks)
     if estimator is None:
         estimator = task.estimator
-        _fit_child(estimator, X, task.target, params)
+        _fit_estimator(estimator, X, task.target, params)
         save_checkpoint(directory, key, estimator, remarks)
     return estimator
 

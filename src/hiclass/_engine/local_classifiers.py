@@ -16,7 +16,7 @@ from hiclass._wrapping import name_for_fit, unwrap
 _PLAIN = (type(None), bool, int, float, str)
 
 
-def check_child(child: Any, name: str, kinds: str) -> Any:
+def check_local_classifier(child: Any, name: str, kinds: str) -> Any:
     """Check that something can be used as a child; ``kinds`` says what can."""
     if inspect.isclass(child):
         raise TypeError(
@@ -27,7 +27,7 @@ def check_child(child: Any, name: str, kinds: str) -> Any:
     return child
 
 
-def copy_child(child: Any) -> Any:
+def copy_estimator(child: Any) -> Any:
     """Return an unfitted copy; a deep copy for objects that are no scikit-learn estimators."""
     if not is_plain(child):
         return clone(child, safe=False)
@@ -59,7 +59,7 @@ def _names_of_parameters(kind: type) -> Set[str] | None:
     return inspect.signature(kind).parameters.keys()
 
 
-def child_tags(child: Any) -> Any:
+def estimator_tags(child: Any) -> Any:
     """Tags of a child; None for an object that has none, which is then trusted with any X."""
     if not isinstance(child, BaseEstimator):
         return None

@@ -21,7 +21,7 @@ from hiclass._estimators.decision import Decides
 from hiclass._inference.chunks import map_chunks
 from hiclass._inference.decodings import Decision, best_paths, cut
 from hiclass._inference.levels import level_columns, level_proba
-from hiclass._inference.paths import ending_proba, node_proba, width_of
+from hiclass._inference.paths import final_proba, node_proba, width_of
 from hiclass._inference.restrictions import restrict
 from hiclass._inference.search import width_of_search
 from hiclass._inference.sets import decide_nodes, decide_sets, set_node_proba
@@ -370,7 +370,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
 
         def single(X: Any) -> list[FloatArray]:
             proba = np.zeros((n_rows_of(X), len(place)))
-            proba[:, column] = ending_proba(models, X)
+            proba[:, column] = final_proba(models, X)
             return [proba]
 
         return single

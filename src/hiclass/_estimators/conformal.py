@@ -16,7 +16,7 @@ from hiclass._compat import Interval, StrOptions, check_is_fitted, check_paramet
 from hiclass._engine.fit import is_per_row
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._inference.decodings import Decision, cut, with_confidence
-from hiclass._inference.paths import ending_proba, endings_to_nodes, sum_endings
+from hiclass._inference.paths import final_proba, final_to_nodes, sum_final
 from hiclass._labels.columns import read_labels
 from hiclass._rows import as_weights, check_X, chunks_of_rows, n_rows_of, slice_rows, take_rows
 from hiclass._targets.paths import known_nodes
@@ -355,7 +355,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
 
     def _set_scores(self, X: Any, nodes: IntArray) -> FloatArray:
         """One less the probability of the true ending; 1 where it is no ending of the model."""
-        endings, ends = ending_proba(self._models, X), self._models.options.ends
+        endings, ends = final_proba(self._models, X), self._models.options.ends
         column = np.minimum(np.searchsorted(ends, nodes), len(ends) - 1)
         known = ends[column] == nodes
         return 1 - np.where(known, endings[np.arange(len(nodes)), column], 0.0)
@@ -392,16 +392,16 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             # Strictly above the threshold.
             above = np.nextafter(self.threshold_, np.inf)
             return cut(self._decide_inside(X), self.hierarchy_, float(above))
-        return Decision.join(self._map_endings(X, self._cover))
+        return Decision.join(self._map_final(X, self._cover))
 
     def _decide_nodes(self, X: Any) -> IntArray:
         return self._decide(X).nodes
 
-    def _map_endings(self, X: Any, function: Any) -> list[Any]:
+    def _map_final(self, X: Any, function: Any) -> list[Any]:
         """Call a function with the probabilities of endings of one chunk of rows after another."""
         X, width = self._check_rows(X), self.hierarchy_.n_nodes
         return self._map(
-            lambda chunk: function(ending_proba(self._models, chunk)), X, width, everywhere=True
+            lambda chunk: function(final_proba(self._models, chunk)), X, width, everywhere=True
         )
 
     def _cover(self, endings: FloatArray) -> Decision:
@@ -409,7 +409,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         nodes = self._covering_node(self._chosen(endings))
         if self._excludes_nothing():
             nodes[:] = 0
-        return with_confidence(self._models, endings_to_nodes(self._models, endings), nodes)
+        return with_confidence(self._models, final_to_nodes(self._models, endings), nodes)
 
     def _excludes_nothing(self) -> bool:
         """Whether a set holds even classes that the model has never seen: their score is 1."""
@@ -453,15 +453,15 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         self._check_fitted()
         if self.kind_ == "path":
             return [[self._name(v)] if v else [] for v in self._decide(X).nodes.tolist()]
-        return [row for chunk in self._map_endings(X, self._name_sets) for row in chunk]
+        return [row for chunk in self._map_final(X, self._name_sets) for row in chunk]
 
     def _name_sets(self, endings: FloatArray) -> list[list[Any]]:
         """The smallest sets of classes that stand for the likely endings of each row."""
         if self._excludes_nothing():
             return [[] for _ in endings]
         chosen, models = self._chosen(endings), self._models
-        count = sum_endings(models, chosen.astype(np.float64))
-        total = sum_endings(models, np.ones((1, chosen.shape[1])))
+        count = sum_final(models, chosen.astype(np.float64))
+        total = sum_final(models, np.ones((1, chosen.shape[1])))
         covers = (count == total) & (total > 0)
         # An inner node that is itself an ending can only be named together with what is below.
         ends = models.options.ends

@@ -6,7 +6,7 @@ virtual leaf below it. So a global model is a flat model with another question: 
 the leaves?" it asks, in one go, "is it in this node?" for every node.
 
 Where rows are sets of nodes, the answers are all that is needed (:class:`NodeOutputs`). In a tree
-with one path per row they are made into probabilities of endings (:class:`EndingOutputs`): at every
+with one path per row they are made into probabilities of endings (:class:`FinalOutputs`): at every
 node, the answers for the ways on are normalised. For whatever averages training rows, forests among
 them, that changes nothing, since the averages are coherent already.
 """
@@ -24,7 +24,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 from hiclass._compat import Interval, StrOptions, routing_enabled
 from hiclass._engine.class_weights import keep_columns
 from hiclass._engine.fit import FitSettings
-from hiclass._engine.local_classifiers import child_tags, copy_child, named_for_fit
+from hiclass._engine.local_classifiers import copy_estimator, estimator_tags, named_for_fit
 from hiclass._estimators.forest import FOREST_PARAMS, forest_params
 from hiclass._estimators.local_base import BaseLocalClassifier, LocalClassifiers
 from hiclass._estimators.set_fitting import takes_sets
@@ -171,9 +171,9 @@ class GlobalClassifier(BaseLocalClassifier):
     """
 
     _strategy = STRATEGIES["global"]
-    _child_parameter = "estimator"
+    _estimator_parameter = "estimator"
     _default_name = "ExtraTreesRegressor()"
-    _child_kinds = "a regressor, or a classifier with predict_proba, that takes several outputs"
+    _estimator_kinds = "a regressor, or a classifier with predict_proba, that takes several outputs"
     _instead_of_calibration = "leave it out; threshold='tuned' learns where to cut"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseLocalClassifier._parameter_constraints,
@@ -257,19 +257,21 @@ class GlobalClassifier(BaseLocalClassifier):
         """Answers of regressors are probabilities, too; ``_check_capability`` has seen to it."""
         return child
 
-    def _params_of_children(
+    def _params_of_estimators(
         self, X: Any, sample_weight: Any, fit_params: dict[str, Any], method: str = "fit"
     ) -> dict[str, Any]:
         # Shares of rows with negative weights are no probabilities, and no numbers where they
         # cancel out: trees would fail only when they are asked.
         weights = check_weights(sample_weight, X)
-        return super()._params_of_children(X, weights, fit_params, method)
+        return super()._params_of_estimators(X, weights, fit_params, method)
 
-    def _child_factory(self, hierarchy: Hierarchy, options: Options | None = None) -> Any:
-        make_child = super()._child_factory(hierarchy)  # inner classes can be weighed as well
+    def _estimator_factory(self, hierarchy: Hierarchy, options: Options | None = None) -> Any:
+        make_estimator = super()._estimator_factory(
+            hierarchy
+        )  # inner classes can be weighed as well
 
         def make(problem: LocalProblem) -> Any:
-            child = make_child(problem)
+            child = make_estimator(problem)
             ways = problem.classes
             sets = self.multi_label or not hierarchy.is_tree
             by_rows = self.estimator is None
@@ -277,7 +279,7 @@ class GlobalClassifier(BaseLocalClassifier):
                 return NodeOutputs(child, self.level_weight, hierarchy.levels[ways], by_rows)
             source = np.where(ways < 0, ~ways, hierarchy.parent[ways])
             levels = hierarchy.levels[source] + 1
-            return EndingOutputs(child, self.level_weight, levels, source, ways, by_rows)
+            return FinalOutputs(child, self.level_weight, levels, source, ways, by_rows)
 
         return make
 
@@ -333,7 +335,7 @@ class GlobalClassifier(BaseLocalClassifier):
 
 def has_classes(child: Any) -> bool:
     """Whether an estimator is a classifier; if it does not say, whether it has probabilities."""
-    tags = child_tags(child)
+    tags = estimator_tags(child)
     if tags is None or tags.estimator_type is None:
         return hasattr(child, "predict_proba")
     return bool(tags.estimator_type == "classifier")
@@ -387,7 +389,7 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
         y = np.asarray(y).reshape(len(y), -1)
         self.varies_ = y.min(axis=0) != y.max(axis=0)
         self.constant_ = y[0].astype(np.float64)
-        child = copy_child(self.estimator)
+        child = copy_estimator(self.estimator)
         if self.by_rows:
             child.set_params(**forest_params(X, y, child.n_estimators, sets=self._sets))
         target = y if self.varies_.all() else y[:, self.varies_]
@@ -395,7 +397,7 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
             target = target.astype(np.intp)
         else:
             target = np.multiply(target, self.scales(), dtype=np.float64)
-        tags = child_tags(child)
+        tags = estimator_tags(child)
         if target.shape[1] == 1 and (tags is None or tags.target_tags.single_output):
             target = target[:, 0]
         keep_columns(child, np.flatnonzero(self.varies_).tolist(), single=target.ndim == 1)
@@ -435,7 +437,7 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
         return np.maximum(scale, np.sqrt(np.finfo(float).tiny))
 
 
-class EndingOutputs(NodeOutputs):
+class FinalOutputs(NodeOutputs):
     """A multi-output estimator as a classifier over the endings of a tree.
 
     Parameters

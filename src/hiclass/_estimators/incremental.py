@@ -87,7 +87,7 @@ class _Learner:
 class IncrementalClassifier(BaseLocalClassifier):
     """Base of the classifiers that can learn from batches; not for direct use."""
 
-    _methods_of_children: ClassVar[tuple[str, ...]] = ("fit", "partial_fit")
+    _routed_methods: ClassVar[tuple[str, ...]] = ("fit", "partial_fit")
     # Handed on to the local classifiers, as in fit.
     __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
 
@@ -163,7 +163,7 @@ class IncrementalClassifier(BaseLocalClassifier):
         X = check_X(self, X, self._input_tags(), reset=models is None)
         columns = _read_paths(y, "y")
         self._check_form(columns, n_rows_of(X))
-        params = self._params_of_children(X, sample_weight, {}, "partial_fit")
+        params = self._params_of_estimators(X, sample_weight, {}, "partial_fit")
         given: LabelColumns | None = None
         declared = classes is not None or self.hierarchy is not None
         if models is None:
@@ -501,7 +501,7 @@ class IncrementalClassifier(BaseLocalClassifier):
             if old is not None:
                 return _Learner(old, None)
             if not make:
-                make.append(self._child_factory(models.hierarchy, models.known))
+                make.append(self._estimator_factory(models.hierarchy, models.known))
             child = make[0](problem)
             if not hasattr(child, "partial_fit"):
                 name = self._owner_name(problem, models.hierarchy)

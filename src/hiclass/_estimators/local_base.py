@@ -33,9 +33,9 @@ from hiclass._engine.class_weights import read_class_weights, set_class_weights
 from hiclass._engine.fit import FitSettings, fit_problems
 from hiclass._engine.local_classifiers import (
     check_accepts_weights,
-    check_child,
-    child_tags,
-    copy_child,
+    check_local_classifier,
+    copy_estimator,
+    estimator_tags,
     set_random_state,
 )
 from hiclass._estimators.base import BaseHierarchicalClassifier
@@ -61,15 +61,15 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
 
     _strategy: ClassVar[Strategy]
     #: The parameter that holds the child, and what it may be.
-    _child_parameter: ClassVar[str] = "local_classifier"
-    _child_kinds: ClassVar[str] = (
+    _estimator_parameter: ClassVar[str] = "local_classifier"
+    _estimator_kinds: ClassVar[str] = (
         "a classifier with fit and predict_proba, or a callable that takes the path of a node and "
         "returns one"
     )
     #: What it is by default, as a user writes it.
     _default_name: ClassVar[str] = "LogisticRegression()"
     #: The methods of the local classifiers that are handed metadata by methods of the same name.
-    _methods_of_children: ClassVar[tuple[str, ...]] = ("fit",)
+    _routed_methods: ClassVar[tuple[str, ...]] = ("fit",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseHierarchicalClassifier._parameter_constraints,
         "local_classifier": "no_validation",
@@ -131,7 +131,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         ValueError
             If there is no such parameter, or if the local classifier has none.
         """
-        name = self._child_parameter
+        name = self._estimator_parameter
         child = params.get(name, getattr(self, name))
         inner = next((key for key in params if key.startswith(f"{name}__")), None)
         if inner is not None and not hasattr(child, "set_params"):
@@ -182,7 +182,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         X = check_X(self, X, self._input_tags(), reset=True)
         target = self._encode(y)
         check_n_labels(target, n_rows_of(X))
-        params = self._params_of_children(X, sample_weight, fit_params)
+        params = self._params_of_estimators(X, sample_weight, fit_params)
         if isinstance(target, SetTarget):
             self._fit_sets(X, target, params)
             return
@@ -220,7 +220,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
     def _fit_set_models(
         self, X: Any, target: SetTarget, params: dict[str, Any], rows: IntArray | None = None
     ) -> SetModels:
-        make = self._child_factory(target.hierarchy)
+        make = self._estimator_factory(target.hierarchy)
 
         def make_with_proba(problem: LocalProblem) -> Any:
             return self._check_has_proba(make(problem))
@@ -268,7 +268,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             problems,
             self._strategy.count(options, target.hierarchy),
             X,
-            self._child_factory(target.hierarchy, options if rows is None else None),
+            self._estimator_factory(target.hierarchy, options if rows is None else None),
             lambda problem: self._owner_name(problem, target.hierarchy),
             params,
             self._settings("Fitting" if rows is None else "Fitting a fold"),
@@ -329,7 +329,9 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
                 f"calibration='temperature', too, or leave it out."
             )
         if not self._is_factory():
-            child = check_child(self._child(), self._child_parameter, self._child_kinds)
+            child = check_local_classifier(
+                self._child(), self._estimator_parameter, self._estimator_kinds
+            )
             self._check_capability(child)
 
     def _check_capability(self, child: Any) -> None:
@@ -366,7 +368,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
 
     def _is_factory(self) -> bool:
         """Whether ``local_classifier`` is a callable that makes classifiers."""
-        child = getattr(self, self._child_parameter)
+        child = getattr(self, self._estimator_parameter)
         return callable(child) and not hasattr(child, "fit") and not isinstance(child, type)
 
     def _child(self) -> Any:
@@ -382,9 +384,9 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         return child is None or scored or hasattr(child, "predict_proba")
 
     def _input_tags(self) -> Any:
-        return None if self._is_factory() else child_tags(self._child())
+        return None if self._is_factory() else estimator_tags(self._child())
 
-    def _child_factory(self, hierarchy: Hierarchy, options: Options | None = None) -> Any:
+    def _estimator_factory(self, hierarchy: Hierarchy, options: Options | None = None) -> Any:
         """A function that makes the unfitted classifier of a local problem.
 
         With options, it warns of weights of classes that have no effect: once, not in every fold.
@@ -399,11 +401,13 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             if self._is_factory():
                 key = self._strategy.key(hierarchy, problem.owner)
                 name = f"local_classifier({key!r})"
-                child = check_child(self.local_classifier(key), name, self._child_kinds)
+                child = check_local_classifier(
+                    self.local_classifier(key), name, self._estimator_kinds
+                )
                 self._check_capability(child)
             else:
                 child = self._child()
-            child = copy_child(child)
+            child = copy_estimator(child)
             weights = shared
             if weights is None:
                 weights = read_class_weights(child, hierarchy, final)
@@ -417,7 +421,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
 
         return make
 
-    def _params_of_children(
+    def _params_of_estimators(
         self, X: Any, sample_weight: Any, fit_params: dict[str, Any], method: str = "fit"
     ) -> dict[str, Any]:
         """What a method of the local classifiers is given by keyword."""
@@ -428,7 +432,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             return params
         if routing_enabled():
             routed = process_routing(self, method, **params)
-            return dict(routed[self._child_parameter][method])
+            return dict(routed[self._estimator_parameter][method])
         for name in params:
             check_accepts_weights(self._child(), name, method)
         return params
@@ -476,9 +480,9 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         router = MetadataRouter(owner=self).add_self_request(self)
         if not self._is_factory():
             mapping = MethodMapping()
-            for method in self._methods_of_children:
+            for method in self._routed_methods:
                 mapping.add(caller=method, callee=method)
-            router.add(**{self._child_parameter: self._child()}, method_mapping=mapping)
+            router.add(**{self._estimator_parameter: self._child()}, method_mapping=mapping)
         return router
 
 

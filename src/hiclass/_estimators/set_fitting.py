@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from hiclass._engine.class_weights import keep_columns
 from hiclass._engine.fit import FitSettings, fit_problems
-from hiclass._engine.local_classifiers import child_tags, copy_child, named_for_fit
+from hiclass._engine.local_classifiers import copy_estimator, estimator_tags, named_for_fit
 from hiclass._inference.sets import answers
 from hiclass._problems.index import SetIndex
 from hiclass._problems.policies import Policy
@@ -48,7 +48,7 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
         """Fit a copy to every column of y, which holds 0 and 1."""
         self.estimators_ = []
         for j, column in enumerate(np.ascontiguousarray(y.T)):
-            child = copy_child(self.estimator)
+            child = copy_estimator(self.estimator)
             keep_columns(child, [j], single=True)
             # Its own copy of the rows: a child may write into them.
             child.fit(take_rows(X, None), column, **named_for_fit(child, fit_params))
@@ -62,7 +62,7 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
 
 def takes_sets(child: Any) -> bool:
     """Whether a classifier takes several labels per row as they are."""
-    tags = child_tags(child)
+    tags = estimator_tags(child)
     if tags is None:
         return False
     many = tags.classifier_tags is not None and tags.classifier_tags.multi_label
@@ -74,7 +74,7 @@ def fit_set_models(
     policy: Policy | None,
     X: Any,
     target: SetTarget,
-    make_child: Callable[[LocalProblem], Any],
+    make_estimator: Callable[[LocalProblem], Any],
     describe: Callable[[LocalProblem], str],
     fit_params: dict[str, Any],
     settings: FitSettings,
@@ -92,7 +92,7 @@ def fit_set_models(
         All training rows.
     target : SetTarget
         Their sets of nodes.
-    make_child, describe : callable
+    make_estimator, describe : callable
         Return the unfitted classifier, and the name, of a problem.
     fit_params : dict
         Keyword arguments for every ``fit``.
@@ -121,8 +121,8 @@ def fit_set_models(
                 yield replace(problem, rows=here)
 
     def make(problem: LocalProblem) -> Any:
-        child = make_child(problem)
-        tags = child_tags(child)
+        child = make_estimator(problem)
+        tags = estimator_tags(child)
         if problem.target.ndim == 1 and tags is not None and not tags.target_tags.single_output:
             raise ValueError(
                 f"{type(child).__name__} takes several labels per row only, but "
@@ -144,7 +144,7 @@ def fit_set_models(
         1 + np.flatnonzero(index.n_own[1:]),
         inside_parent=policy is not None and policy.inside_parent,
         gates=gates,
-        of_endings=policy is not None
+        of_final=policy is not None
         and policy.own
         and not policy.inside_parent
         and bool(index.n_own[inner].any()),

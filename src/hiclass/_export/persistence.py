@@ -19,7 +19,7 @@ from sklearn.utils import Bunch
 from hiclass._estimators.conformal import ConformalClassifier
 from hiclass._estimators.ensemble import EnsembleClassifier
 from hiclass._estimators.flat import FlatClassifier
-from hiclass._estimators.global_ import EndingOutputs, GlobalClassifier, NodeOutputs
+from hiclass._estimators.global_ import FinalOutputs, GlobalClassifier, NodeOutputs
 from hiclass._estimators.local import (
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
@@ -55,7 +55,7 @@ _TYPES: tuple[type[Any], ...] = (
     Options,
     # The estimator of a global model, as it is asked.
     NodeOutputs,
-    EndingOutputs,
+    FinalOutputs,
     LabelFormat,
     Hierarchy,
     # Sets of classes per row.

@@ -18,8 +18,8 @@ from hiclass._inference.paths import (
     Group,
     Queries,
     ask,
-    direct_endings,
-    endings_to_nodes,
+    direct_final_proba,
+    final_to_nodes,
     node_proba,
     shares_classifiers,
     width_of,
@@ -144,9 +144,9 @@ def split(chosen: IntArray, rows: IntArray, options: Options) -> list[Group]:
 def best_path(models: LocalModels, X: Any) -> Decision:
     """The most probable ending."""
     if models.is_direct:
-        endings = direct_endings(models, X)
+        endings = direct_final_proba(models, X)
         nodes = models.options.ends[endings.argmax(axis=1)]
-        return with_confidence(models, endings_to_nodes(models, endings), nodes)
+        return with_confidence(models, final_to_nodes(models, endings), nodes)
     nodes, _, along = search(models, X, 1)
     return Decision(nodes[:, 0], along)
 
@@ -156,7 +156,7 @@ def best_paths(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArra
     if not models.is_direct:
         nodes, proba, _ = search(models, X, k)
         return nodes, proba
-    return k_best_ends(direct_endings(models, X), models.options.ends, k)
+    return k_best_ends(direct_final_proba(models, X), models.options.ends, k)
 
 
 # -- the best expected F-score -----------------------------------------------------------------

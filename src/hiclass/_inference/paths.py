@@ -278,7 +278,7 @@ def query_of_everyone(models: LocalModels) -> Callable[[Any], Any] | None:
 def node_proba(models: LocalModels, X: Any) -> FloatArray:
     """Probability of every node for a chunk of rows; the root has 1."""
     if models.is_direct:
-        return endings_to_nodes(models, direct_endings(models, X))
+        return final_to_nodes(models, direct_final_proba(models, X))
     proba = np.zeros((n_rows_of(X), models.hierarchy.n_nodes))
     proba[:, 0] = 1
     for node, evidence in evidence_everywhere(models, X):
@@ -301,14 +301,14 @@ def evidence_everywhere(models: LocalModels, X: Any) -> Iterator[tuple[int, Floa
                 yield node, evidence
 
 
-def ending_proba(models: LocalModels, X: Any) -> FloatArray:
+def final_proba(models: LocalModels, X: Any) -> FloatArray:
     """Probability of ending at each of ``options.ends``, for a chunk of rows."""
     if models.is_direct:
-        return direct_endings(models, X)
-    return nodes_to_endings(models, node_proba(models, X))
+        return direct_final_proba(models, X)
+    return nodes_to_final(models, node_proba(models, X))
 
 
-def nodes_to_endings(models: LocalModels, proba: FloatArray) -> FloatArray:
+def nodes_to_final(models: LocalModels, proba: FloatArray) -> FloatArray:
     """Probability of ending at a node: its own less that of its children."""
     ends = models.options.ends
     out = proba[:, ends]
@@ -318,16 +318,16 @@ def nodes_to_endings(models: LocalModels, proba: FloatArray) -> FloatArray:
     return out
 
 
-def endings_to_nodes(models: LocalModels, endings: FloatArray) -> FloatArray:
+def final_to_nodes(models: LocalModels, endings: FloatArray) -> FloatArray:
     """Probability of every node: the sum over the endings at or below it."""
-    proba = np.minimum(sum_endings(models, endings), 1.0)
+    proba = np.minimum(sum_final(models, endings), 1.0)
     # Whatever is above all endings, the root at least, is certain: rounding must not cut it off.
     first, last = models.options.ends[[0, -1]]
     proba[:, : first + 1][:, models.hierarchy.subtree_end[: first + 1] > last] = 1.0
     return proba
 
 
-def sum_endings(models: LocalModels, values: FloatArray) -> FloatArray:
+def sum_final(models: LocalModels, values: FloatArray) -> FloatArray:
     """For every node the sum of the values of the endings at or below it."""
     hierarchy, ends = models.hierarchy, models.options.ends
     if len(ends) * hierarchy.depth <= _MOST_PLACES:
@@ -344,16 +344,16 @@ def sum_endings(models: LocalModels, values: FloatArray) -> FloatArray:
 
 
 @singledispatch
-def direct_endings(models: Any, X: Any) -> FloatArray:
+def direct_final_proba(models: Any, X: Any) -> FloatArray:
     """Probabilities of all endings of a model that knows them at once."""
     raise TypeError(f"{type(models).__name__} is not a fitted model of paths.")
 
 
-@direct_endings.register
+@direct_final_proba.register
 def _local_endings(models: LocalModels, X: Any) -> FloatArray:
     if models.joint:
         return softmax(_joint_logs(models, X), axis=1)
-    return _link(models, evidence_of_endings(models, X), False)
+    return _link(models, evidence_of_final(models, X), False)
 
 
 def _joint_logs(models: LocalModels, X: Any) -> FloatArray:
@@ -365,7 +365,7 @@ def _joint_logs(models: LocalModels, X: Any) -> FloatArray:
 def joint_evidence(models: LocalModels, X: Any) -> Iterator[tuple[int, FloatArray]]:
     """All log-odds that a joint model is made of, with the nodes at which they were asked for."""
     if models.direct:
-        return iter([(0, evidence_of_endings(models, X))])
+        return iter([(0, evidence_of_final(models, X))])
     return evidence_everywhere(models, X)
 
 
@@ -402,7 +402,7 @@ def _log_share(evidence: FloatArray, gated: bool, temperature: float) -> FloatAr
     return np.asarray(log_expit(evidence / temperature))
 
 
-def evidence_of_endings(models: LocalModels, X: Any) -> FloatArray:
+def evidence_of_final(models: LocalModels, X: Any) -> FloatArray:
     """What the classifier of a flat model says: a column per ending."""
     known, ends = models.known.ends, models.options.ends
     estimator = models.classifiers.get(0)
@@ -411,7 +411,7 @@ def evidence_of_endings(models: LocalModels, X: Any) -> FloatArray:
     return restrict_columns(models, choice(models, estimator, X, len(known)), known, ends)
 
 
-@direct_endings.register
+@direct_final_proba.register
 def _ensemble_endings(models: EnsembleModels, X: Any) -> FloatArray:
     """Product or mean of the members' probabilities of endings."""
     product = models.voting == "product"
@@ -419,7 +419,7 @@ def _ensemble_endings(models: EnsembleModels, X: Any) -> FloatArray:
     for member, weight in zip(models.members, models.weights, strict=True):
         if not weight:
             continue
-        part = ending_proba(member, X)
+        part = final_proba(member, X)
         if product:  # as logarithms, so that a product of many small numbers does not vanish
             with np.errstate(divide="ignore"):
                 np.log(part, out=part)
@@ -431,7 +431,7 @@ def _ensemble_endings(models: EnsembleModels, X: Any) -> FloatArray:
     return softmax(np.where(np.isfinite(best), total, 0.0), axis=1)
 
 
-@direct_endings.register
+@direct_final_proba.register
 def _restricted_endings(models: RestrictedModels, X: Any) -> FloatArray:
     base = models.base
     column = np.searchsorted(base.options.ends, models.options.ends)
@@ -439,4 +439,4 @@ def _restricted_endings(models: RestrictedModels, X: Any) -> FloatArray:
         base, "joint", False
     ):  # as logarithms, so that the best of unlikely endings is still the best
         return softmax(_joint_logs(base, X)[:, column], axis=1)
-    return normalised(ending_proba(base, X)[:, column])
+    return normalised(final_proba(base, X)[:, column])

@@ -138,7 +138,7 @@ def _of_endings(models: SetModels, X: Any) -> FloatArray:
 
 
 def _per_class(models: SetModels, X: Any, floor: float) -> FloatArray:
-    if models.of_endings:
+    if models.of_final:
         return _of_endings(models, X)
     proba = _start(models, X)
     # What a node leaves to its children; the same array unless there are gates.

@@ -123,7 +123,7 @@ def local_models(model: Any, name: str = "") -> Iterator[Member]:
 
 
 @dataclass(frozen=True)
-class OpenChild(Unwrapped):
+class OpenEstimator(Unwrapped):
     """A fitted local classifier, taken out of what it is wrapped into.
 
     Attributes
@@ -159,7 +159,7 @@ class OpenChild(Unwrapped):
         return names
 
 
-def open_child(child: Any, n_classes: int) -> OpenChild:
+def open_estimator(child: Any, n_classes: int) -> OpenEstimator:
     """Unwrap a fitted local classifier, and find its weights or importances."""
     opened = unwrap(child)
     child, before = opened.model, opened.before
@@ -170,11 +170,11 @@ def open_child(child: Any, n_classes: int) -> OpenChild:
         if isinstance(classes, np.ndarray) and classes.shape == (n_classes,):
             order = np.argsort(classes)  # rows need not be in the order of the classes
             weights, intercepts = weights[order], intercepts[order]
-        return OpenChild(child, before, weights=weights, intercepts=intercepts)
+        return OpenEstimator(child, before, weights=weights, intercepts=intercepts)
     importances = getattr(child, "feature_importances_", None)
     if importances is not None:
-        return OpenChild(child, before, importances=np.asarray(importances, dtype=np.float64))
-    return OpenChild(child, before)
+        return OpenEstimator(child, before, importances=np.asarray(importances, dtype=np.float64))
+    return OpenEstimator(child, before)
 
 
 def _linear(child: Any, n_classes: int) -> tuple[FloatArray, FloatArray] | None:

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.global_ import GlobalClassifier
 from hiclass._estimators.local import LocalClassifierPerLevel, LocalClassifierPerNode
-from hiclass._inspect.models import OpenChild, open_child, strongest
+from hiclass._inspect.models import OpenEstimator, open_estimator, strongest
 from hiclass._typing import FloatArray
 
 
@@ -81,7 +81,7 @@ class Voice:
     speaks for class 1. ``scale`` is what a global model multiplies its answers with.
     """
 
-    child: OpenChild
+    child: OpenEstimator
     own: int | None
     scale: float = 1.0
 
@@ -142,7 +142,7 @@ class Advocate:
             if (~way if stop else way) in self.model._models.one_sided:
                 return None  # it has seen one class only, and is not asked
             key = self._key(way)
-            return Voice(open_child(source[key], 2), None) if key in source else None
+            return Voice(open_estimator(source[key], 2), None) if key in source else None
         if self.is_global:
             return self._column(above, way)
         key = self._level(above) if self.by_level else self._key(0 if self.is_flat else above)
@@ -152,14 +152,16 @@ class Advocate:
         place = np.flatnonzero(classes == (self._ending(above, way) if self.is_flat else way))
         if not len(place):
             return None
-        return Voice(open_child(self.model.local_classifiers_[key], len(classes)), int(place[0]))
+        return Voice(
+            open_estimator(self.model.local_classifiers_[key], len(classes)), int(place[0])
+        )
 
     def _column(self, above: int, way: int) -> Voice | None:
         """The column of a global model that speaks for a way."""
         for key, classes in self.classes.items():
             columns = np.flatnonzero(classes == (~way if way == above else way))
             if len(columns):
-                child = open_child(self.model.local_classifiers_[key], len(classes))
+                child = open_estimator(self.model.local_classifiers_[key], len(classes))
                 scale = float(self.model.column_scales_[columns[0]])
                 return Voice(child, int(columns[0]), scale)
         return None
@@ -190,7 +192,7 @@ class Advocate:
         if self.proba is not None:
             below = [self.proba[self.tree.children(v)].sum() for v in ends.tolist()]
             return self.proba[ends] - below
-        child = open_child(self.model.local_classifiers_[key], len(ends))
+        child = open_estimator(self.model.local_classifiers_[key], len(ends))
         if child.weights is None or child.intercepts is None:
             return np.zeros(len(ends))
         return child.weights @ _dense(child.transform(self.X)) + child.intercepts
@@ -267,7 +269,7 @@ class Advocate:
         weights = np.sum([sign * w for sign, w, _ in lines], axis=0)
         return weights, float(weights @ x + sum(sign * b for sign, _, b in lines)), x
 
-    def _important(self, child: OpenChild) -> list[Feature]:
+    def _important(self, child: OpenEstimator) -> list[Feature]:
         assert child.importances is not None
         names = child.names(self.names)
         return [

@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 
 from hiclass._inference.decodings import best_path, best_values, explore, split, width_of_exploring
 from hiclass._inference.paths import (
-    evidence_of_endings,
+    evidence_of_final,
     gather_evidence,
     is_gated,
     joint_evidence,
@@ -147,7 +147,7 @@ def _flat_questions(
     ends = models.options.ends
     known = np.isin(nodes, ends)
     if len(ends) > 1 and known.any():
-        evidence = evidence_of_endings(models, X)[known]
+        evidence = evidence_of_final(models, X)[known]
         yield evidence, np.searchsorted(ends, nodes[known]), weights[known]
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from hiclass._inference.paths import ending_proba, width_of
+from hiclass._inference.paths import final_proba, width_of
 from hiclass._rows import chunks_of_rows, slice_rows, take_rows
 from hiclass._state import EnsembleModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
@@ -47,7 +47,7 @@ class Answers:
 
     Attributes
     ----------
-    logs : ndarray of shape (n_models, n_rows, n_endings)
+    logs : ndarray of shape (n_models, n_rows, n_final)
         Logarithms of probabilities, 0 where ``never`` is true.
     never : ndarray of bool of the same shape, or None
         Where a probability is exactly zero; None if it nowhere is.
@@ -120,7 +120,7 @@ def _ask(
 ) -> Iterator[tuple[FloatArray, IntArray, AnyArray]]:
     """Ask all models about rows that they have not seen, by chunks of rows.
 
-    Yields probabilities (n_models, n_rows, n_endings), the right columns and the weights of rows.
+    Yields probabilities (n_models, n_rows, n_final), the right columns and the weights of rows.
     """
     n_models = len(joint.members)
     for models, rows in held_out:
@@ -134,7 +134,7 @@ def _ask(
         X_held = take_rows(X, rows)
         for part in chunks_of_rows(X_held, width_of(models) * n_models):
             chunk, here = slice_rows(X_held, part), rows[part]
-            proba = np.stack([ending_proba(member, chunk) for member in models.members])
+            proba = np.stack([final_proba(member, chunk) for member in models.members])
             yield proba, np.searchsorted(ends, nodes[here]), weights[here]
 
 
@@ -213,9 +213,9 @@ class _Loss:
         return cls(logs, excluded, right, np.where(lost, 0.0, weights), constant)
 
     def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
-        n_models, n_rows, n_endings = self.logs.shape
+        n_models, n_rows, n_final = self.logs.shape
         flat = self.logs.reshape(n_models, -1)
-        scores = (weights @ flat).reshape(n_rows, n_endings)
+        scores = (weights @ flat).reshape(n_rows, n_final)
         everyone = np.arange(n_rows)
         true = scores[everyone, self.right]
         if self.excluded is not None:

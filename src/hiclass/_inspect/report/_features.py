@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from hiclass._inspect.models import OpenChild, OpenModel, local_models, open_child, strongest
+from hiclass._inspect.models import (
+    OpenEstimator,
+    OpenModel,
+    local_models,
+    open_estimator,
+    strongest,
+)
 from hiclass._typing import FloatArray
 from hiclass.hierarchy import Hierarchy
 
@@ -26,7 +32,7 @@ class FeatureTable:
         self.sets: list[dict[str, Any]] = []
         self.nodes: dict[int, list[int]] = {}
 
-    def add(self, member: str, child: OpenChild, names: list[str], values: FloatArray) -> int:
+    def add(self, member: str, child: OpenEstimator, names: list[str], values: FloatArray) -> int:
         """Keep the strongest of some values; return the number of the set."""
         if child.kind == "linear":
             most_for = strongest(np.maximum(values, 0), -(-_MOST_FOR // self._share))
@@ -87,7 +93,7 @@ def collect_features(opened: OpenModel, tree: Hierarchy) -> dict[str, Any]:
         flat = isinstance(model, FlatClassifier)
         is_global = isinstance(model, GlobalClassifier)
         for key, classes in model.local_classes_.items():
-            child = open_child(model.local_classifiers_[key], len(classes))
+            child = open_estimator(model.local_classifiers_[key], len(classes))
             names = child.names(seen)
             if child.kind == "linear":
                 assert child.weights is not None
