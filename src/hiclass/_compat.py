@@ -40,7 +40,6 @@ __all__ = [
     "StrOptions",
     "TerminatedWorkerError",
     "check_is_fitted",
-    "check_parameters",
     "check_sample_weight",
     "n_rows_of",
     "offered_if",
@@ -76,11 +75,3 @@ def offered_if(check: Callable[[Any], None]) -> Callable[[Callable[..., Any]], _
     As scikit-learn's ``available_if``, but the reason is the message and not only its cause.
     """
     return lambda method: _Offered(method, check)
-
-
-def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
-    """Check some parameters that are read after fit, when they may have been set anew."""
-    constraints = estimator._parameter_constraints
-    known = [k for k in names if k in constraints and hasattr(estimator, k)]
-    values = {k: getattr(estimator, k) for k in known}
-    validate_parameter_constraints(constraints, values, caller_name=type(estimator).__name__)

@@ -49,7 +49,7 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
     elif not hasattr(X, "__len__") and hasattr(X, "__array__"):
         X = np.asarray(X)
     if isinstance(X, np.ndarray) and X.dtype.kind in "biufc":
-        if not reset and _is_as_fitted(estimator, X, finite):
+        if not reset and is_as_fitted(estimator, X, finite=finite):
             return X
         return validate_data(
             estimator, X, reset=reset, allow_nd=True, ensure_all_finite=finite, dtype=None
@@ -74,10 +74,11 @@ def _with_small_indices(X: Any) -> Any:
     return X
 
 
-def _is_as_fitted(estimator: Any, X: AnyArray, finite: bool) -> bool:
-    """Whether an array is, at a glance, as it has to be: for single rows a glance must do.
+def is_as_fitted(estimator: Any, X: Any, *, finite: bool) -> bool:
+    """Whether X is, at a glance, an array as it has to be: for single rows a glance must do.
 
-    If not, scikit-learn has a closer look, and says what is wrong.
+    If not, scikit-learn has a closer look, and says what is wrong. With ``finite``, a glance at
+    the values is part of it.
     """
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "iuf" or not len(X):
         return False

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from hiclass._engine.local_classifiers import is_plain
+from hiclass._engine.local_classifiers import may_name_classes
 from hiclass._labels.columns import plain
 from hiclass._problems.problem import LocalProblem
 from hiclass._problems.strategies import Strategy
@@ -63,7 +63,7 @@ def read_class_weights(
     Parameters
     ----------
     estimator : object
-        An unfitted local classifier.
+        An unfitted local classifier, for which :func:`may_name_classes` holds.
     hierarchy : Hierarchy
         The classes.
     final : ndarray of int, default=None
@@ -85,8 +85,6 @@ def read_class_weights(
     UserWarning
         If an inner class has a weight, but is not a final class.
     """
-    if _has_none(estimator):
-        return {}
     params = estimator.get_params(deep=True)
     weights: Weights = {}
     for name, value in params.items():
@@ -112,13 +110,6 @@ def read_class_weights(
                 f"sample_weight in fit."
             )
     return weights
-
-
-def _has_none(estimator: Any) -> bool:
-    """Whether an estimator has, at a glance, no parameter that could refer to classes."""
-    if not hasattr(estimator, "get_params"):
-        return True
-    return is_plain(estimator) and type(estimator).__name__ != _CONSTANT[0]
 
 
 def _check_grid(owner: str, name: str, grids: Any) -> None:
@@ -299,7 +290,7 @@ def keep_columns(estimator: Any, columns: list[int], *, single: bool) -> None:
     single : bool
         Whether the target is one column as a 1-D array.
     """
-    if _has_none(estimator):
+    if not may_name_classes(estimator):
         return
     values: dict[str, Any] = {}
     for name, value in estimator.get_params(deep=True).items():

@@ -59,6 +59,16 @@ def _names_of_parameters(kind: type) -> Set[str] | None:
     return inspect.signature(kind).parameters.keys()
 
 
+def may_name_classes(estimator: Any) -> bool:
+    """Whether an estimator may have parameters that refer to classes, such as ``class_weight``.
+
+    A quick look: only where this is true do :mod:`~hiclass._engine.class_weights` have to be read.
+    """
+    if not hasattr(estimator, "get_params"):
+        return False
+    return not is_plain(estimator) or type(estimator).__name__ == "DummyClassifier"
+
+
 def estimator_tags(child: Any) -> Any:
     """Tags of a child; None for an object that has none, which is then trusted with any X."""
     if not isinstance(child, BaseEstimator):

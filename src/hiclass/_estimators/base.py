@@ -27,7 +27,7 @@ from hiclass._inference.search import width_of_search
 from hiclass._inference.sets import decide_nodes, decide_sets, set_node_proba
 from hiclass._labels.columns import object_array
 from hiclass._labels.sets import write_sets
-from hiclass._rows import check_X, n_rows_of
+from hiclass._rows import check_X, is_as_fitted, n_rows_of
 from hiclass._state import AnySetModels, LabelFormat, PathModels, SetFormat
 from hiclass._targets.paths import (
     Target,
@@ -178,6 +178,8 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
 
     def _check_rows(self, X: Any) -> Any:
         self._check_fitted()
+        if is_as_fitted(self, X, finite=True):
+            return X
         return check_X(self, X, self._input_tags(), reset=False)
 
     def _map(

@@ -12,9 +12,10 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 
-from hiclass._compat import Interval, StrOptions, check_is_fitted, check_parameters, routing_enabled
+from hiclass._compat import Interval, StrOptions, check_is_fitted, routing_enabled
 from hiclass._engine.fit import is_per_row
 from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._estimators.decision import check_parameters
 from hiclass._inference.decodings import Decision, cut, with_confidence
 from hiclass._inference.paths import final_proba, final_to_nodes, sum_final
 from hiclass._labels.columns import read_labels

@@ -9,7 +9,7 @@ import inspect
 from numbers import Real
 from typing import Any, ClassVar
 
-from hiclass._compat import Interval, check_parameters
+from hiclass._compat import Interval, validate_parameter_constraints
 from hiclass._inference.decodings import Wish, as_decoding
 from hiclass.hierarchy import Hierarchy
 
@@ -156,3 +156,11 @@ class Decides:
     def _ends_early(self) -> bool:
         ends = self.hierarchy_.levels[self._models.options.ends]
         return self._format.ndim == 2 and bool(ends.min() < self._format.n_levels)
+
+
+def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
+    """Check some parameters that are read after fit, when they may have been set anew."""
+    constraints = estimator._parameter_constraints
+    known = [k for k in names if k in constraints and hasattr(estimator, k)]
+    values = {k: getattr(estimator, k) for k in known}
+    validate_parameter_constraints(constraints, values, caller_name=type(estimator).__name__)

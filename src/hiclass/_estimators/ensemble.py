@@ -15,12 +15,12 @@ from hiclass._compat import (
     MetadataRouter,
     MethodMapping,
     StrOptions,
-    check_parameters,
     process_routing,
     routing_enabled,
 )
 from hiclass._engine.fit import is_per_row
 from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._estimators.decision import check_parameters
 from hiclass._inference.decodings import DECODINGS
 from hiclass._out_of_fold.temperatures import fit_folds, reached_f
 from hiclass._out_of_fold.weights import learn_weights

@@ -25,20 +25,21 @@ from hiclass._compat import (
     MetadataRouter,
     MethodMapping,
     StrOptions,
-    check_parameters,
     process_routing,
     routing_enabled,
 )
-from hiclass._engine.class_weights import read_class_weights, set_class_weights
+from hiclass._engine.class_weights import Weights, read_class_weights, set_class_weights
 from hiclass._engine.fit import FitSettings, fit_problems
 from hiclass._engine.local_classifiers import (
     check_accepts_weights,
     check_local_classifier,
     copy_estimator,
     estimator_tags,
+    may_name_classes,
     set_random_state,
 )
 from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._estimators.decision import check_parameters
 from hiclass._estimators.set_fitting import fit_set_models
 from hiclass._inference.columns import check_scores
 from hiclass._labels.columns import plain
@@ -392,10 +393,16 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         With options, it warns of weights of classes that have no effect: once, not in every fold.
         """
         final = options.ends if options is not None and self._strategy.is_direct else None
+
+        def weights_of(estimator: Any) -> Weights:
+            if not may_name_classes(estimator):
+                return {}
+            return read_class_weights(estimator, hierarchy, final)
+
         seed = None
         if self.random_state is not None:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-        shared = None if self._is_factory() else read_class_weights(self._child(), hierarchy, final)
+        shared = None if self._is_factory() else weights_of(self._child())
 
         def make(problem: LocalProblem) -> Any:
             if self._is_factory():
@@ -408,9 +415,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             else:
                 child = self._child()
             child = copy_estimator(child)
-            weights = shared
-            if weights is None:
-                weights = read_class_weights(child, hierarchy, final)
+            weights = weights_of(child) if shared is None else shared
             if weights:
                 set_class_weights(child, weights, problem, self._strategy, hierarchy)
             if seed is not None:

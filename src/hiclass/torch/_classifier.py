@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from hiclass._compat import Interval, StrOptions, check_parameters, validate_data
+from hiclass._compat import Interval, StrOptions, validate_data
 from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._estimators.decision import check_parameters
 from hiclass._inference.decodings import DECODINGS, as_decoding
 from hiclass._out_of_fold.temperatures import fit_out_of_fold
 from hiclass._out_of_fold.thresholds import tune_thresholds
