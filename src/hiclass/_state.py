@@ -8,7 +8,7 @@ a test pins their names. Functions on this data are in the rooms above.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -36,6 +36,8 @@ class LabelFormat:
     dtype: np.dtype[Any]
     missing: Any
 
+    of_sets: ClassVar[Literal[False]] = False
+
 
 @dataclass(frozen=True)
 class SetFormat:
@@ -60,6 +62,8 @@ class SetFormat:
     columns: tuple[Any, ...] = ()
     library: str = ""
     missing: Any = None
+
+    of_sets: ClassVar[Literal[True]] = True
 
 
 @dataclass(frozen=True)

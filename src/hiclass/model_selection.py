@@ -21,7 +21,7 @@ from hiclass._labels.columns import (
     split_columns,
 )
 from hiclass._rows import n_rows_of
-from hiclass._targets.paths import as_hierarchy, nodes_of
+from hiclass._targets.paths import as_hierarchy, check_n_labels, nodes_of
 from hiclass._targets.sets import encode_in_dag, encode_sets
 from hiclass._typing import IntArray
 from hiclass.hierarchy import Hierarchy
@@ -180,12 +180,9 @@ class HierarchicalKFold(BaseCrossValidator):
     def _folds(self, X: Any, y: Any, groups: Any) -> IntArray:
         """The fold in which every row is tested."""
         classes = _classes_of(y, self.hierarchy, self.multi_label, as_sets=groups is not None)
-        n_labels = classes.shape[0]
-        n_rows = n_rows_of(X) if X is not None else n_labels
-        if n_rows != n_labels:
-            raise ValueError(
-                f"X has {n_rows} rows but y has {n_labels} (inconsistent numbers of samples)."
-            )
+        n_rows = classes.shape[0]
+        if X is not None:
+            check_n_labels(n_rows, n_rows_of(X))
         unit = np.arange(n_rows) if groups is None else _read_groups(groups, n_rows)
         n_units, things = int(unit.max()) + 1, "rows" if groups is None else "groups"
         if self.n_splits > n_units:

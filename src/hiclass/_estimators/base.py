@@ -259,7 +259,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         X = self._check_rows(X)
         self._check_decision_parameters()
         models, thresholds = self._models, self._thresholds()
-        if isinstance(self._format, LabelFormat):
+        if not self._format.of_sets:
             parts = self._map(lambda chunk: decide_nodes(models, chunk, thresholds), X)
             return decode(np.concatenate(parts), self.hierarchy_, self._format, may_end=False)
         parts = self._map(lambda chunk: decide_sets(models, chunk, thresholds), X)
@@ -487,7 +487,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
 
     def _set_options(self) -> dict[str, Any] | None:
         """What metrics must be told to compare several labels per row; None for one label."""
-        if not isinstance(self._format, SetFormat):
+        if not self._format.of_sets:
             return None
         # Paths, and labels that stand side by side, may be new: they bring their own hierarchy.
         tree = self.hierarchy_

@@ -20,7 +20,7 @@ from hiclass._inference.decodings import Decision, cut, with_confidence
 from hiclass._inference.paths import final_proba, final_to_nodes, sum_final
 from hiclass._labels.columns import read_labels
 from hiclass._rows import as_weights, check_X, chunks_of_rows, n_rows_of, slice_rows, take_rows
-from hiclass._targets.paths import known_nodes
+from hiclass._targets.paths import check_n_labels, known_nodes
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._wrapping import detached, name_for_fit, named, unwrap
 
@@ -119,10 +119,7 @@ def _uncut(model: Any, X: Any) -> Decision:
 
 def _true_nodes(model: Any, y: Any, n_rows: int) -> IntArray:
     nodes = known_nodes(y, model.hierarchy_)
-    if len(nodes) != n_rows:
-        raise ValueError(
-            f"X has {n_rows} rows but y has {len(nodes)} (inconsistent numbers of samples)."
-        )
+    check_n_labels(len(nodes), n_rows)
     return nodes
 
 
@@ -294,11 +291,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             # With metadata routing a pipeline knows by itself which step asks for weights.
             name = "sample_weight" if routing_enabled() else name_for_fit(model, "sample_weight")
             fit_params = {**fit_params, name: as_weights(sample_weight, X)}
-        n_labels = read_labels(y).n_rows
-        if n_labels != n_rows_of(X):
-            raise ValueError(
-                f"X has {n_rows_of(X)} rows but y has {n_labels} (inconsistent numbers of samples)."
-            )
+        check_n_labels(read_labels(y).n_rows, n_rows_of(X))
         if isinstance(self.model, FrozenEstimator):
             check_is_fitted(inside)
             if fit_params:

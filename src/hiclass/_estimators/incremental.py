@@ -40,7 +40,13 @@ from hiclass._problems.problem import LocalProblem, find_options
 from hiclass._rows import check_X, n_rows_of
 from hiclass._state import LabelFormat, LocalModels, Options, RestrictedModels, Stream
 from hiclass._targets.growth import first_format, grow, widen_format
-from hiclass._targets.paths import _walk, _warn_of_lookalikes, as_hierarchy, nodes_of
+from hiclass._targets.paths import (
+    _walk,
+    _warn_of_lookalikes,
+    as_hierarchy,
+    check_n_labels,
+    nodes_of,
+)
 from hiclass._typing import IntArray
 from hiclass.hierarchy import Hierarchy
 
@@ -251,11 +257,7 @@ class IncrementalClassifier(BaseLocalClassifier):
         return tuple(getattr(self, name) for name in self._setting_names())
 
     def _check_form(self, columns: LabelColumns, n_rows: int) -> None:
-        if columns.n_rows != n_rows:
-            raise ValueError(
-                f"X has {n_rows} rows but y has {columns.n_rows} (inconsistent numbers of "
-                f"samples). Give one label or path per row."
-            )
+        check_n_labels(columns.n_rows, n_rows)
         if "_format" in self.__dict__ and columns.ndim != self._format.ndim:
             now, before = ("single labels", "paths")[:: 1 if columns.ndim == 1 else -1]
             raise ValueError(

@@ -51,8 +51,8 @@ from hiclass._problems.problem import LocalProblem, find_options
 from hiclass._problems.strategies import Strategy
 from hiclass._rows import as_weights, check_X, n_rows_of
 from hiclass._state import LocalModels, Options, RestrictedModels, SetModels
-from hiclass._targets.paths import Target
-from hiclass._targets.sets import SetTarget, check_n_labels
+from hiclass._targets.paths import Target, check_n_labels
+from hiclass._targets.sets import SetTarget
 from hiclass._typing import IntArray
 from hiclass.hierarchy import Hierarchy
 
@@ -182,9 +182,9 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
         self._check_parameters()
         X = check_X(self, X, self._input_tags(), reset=True)
         target = self._encode(y)
-        check_n_labels(target, n_rows_of(X))
+        check_n_labels(target.n_rows, n_rows_of(X))
         params = self._params_of_estimators(X, sample_weight, fit_params)
-        if isinstance(target, SetTarget):
+        if target.of_sets:
             self._fit_sets(X, target, params)
             return
         models = self._fit_models(X, target, params)

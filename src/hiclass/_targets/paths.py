@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -33,11 +33,23 @@ _NUMBERS_AT_A_TIME = 1 << 21
 
 @dataclass(frozen=True)
 class Target:
-    """Encoded labels: the most specific node of every row, and how to write nodes as labels."""
+    """Encoded labels: the most specific node of every row, and how to write nodes as labels.
+
+    Whoever need not know whether a row is a node or a set of nodes uses what it has in common with
+    :class:`~hiclass._targets.sets.SetTarget`: ``hierarchy``, ``format``, ``n_rows``, ``some`` and
+    ``of_sets``, which tells them apart.
+    """
 
     hierarchy: Hierarchy
     nodes: IntArray
     format: LabelFormat
+
+    of_sets: ClassVar[Literal[False]] = False
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.nodes)
 
     def some(self, rows: IntArray) -> Target:
         """The labels of some rows."""
@@ -112,11 +124,7 @@ def encode_pair(
     true, or never predicted, are fine.
     """
     true, pred = read_labels(y_true, "y_true"), read_labels(y_pred, "y_pred")
-    if true.n_rows != pred.n_rows:
-        raise ValueError(
-            f"y_true and y_pred have different lengths: {true.n_rows} and {pred.n_rows} rows "
-            f"(inconsistent numbers of samples)."
-        )
+    check_pair(true.n_rows, pred.n_rows)
     check_paths(true, name="y_true")
     check_paths(pred, allow_empty=True, name="y_pred")
     if hierarchy is not None:
@@ -125,6 +133,24 @@ def encode_pair(
         return hierarchy, nodes_true, nodes_of(pred, hierarchy, "y_pred")
     both, nodes = Hierarchy._from_columns(merge_labels(true, pred, ("y_true", "y_pred")))
     return both, nodes[: true.n_rows], nodes[true.n_rows :]
+
+
+def check_n_labels(n_labels: int, n_rows: int) -> None:
+    """Refuse labels that are more or fewer than the rows of X."""
+    if n_labels != n_rows:
+        raise ValueError(
+            f"X has {n_rows} rows but y has {n_labels} (inconsistent numbers of "
+            f"samples). Give one label or path per row."
+        )
+
+
+def check_pair(n_true: int, n_pred: int) -> None:
+    """Refuse true and predicted labels of different numbers of rows."""
+    if n_true != n_pred:
+        raise ValueError(
+            f"y_true and y_pred have different lengths: {n_true} and {n_pred} rows "
+            f"(inconsistent numbers of samples)."
+        )
 
 
 def nodes_of(columns: LabelColumns, hierarchy: Hierarchy, name: str = "y") -> IntArray:

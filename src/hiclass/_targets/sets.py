@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from hiclass._closure import close, from_entries, most_specific
 from hiclass._labels.columns import check_paths, merge_labels, object_array, read_labels
 from hiclass._labels.sets import SetLabels, membership, names_of, read_sets, to_sets
 from hiclass._state import LabelFormat, SetFormat
-from hiclass._targets.paths import Target, as_hierarchy, encode
+from hiclass._targets.paths import Target, as_hierarchy, check_pair, encode
 from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
@@ -36,6 +36,8 @@ class SetTarget:
     closed: Any
     own: Any
     format: SetFormat | LabelFormat
+
+    of_sets: ClassVar[Literal[True]] = True
 
     @property
     def n_rows(self) -> int:
@@ -91,24 +93,10 @@ def encode_in_dag(y: Any, hierarchy: Hierarchy) -> SetTarget:
     return as_set_target(target)
 
 
-def check_n_labels(target: Target | SetTarget, n_rows: int) -> None:
-    """Refuse labels that are more or fewer than the rows of X."""
-    n_labels = target.n_rows if isinstance(target, SetTarget) else len(target.nodes)
-    if n_labels != n_rows:
-        raise ValueError(
-            f"X has {n_rows} rows but y has {n_labels} (inconsistent numbers of "
-            f"samples). Give one label or path per row."
-        )
-
-
 def encode_set_pair(y_true: Any, y_pred: Any, hierarchy: Any = None) -> tuple[Hierarchy, Any, Any]:
     """Encode true and predicted sets over one hierarchy, that of the labels if none is given."""
     true, pred = read_sets(y_true, "y_true"), read_sets(y_pred, "y_pred")
-    if true.n_rows != pred.n_rows:
-        raise ValueError(
-            f"y_true and y_pred have different lengths: {true.n_rows} and {pred.n_rows} rows "
-            f"(inconsistent numbers of samples)."
-        )
+    check_pair(true.n_rows, pred.n_rows)
     if hierarchy is None:
         tree, sets = _own_hierarchy([true, pred], ("y_true", "y_pred"))
         return tree, sets[0], sets[1]
@@ -154,7 +142,7 @@ def set_classes(
 
     These are the nodes with training rows; for one label per row, the nodes where a row ends.
     """
-    if isinstance(format, LabelFormat):
+    if not format.of_sets:
         return hierarchy.labels[ends].astype(format.dtype)
     names = names_of(hierarchy, format.as_paths or len(hierarchy._label_index) < len(populated) - 1)
     nodes = 1 + np.flatnonzero(populated[1:])

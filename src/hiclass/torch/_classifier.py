@@ -22,7 +22,7 @@ from hiclass._out_of_fold.temperatures import fit_out_of_fold
 from hiclass._out_of_fold.thresholds import tune_thresholds
 from hiclass._rows import check_weights
 from hiclass._state import RestrictedModels
-from hiclass._targets.sets import check_n_labels
+from hiclass._targets.paths import check_n_labels
 from hiclass._typing import AnyArray
 from hiclass.torch._fit import Parameters, as_models, fit_fold, fit_network, learn_rows, mean_one
 from hiclass.torch._known import Known, on_device
@@ -263,7 +263,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         self._check_parameters()
         X = self._as_rows(X, reset=True)
         target = self._encode(y)
-        check_n_labels(target, X.shape[0])
+        check_n_labels(target.n_rows, X.shape[0])
         weights = mean_one(check_weights(sample_weight, X))
         known, trainer, course = fit_network(Parameters.of(self), X, target, weights, before)
         f = self._learn_out_of_fold(X, target, weights)
@@ -309,7 +309,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         self._check_stream()
         X = self._as_rows(X, reset="_models" not in self.__dict__)
         known, target = self._read_batch(y, classes)
-        check_n_labels(target, X.shape[0])
+        check_n_labels(target.n_rows, X.shape[0])
         rows, old = (X, target, sample_weight), self.__dict__
         trainer, loss = learn_rows(
             Parameters.of(self), known, rows, old.get("_trainer"), self._network()

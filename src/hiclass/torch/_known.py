@@ -53,8 +53,7 @@ class Known:
     def announced(target: AnyTarget, *, leaf_only: bool) -> Known:
         """A network for all classes of the hierarchy of some rows, which has seen none yet."""
         hierarchy, n = target.hierarchy, target.hierarchy.n_nodes
-        of_sets = isinstance(target, SetTarget)
-        options = None if of_sets else make_layout(hierarchy, np.full(n, not leaf_only))
+        options = None if target.of_sets else make_layout(hierarchy, np.full(n, not leaf_only))
         none = np.zeros(n, dtype=np.intp)
         return Known(hierarchy, options, np.ones(n, dtype=bool), none, none)
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from hiclass._labels.columns import check_paths, read_labels
-from hiclass._targets.paths import Target, as_hierarchy, encode, nodes_of
-from hiclass._targets.sets import check_n_labels, encode_in_dag, encode_sets
+from hiclass._targets.paths import Target, as_hierarchy, check_n_labels, encode, nodes_of
+from hiclass._targets.sets import encode_in_dag, encode_sets
 from hiclass.hierarchy import Hierarchy
 from hiclass.torch._batches import Batch, Rows, make_rows
 from hiclass.torch._fit import Parameters, course_of, draw_seed, start
@@ -196,7 +196,7 @@ def fit_stream(
     def read(item: Any) -> tuple[Rows, AnyTarget]:
         X, y, sample_weight = item
         X, target = check(X), encode_next(y, known, format, params, find=find)
-        check_n_labels(target, X.shape[0])
+        check_n_labels(target.n_rows, X.shape[0])
         return make_rows(X, target, layout, sample_weight), target
 
     def batches(i: int) -> Iterator[Batch]:
