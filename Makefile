@@ -24,7 +24,7 @@ test: $(VENV)/.test ## Run the tests and the doctests, with coverage
 	@$(BIN)/python -m pytest -n 2 -m "not heavy" --cov
 
 # On another interpreter: make smoke PYTHON=python3.13 VENV=.venv-3.13
-SMOKE := tests/test_common.py tests/test_bad_input.py tests/test_persistence.py tests/cli
+SMOKE := tests/test_common.py tests/test_bad_input.py tests/export/test_export_persistence.py tests/cli
 smoke: $(VENV)/.test ## Run a quick part of the tests: scikit-learn's checks, bad input, files
 	@$(BIN)/python -m pytest -n 2 -m "not heavy" $(SMOKE)
 

@@ -2,8 +2,8 @@
 
     python benchmarks/overview.py
 
-Every figure is read from `benchmarks/results`; nothing is measured here. `tests/test_how_good.py`
-fails where a page says something else than the results.
+Every figure is read from `benchmarks/results`; nothing is measured here.
+`tests/docs/test_docs_how_good.py` fails where a page says something else than the results.
 """
 
 import json

@@ -11,11 +11,14 @@ import os
 
 import numpy as np
 import pytest
-from estimators import ESTIMATOR_CLASSES, LOCAL_CLASSES
+from estimator_classes import ESTIMATOR_CLASSES, LOCAL_CLASSES
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
 from hiclass import GlobalClassifier
+
+# The helpers that assert, so that a failure shows the values there too.
+pytest.register_assert_rewrite("law_helpers", "model_helpers", "page_helpers")
 
 # They hold no doctests, and two of one name cannot both be collected.
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]

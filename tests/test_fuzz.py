@@ -22,7 +22,7 @@ import numpy as np
 import pandas
 import pytest
 import scipy.sparse as sp
-from estimators import ESTIMATOR_CLASSES
+from estimator_classes import ESTIMATOR_CLASSES
 from fuzzing import (
     ANY_LABELS,
     BAD,
@@ -43,11 +43,11 @@ from fuzzing import (
 )
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from law_helpers import assert_coherent_proba
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 from strategies import hierarchies_with_sets
-from test_laws import assert_coherent_proba
 
 from hiclass import (
     ConformalClassifier,
