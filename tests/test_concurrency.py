@@ -1,10 +1,8 @@
 """Threads, processes and what is shared between them: nothing that changes."""
 
-import logging
 import multiprocessing
 import os
 import pickle
-import random
 import subprocess
 import sys
 import threading
@@ -16,10 +14,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from joblib.parallel import get_active_backend
-from sklearn import get_config
+from process_state import global_state
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
-from threadpoolctl import threadpool_info
 
 from hiclass import (
     ConformalClassifier,
@@ -262,27 +259,6 @@ def test_a_fixed_random_state_gives_the_same_model_in_every_process():
 # -- no global state ---------------------------------------------------------------------------
 
 
-def global_state():
-    """What a library might change for the whole process."""
-    root = logging.getLogger()
-    return {
-        "logging": (root.level, list(root.handlers), logging.root.manager.disable),
-        "loggers": sorted(n for n in logging.root.manager.loggerDict if n.startswith("hiclass")),
-        "warnings": list(warnings.filters),
-        "NumPy's generator": joblib.hash(np.random.get_state()),  # noqa: NPY002
-        "Python's generator": random.getstate(),
-        "environment": dict(os.environ),
-        "NumPy's errors": np.geterr(),
-        "NumPy's printing": np.get_printoptions(),
-        "scikit-learn": get_config(),
-        "recursion limit": sys.getrecursionlimit(),
-        "folder": os.getcwd(),
-        "threads of BLAS": sorted((i["filepath"], i["num_threads"]) for i in threadpool_info()),
-        "threads": threading.active_count(),
-        "hooks": (sys.excepthook, sys.unraisablehook, threading.excepthook),
-    }
-
-
 def test_fit_and_predict_leave_the_process_as_it_was(estimator_class):
     X, y = rows(60), labels(60)
     before = global_state()
@@ -328,7 +304,7 @@ IMPORT = """
 import sys
 sys.path[:0] = sys.argv[1:]
 import logging, joblib, numpy, scipy, sklearn.linear_model, sklearn.calibration, pandas
-from test_concurrency import global_state
+from process_state import global_state
 before = global_state()
 for name in [name for name in sys.modules if name.partition(".")[0] == "hiclass"]:
     del sys.modules[name]
@@ -349,3 +325,13 @@ def test_import_has_no_side_effects():
     )
     assert done.stdout == "nothing changed\n"
     assert done.stderr == ""
+
+
+def test_threads_that_predict_leave_the_warning_filters_alone():
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    y = np.where(X[:, 0] > 0, "a", "b")
+    model = FlatClassifier(GaussianNB(), n_jobs=2).fit(X, y)
+    before = list(warnings.filters)
+    for _ in range(5):
+        model.predict(X)
+    assert list(warnings.filters) == before

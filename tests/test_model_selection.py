@@ -484,3 +484,8 @@ def test_every_class_with_two_rows_is_known_to_every_model(data):
     )
     whole = Hierarchy.from_paths(y)
     assert [model.hierarchy_ for model in result["estimator"]] == [whole, whole]
+
+
+def test_folds_refuse_a_random_state_that_would_do_nothing():
+    with pytest.raises(ValueError, match="random_state=3 has no effect without shuffle=True"):
+        next(HierarchicalKFold(2, random_state=3).split([[0], [1]], ["a", "b"]))

@@ -1,5 +1,6 @@
 """Checkpoints: a killed fit continues, and only what changed is fitted again."""
 
+import ctypes
 import errno
 import os
 import pickle
@@ -16,6 +17,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from engine_helpers import PARENT_ROWS, ROOT_ROWS, Child, end_early, logged, make_data
+from samples import four_quarters
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
@@ -430,3 +432,19 @@ class Unpicklable(GaussianNB):
         if self.when == "before":
             raise TypeError("not me")
         return super().__getstate__()
+
+
+class Pointer(GaussianNB):
+    """Something that pickle refuses with a ValueError."""
+
+    def fit(self, X, y):
+        self.pointer_ = ctypes.pointer(ctypes.c_int(1))
+        return super().fit(X, y)
+
+
+def test_whatever_pickle_raises_a_checkpoint_is_no_reason_to_fail(tmp_path):
+    X, y = four_quarters(40)
+    with pytest.warns(UserWarning, match="Pointer cannot be pickled"):
+        model = LocalClassifierPerParentNode(Pointer(), checkpoint_dir=tmp_path).fit(X, y)
+    assert model.score(X, y) > 0.8
+    assert list(tmp_path.iterdir()) == []

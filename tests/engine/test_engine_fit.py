@@ -33,6 +33,7 @@ from engine_helpers import (
     make_data,
 )
 from joblib.externals.loky.process_executor import TerminatedWorkerError
+from samples import four_quarters
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
@@ -533,3 +534,41 @@ def test_an_error_while_results_are_collected_stops_the_workers(monkeypatch):
 
 def test_the_number_of_rows_of_the_data_is_enough_for_workers():
     assert N_ROWS >= _fit._FEW_ROWS
+
+
+def test_a_number_of_numpy_is_a_fit_parameter_and_no_rows():
+    class Noted(GaussianNB):
+        def fit(self, X, y, factor=None):
+            """Keep the factor."""
+            self.factor_ = factor
+            return super().fit(X, y)
+
+    model = LocalClassifierPerParentNode(Noted()).fit(
+        [[0.0], [1.0]], ["a", "b"], factor=np.int64(3)
+    )
+    assert model.local_classifiers_[()].factor_ == 3
+
+
+class OddError(Exception):
+    """Cannot be pickled, not even with the help of tblib, which Dask brings."""
+
+    def __init__(self, a, b):
+        super().__init__(f"{a} {b}")
+
+    def __reduce__(self):
+        raise TypeError("not this one")
+
+
+class Failing(GaussianNB):
+    """Always fails."""
+
+    def fit(self, X, y):
+        raise OddError(1, 2)
+
+
+def test_an_error_that_cannot_be_sent_keeps_its_message_and_its_node():
+    X, y = four_quarters(1200)
+    for n_jobs in (1, 2):
+        with pytest.raises(RuntimeError, match="OddError: 1 2") as caught:
+            LocalClassifierPerParentNode(Failing(), n_jobs=n_jobs).fit(X, y)
+        assert any("while fitting the classifier of" in note for note in caught.value.__notes__)

@@ -636,3 +636,15 @@ def test_a_part_that_does_not_converge_is_told_of():
     model = LocalClassifierPerLevel(LinearSVC(max_iter=1, dual=True), n_jobs=2)
     with joblib.parallel_config("threading"), pytest.warns(ConvergenceWarning, match="Liblinear"):
         model.fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
+def test_liblinear_gives_the_same_model_with_several_jobs():
+    X = sp.csr_matrix(np.random.default_rng(0).normal(size=(1200, 20)))
+    y = [[f"a{i % 5}", f"b{i // 5 % 6}"] for i in range(1200)]
+    child = LinearSVC(dual=True, max_iter=5)
+    one, two = (
+        LocalClassifierPerParentNode(child, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2)
+    )
+    for key, fitted in one.local_classifiers_.items():
+        np.testing.assert_allclose(two.local_classifiers_[key].coef_, fitted.coef_, atol=1e-9)

@@ -20,6 +20,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
@@ -705,3 +706,34 @@ def test_the_constructor_of_a_class_of_others_is_called():
     child = Counted()
     copy_estimator(child)
     assert Counted.made == 2
+
+
+@pytest.mark.parametrize(
+    "child",
+    [
+        make_pipeline(SimpleImputer(), LogisticRegression()),
+        GridSearchCV(
+            HistGradientBoostingClassifier(max_iter=2), {"max_depth": [1]}, cv=2, scoring="accuracy"
+        ),
+    ],
+    ids=["pipeline", "search"],
+)
+def test_nan_reaches_a_composite_child_that_can_deal_with_it(child):
+    X = np.array([[0.0, np.nan], [1.0, 0.0], [np.nan, 1.0], [3.0, 1.0]] * 5)
+    y = [["a", "x"], ["a", "z"], ["b", "y"], ["b", "y"]] * 5
+    model = LocalClassifierPerParentNode(child).fit(X, y)
+    assert model.predict(X).shape == (20, 2)
+
+
+def test_classes_whose_joined_names_are_equal_get_different_seeds():
+    seeds = {}
+
+    class Seeded(GaussianNB):
+        def __init__(self, random_state=None):
+            super().__init__()
+            self.random_state = random_state
+
+    y = [["a > b", "x"], ["a > b", "y"], ["a", "b", "x"], ["a", "b", "y"]]
+    model = LocalClassifierPerParentNode(Seeded(), random_state=0).fit(np.eye(4), y)
+    seeds = [child.random_state for child in model.local_classifiers_.values()]
+    assert len(set(seeds)) == len(seeds) == 3

@@ -7,17 +7,19 @@ import numpy as np
 import pytest
 from fakes import Soft
 from model_helpers import FOREST, KINDS, make, rows_for
+from samples import COUNTED, COUNTS, four_quarters
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from hiclass import (
     ConformalClassifier,
+    EnsembleClassifier,
     FlatClassifier,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
@@ -505,3 +507,74 @@ def test_sets_are_the_same_in_many_chunks(trained, monkeypatch):
     np.testing.assert_array_equal(parts.predict(X), expected[0])
     np.testing.assert_allclose(parts.predict_confidence(X), expected[1], rtol=1e-12)
     assert parts.predict_set(X) == expected[2]
+
+
+def test_weights_of_a_conformal_model_are_split_with_its_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), [["a", "x"], ["a", "z"], ["b", "y"]] * 20
+    model = ConformalClassifier(LocalClassifierPerParentNode(GaussianNB()), random_state=0)
+    model.fit(X, y, sample_weight=np.linspace(0.1, 1, 60))
+    plain = ConformalClassifier(LocalClassifierPerParentNode(GaussianNB()), random_state=0)
+    plain.fit(X, y)
+    assert not np.allclose(model.predict_node_proba(X), plain.predict_node_proba(X))
+
+
+def test_a_frozen_model_has_no_use_for_fit_parameters():
+    from sklearn.frozen import FrozenEstimator
+
+    X, y = [[0.0], [1.0]] * 10, ["a", "b"] * 10
+    frozen = FrozenEstimator(FlatClassifier(GaussianNB()).fit(X, y))
+    with pytest.raises(ValueError, match=r"no use for \['sample_weight'\]"):
+        ConformalClassifier(frozen).fit(X, y, sample_weight=np.ones(20))
+
+
+def test_a_factory_of_classifiers_without_probabilities_is_found_out_after_fit():
+    X, y = four_quarters(60)
+
+    def factory(path):
+        return LinearSVC()
+
+    sure = LocalClassifierPerParentNode(factory)
+    with pytest.raises(ValueError, match="The model 'a' has no probabilities"):
+        EnsembleClassifier([("a", sure), ("b", FlatClassifier())]).fit(X, y)
+    with pytest.raises(ValueError, match="The model has no probabilities"):
+        ConformalClassifier(sure, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="The model has no probabilities"):
+        tune_confidence(sure.fit(X, y), X, y)
+    with pytest.raises(ValueError, match="leaf_only=True wants every path to end at a leaf"):
+        tune_confidence(LocalClassifierPerParentNode(leaf_only=True).fit(X, y), X, y)
+    assert not hasattr(ConformalClassifier(FlatClassifier(LinearSVC())), "predict_proba")
+
+
+def test_sets_name_the_end_of_a_chain_of_single_children():
+    X, _ = four_quarters(120)
+    y = [["A", "p", "s"] if a > 0 else ["B", "q" if b > 0 else "r"] for a, b in X]
+    model = ConformalClassifier(LocalClassifierPerParentNode(), 0.3, kind="set", random_state=0)
+    assert model.fit(X, y).predict_set([[9.0, 0.0]]) == [[("A", "p", "s")]]
+
+
+def test_weights_of_a_conformal_classifier_reach_its_model():
+    X, y = four_quarters(80)
+    weight = np.where(X[:, 0] > 0, 5.0, 1.0)
+    model = ConformalClassifier(LocalClassifierPerParentNode(GaussianNB()), random_state=0)
+    plain = model.fit(X, y).model_.local_classifiers_[()].class_prior_
+    heavy = model.fit(X, y, weight).model_.local_classifiers_[()].class_prior_
+    assert heavy[1] > plain[1] + 0.1
+
+
+def test_a_conformal_model_keeps_to_the_model_that_it_was_calibrated_for():
+    model = LocalClassifierPerNode(MultinomialNB()).partial_fit(COUNTS, COUNTED)
+    safe = ConformalClassifier(FrozenEstimator(model), 0.5).fit(COUNTS, COUNTED)
+    before = safe.predict(COUNTS)
+    model.partial_fit(COUNTS[:1], [["A", "a0"]])
+    np.testing.assert_array_equal(safe.predict(COUNTS), before)
+
+
+def test_rows_of_classes_that_no_model_has_seen_are_covered_too():
+    X, y = four_quarters(200)
+    model = LocalClassifierPerParentNode(GaussianNB()).fit(X, y)
+    new = [["C", "r"] if i % 4 == 0 else path for i, path in enumerate(y)]
+    safe = ConformalClassifier(FrozenEstimator(model), 0.1, kind="set").fit(X, new)
+    assert safe.threshold_ == 1
+    assert safe.predict_set(X[:2]) == [[], []]
+    assert (safe.predict(X[:2]) == "").all()

@@ -19,6 +19,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from hiclass import (
+    ConformalClassifier,
     EnsembleClassifier,
     FlatClassifier,
     LocalClassifierPerLevel,
@@ -433,3 +434,50 @@ def test_a_copy_for_a_fold_learns_nothing_out_of_fold_and_leaves_the_model_alone
     assert all(vars(model)[name] is value for name, value in before.items())
     assert vars(model).keys() == before.keys()
     assert model.get_params() == params
+
+
+@pytest.mark.parametrize("wrapped", ["ensemble", "conformal"])
+def test_score_of_a_wrapper_is_the_hierarchical_f_score_for_single_labels_too(wrapped):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["x", "y", "z", "u"], size=200)
+    X = np.array([[ord(label), rng.normal()] for label in y]) + rng.normal(size=(200, 2))
+    hierarchy = {"a": ["x", "y"], "b": ["z", "u"]}
+    base = FlatClassifier(GaussianNB(), hierarchy=hierarchy)
+    model = (
+        EnsembleClassifier([("only", base)])
+        if wrapped == "ensemble"
+        else ConformalClassifier(base, random_state=0)
+    ).fit(X, y)
+    expected = metrics.f1(y, model.predict(X), hierarchy=hierarchy)
+    assert model.score(X, y) == expected
+    if wrapped == "ensemble":
+        assert expected == base.fit(X, y).score(X, y)
+
+
+def test_an_ensemble_refuses_a_member_whose_guarantee_it_would_lose():
+    members = [("safe", ConformalClassifier(FlatClassifier()))]
+    with pytest.raises(TypeError, match="Put the ensemble into the ConformalClassifier"):
+        EnsembleClassifier(members).fit([[0.0], [1.0]], ["a", "b"])
+
+
+def test_an_ensemble_of_leaf_only_models_ends_at_leaves():
+    X = np.arange(12.0)[:, None]
+    y = [["a", "x"], ["a", "z"], ["b", "y"], ["a"]] * 3
+    members = [
+        ("flat", FlatClassifier(GaussianNB(), leaf_only=True)),
+        ("node", LocalClassifierPerNode(GaussianNB(), leaf_only=True)),
+    ]
+    model = EnsembleClassifier(members, decoding="expected_f1").fit(X, y)
+    assert model.leaf_only
+    assert "" not in model.predict(X)[:, 1]
+    assert 0 < model.expected_f1_ <= 1
+    with pytest.raises(ValueError, match="leaf_only=True wants every path to end at a leaf"):
+        model.set_params(min_confidence=0.5).predict(X)
+
+
+def test_ensembles_and_conformal_models_predict_with_the_jobs_of_their_models():
+    flat = FlatClassifier(n_jobs=2)
+    ensemble = EnsembleClassifier([("local", LocalClassifierPerParentNode()), ("flat", flat)])
+    assert ensemble.n_jobs == 2
+    assert ConformalClassifier(ensemble).n_jobs == 2
+    assert ConformalClassifier(LocalClassifierPerParentNode()).n_jobs is None

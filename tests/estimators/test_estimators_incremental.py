@@ -15,6 +15,7 @@ import scipy.sparse as sp
 import sklearn
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from samples import COUNTED, COUNTS
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Perceptron, SGDClassifier
@@ -35,6 +36,7 @@ from hiclass import (
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
+    explain,
 )
 from hiclass._problems.policies import POLICIES
 from hiclass.metrics import f1
@@ -1159,3 +1161,12 @@ def test_several_labels_per_row_are_for_fit():
     model = LocalClassifierPerNode(MultinomialNB(), threshold=0.3)
     with pytest.raises(ValueError, match="threshold"):
         model.partial_fit([[1.0]], [["a"]])
+
+
+@pytest.mark.parametrize("kind", [LocalClassifierPerParentNode, LocalClassifierPerLevel])
+def test_local_classes_of_a_stream_are_those_that_its_classifiers_know(kind):
+    model = kind(MultinomialNB()).partial_fit(COUNTS, COUNTED, classes=[*COUNTED, ["A", "a0"]])
+    for key, classes in model.local_classes_.items():
+        assert len(classes) == len(model.local_classifiers_[key].classes_)
+    found = explain(model, COUNTS[:1]).to_dict()
+    assert "inf" not in repr(found)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from estimator_classes import ESTIMATOR_CLASSES
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from samples import COUNTS
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier
@@ -663,3 +664,54 @@ def test_guarantees_and_tuning_of_single_paths_refuse_sets():
             ConformalClassifier(model).fit(X, labels)
         with pytest.raises(ValueError, match="tune_confidence is about one path per row"):
             tune_confidence(model.fit(X, labels), X, labels)
+
+
+def test_local_classes_of_sets_name_a_node_per_column():
+    model = LocalClassifierPerParentNode(
+        GaussianNB(), hierarchy={"A": ["a", "b"], "C": ["b"]}, multi_label=True
+    ).fit(COUNTS[:4], [["a"], ["b"], ["a", "b"], ["C"]])
+    names = {key: model.hierarchy_.labels[v].tolist() for key, v in model.local_classes_.items()}
+    assert sorted(names["A"]) == ["a", "b"]
+
+
+@pytest.mark.parametrize("policy", ["exclusive", "less_exclusive"])
+def test_sets_below_an_inner_class_with_rows_of_its_own_are_found(policy):
+    X = 5 * np.eye(6)[np.arange(60) % 6]
+    y = [[label] for label in ["A", "a", "b", "B", "x", "z"]] * 10
+    model = LocalClassifierPerNode(
+        LogisticRegression(C=100),
+        hierarchy={"A": ["a", "b"], "B": ["x", "z"]},
+        multi_label=True,
+        binary_policy=policy,
+    ).fit(X, y)
+    assert model.score(X, y) == 1
+    proba, tree = model.predict_node_proba(X), model.hierarchy_
+    assert (proba[:, 1:] <= proba[:, tree.parent[1:]]).all()
+
+
+def test_a_child_for_several_labels_only_is_told_where_one_question_is():
+    y = [["A"], ["B"], ["A", "B"], ["B"]] * 10
+    child = ClassifierChain(LogisticRegression())
+    with pytest.raises(ValueError, match="ClassifierChain takes several labels per row only"):
+        LocalClassifierPerNode(child, multi_label=True).fit(COUNTS, y)
+
+
+def test_pruning_goes_by_the_least_threshold_of_a_class():
+    asked = []
+
+    class Asked(LogisticRegression):
+        def predict_proba(self, X):
+            asked.append(len(X))
+            return super().predict_proba(X)
+
+    X = 5 * np.eye(4)[np.arange(40) % 4]
+    y = [[label] for label in "abxz"] * 10
+    model = LocalClassifierPerNode(
+        Asked(C=100), hierarchy={"A": ["a", "b"], "B": ["x", "z"]}, multi_label=True
+    ).fit(X, y)
+    model.set_params(threshold=0.5).predict(X)
+    pruned = sum(asked)
+    model.set_params(threshold="tuned").fit(X, y)
+    asked.clear()
+    model.predict(X)
+    assert sum(asked) == pruned < 40 * 6

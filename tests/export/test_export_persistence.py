@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import skops.io
+from samples import COUNTED, COUNTS
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -32,6 +33,7 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
     _version,
+    explain,
     trusted_types,
 )
 from hiclass._estimators.base import BaseHierarchicalClassifier
@@ -421,3 +423,12 @@ def test_models_of_sets_and_of_batches_hold_no_rows(estimator_class):
     paths = [["animal", "cat"], ["animal", "owl"], ["plant", "fern"]] * 110
     model = estimator_class(MultinomialNB()).partial_fit(X, paths).partial_fit(X, paths)
     assert not {330, 660} & set(sizes_inside(model))
+
+
+def test_a_stream_with_gates_goes_through_skops():
+    model = LocalClassifierPerNode(MultinomialNB()).partial_fit(COUNTS, COUNTED, classes=COUNTED)
+    model.partial_fit(COUNTS[:1], [["C", "c1"]])
+    back = skops.io.loads(skops.io.dumps(model), trusted=list(TRUSTED_TYPES))
+    np.testing.assert_array_equal(back.predict_node_proba(COUNTS), model.predict_node_proba(COUNTS))
+    steps = explain(model, COUNTS[:1]).to_dict()
+    assert "inf" not in repr(steps)

@@ -4,10 +4,15 @@ import threading
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from limits import Ruler, many
+from samples import four_quarters
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
 
 from hiclass import FlatClassifier, LocalClassifierPerNode, LocalClassifierPerParentNode
 from hiclass._inference import chunks
+from hiclass._inference.search import width_of_search
 
 
 class Watched(Ruler):
@@ -95,3 +100,41 @@ def test_a_restricted_model_queries_all_that_is_left_about_all_rows(seconds):
         Watched.seen.clear()
         model.predict(ROWS)
         assert {main for main, _ in Watched.seen[2:]} == {not pays}
+
+
+def test_sparse_rows_whose_indices_are_not_sorted_can_be_predicted():
+    X, y = four_quarters(40)
+    turned = sp.csr_matrix(X)
+    turned.indices = turned.indices.reshape(-1, 2)[:, ::-1].ravel().copy()
+    turned.data = turned.data.reshape(-1, 2)[:, ::-1].ravel().copy()
+    turned.has_sorted_indices = False
+    before = turned.indices.copy()
+    model = FlatClassifier(SVC()).fit(turned, y)
+    np.testing.assert_array_equal(model.predict(turned), model.predict(sp.csr_matrix(X)))
+    np.testing.assert_array_equal(turned.indices, before)
+
+
+@pytest.mark.parametrize("decoding", ["best_path", "function", "leaves"])
+def test_chunks_are_small_where_a_decoding_needs_many_numbers_per_row(monkeypatch, decoding):
+    X, _ = four_quarters(640)
+    y = [[f"a{i % 8}", f"b{i // 8 % 8}"] for i in range(640)]
+    model = LocalClassifierPerParentNode(GaussianNB(), leaf_only=decoding == "leaves")
+    model.set_params(decoding="expected_f1" if decoding == "leaves" else "top_down").fit(X, y)
+    sizes = []
+
+    def leaf(proba, hierarchy):
+        return np.full(len(proba), hierarchy.n_nodes - 1)
+
+    def spy(out, function, X, width, *, everywhere=False):
+        sizes.append(width)
+        for whole, part in zip(out, function(X), strict=True):
+            whole[:] = part
+
+    monkeypatch.setattr(model, "_fill", spy)
+    if decoding != "leaves":
+        model.set_params(decoding=leaf if decoding == "function" else decoding)
+    model.predict(X)
+    n_nodes, depth = model.hierarchy_.n_nodes, model.hierarchy_.depth
+    searched = width_of_search(model._models, 1) + depth
+    assert searched < n_nodes / 2
+    assert sizes == [searched if decoding == "best_path" else n_nodes]

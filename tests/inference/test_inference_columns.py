@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
+from samples import four_quarters
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris, make_blobs
-from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -391,3 +395,17 @@ def test_a_stream_refuses_scores_of_pairs_with_the_first_batch_that_shows_them(k
     with pytest.raises(ValueError, match=PAIRS):
         model.partial_fit(X, y)
     assert not hasattr(model, "classes_")
+
+
+class Lost(GaussianNB):
+    """Scores that are no numbers."""
+
+    def decision_function(self, X):
+        return np.full(len(X), np.nan)
+
+
+@pytest.mark.parametrize("kind", [LocalClassifierPerNode, LocalClassifierPerParentNode])
+def test_scores_that_are_no_numbers_are_an_error(kind):
+    X, y = four_quarters(40)
+    with pytest.raises(ValueError, match="returned a score that is not a number"):
+        kind(Lost(), calibration="temperature").fit(X, y)

@@ -29,12 +29,15 @@ from model_helpers import (
     rows_for,
 )
 from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from hiclass import (
     FlatClassifier,
     Hierarchy,
+    LocalClassifierPerLevel,
 )
 from hiclass._inference.paths import direct_final_proba, final_proba, node_proba, nodes_to_final
 from hiclass._problems.index import TreeIndex
@@ -471,3 +474,46 @@ def test_predict_proba_exists_for_scores_exactly_with_a_calibration(kind):
     assert "Use calibration='temperature'" in str(caught.value)
     for proba in calibrated.predict_proba(X):
         np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
+
+
+class Thin(ClassifierMixin, BaseEstimator):
+    """Nearly uniform probabilities with a clear, tiny, maximum at the class that x names."""
+
+    def fit(self, X, y):
+        """Remember the classes."""
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        """Give the right class twice the probability of any other."""
+        proba = np.ones((len(X), len(self.classes_)))
+        proba[np.arange(len(X)), X[:, 0].astype(int)] = 2
+        return proba / proba.sum(axis=1, keepdims=True)
+
+
+def test_a_temperature_never_changes_which_of_many_thin_probabilities_is_largest():
+    y = np.arange(2000)
+    X = y[:, None].astype(float)
+    model = FlatClassifier(Thin()).fit(X, y)
+    assert model.score(X, y) == 1
+    for temperature in (0.2, 1.0, 5.0):
+        object.__setattr__(model._models, "temperature", temperature)
+        assert model.score(X, y) == 1
+
+
+class Known(GaussianNB):
+    """Probabilities that are tiny for two classes of four, and still say which is likelier."""
+
+    def predict_proba(self, X):
+        return np.tile([0.9, 0.1 - 1e-6, 9e-7, 1e-7], (len(X), 1))[:, : len(self.classes_)]
+
+
+def test_per_level_a_temperature_sees_siblings_by_themselves():
+    y = [["A", "p"], ["A", "q"], ["B", "p"], ["B", "q"]] * 3
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    model = LocalClassifierPerLevel(Known(), calibration="temperature").fit(X, y)
+    object.__setattr__(model._models, "temperature", 1.0)
+    proba = model.predict_node_proba(X[:1])[0]
+    b = model.hierarchy_.find(("B",))
+    shares = proba[model.hierarchy_.children(b)] / proba[b]
+    np.testing.assert_allclose(shares, [0.9, 0.1], atol=0.005)

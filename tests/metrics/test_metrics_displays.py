@@ -4,14 +4,20 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from samples import COUNTS
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from hiclass import Hierarchy, LocalClassifierPerParentNode, metrics
+from hiclass import (
+    Hierarchy,
+    LocalClassifierPerParentNode,
+    metrics,
+)
 from hiclass.metrics import (
     ConfusionByLevelDisplay,
     HierarchyDisplay,
@@ -268,3 +274,13 @@ def test_from_estimator_uses_the_given_hierarchy(fitted):
 def test_bad_options_are_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "display", [metrics.HierarchyDisplay, metrics.ConfusionByLevelDisplay], ids=lambda d: d.__name__
+)
+def test_displays_refuse_models_of_sets(display):
+    y = [["sport"], ["sport", "politics"], ["news"], ["politics", "sport"]] * 10
+    model = LocalClassifierPerParentNode(multi_label=True, threshold=0.2).fit(COUNTS, y)
+    with pytest.raises(ValueError, match="compares one path per row"):
+        display.from_estimator(model, COUNTS, y)

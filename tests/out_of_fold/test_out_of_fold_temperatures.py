@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from fakes import Linear, Scored, Soft, counting
 from model_helpers import FOREST, LOCAL, blobs, make, rows_for
+from samples import four_quarters
 from scipy.special import log_softmax
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
@@ -15,7 +16,13 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 import hiclass._out_of_fold.temperatures
-from hiclass import Hierarchy, LocalClassifierPerNode, LocalClassifierPerParentNode, metrics
+from hiclass import (
+    FlatClassifier,
+    Hierarchy,
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+    metrics,
+)
 from hiclass._inference.paths import final_proba, node_proba
 from hiclass._out_of_fold.temperatures import _f_of, best_temperature, fit_out_of_fold, reached_f
 from hiclass.model_selection import deal_folds
@@ -478,3 +485,31 @@ def test_the_score_of_no_weight_at_all_is_one():
     held_out, X, nodes = parts_of(FOREST)
     assert reached_f(held_out, X, nodes, np.zeros(len(X))) == 1.0
     assert _f_of([], nodes, np.ones(len(X)), 0.5) == 1.0
+
+
+class Scaled(LogisticRegression):
+    """Scores on another scale."""
+
+    def decision_function(self, X):
+        return 1e5 * super().decision_function(X)
+
+    def predict_proba(self, X):
+        raise AssertionError("the scores are what counts")
+
+
+def test_a_temperature_undoes_any_scale_of_the_scores():
+    X, y = four_quarters(200)
+    y = [["AB"[int(a > 0)], path[1]] for a, path in zip(X[::-1, 0] + X[:, 0], y, strict=True)]
+    usual = FlatClassifier(LogisticRegression(), calibration="temperature").fit(X, y)
+    scaled = FlatClassifier(Scaled(), calibration="temperature").fit(X, y)
+    assert scaled.temperature_ == pytest.approx(1e5 * usual.temperature_, rel=0.01)
+    np.testing.assert_allclose(scaled.predict_node_proba(X), usual.predict_node_proba(X), atol=0.01)
+
+
+@pytest.mark.parametrize("policy", ["exclusive", "less_exclusive", "exclusive_siblings"])
+def test_one_row_at_an_inner_class_is_enough_for_folds(policy):
+    y = [["A", "x"]] * 6 + [["A", "z"]] * 6 + [["A"]] + [["B", "u"]] * 6 + [["B"]] * 4
+    X = np.random.default_rng(0).normal(size=(len(y), 3))
+    model = LocalClassifierPerNode(binary_policy=policy, calibration="temperature").fit(X, y)
+    assert model.temperature_ > 0
+    assert 0 < model.expected_f1_ <= 1
