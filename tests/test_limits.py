@@ -74,11 +74,11 @@ def test_paths_are_walked_where_a_table_of_all_of_them_would_be_large(monkeypatc
     nodes = np.random.default_rng(0).integers(0, tree.n_nodes, size=(5, 4))
     expected = tree.ancestor_table[nodes]
     monkeypatch.setattr("hiclass.hierarchy._nodes._MOST_TABLE", 0)
-    walked = Hierarchy.from_edges(chain(40))._paths_of(nodes)
+    walked = Hierarchy.from_edges(chain(40))._paths[nodes]
     np.testing.assert_array_equal(walked, expected)
     for level in (1, 7, 40):
         np.testing.assert_array_equal(tree._at_level(nodes, level), expected[..., level - 1])
-    assert tree._paths_of(nodes[0, :0]).shape == (0, 40)
+    assert tree._paths[nodes[0, :0]].shape == (0, 40)
     assert tree._at_level(nodes[0], 41).tolist() == [-1] * 4
 
 

@@ -90,7 +90,7 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
         )
     decision = _uncut(model, opened.transform(X))
     true = _true_nodes(model, y, len(decision.nodes))
-    right = model.hierarchy_._paths_of(decision.nodes) == model.hierarchy_._paths_of(true)
+    right = model.hierarchy_._paths[decision.nodes] == model.hierarchy_._paths[true]
     given = ~np.isnan(decision.confidence)
     if not given.any():
         raise ValueError("The model predicts nothing but empty paths: there is no label to judge.")
@@ -341,8 +341,8 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             )
         decision = self._decide_inside(X)
         nodes = _true_nodes(self, y, len(decision.nodes))
-        path = self.hierarchy_._paths_of(decision.nodes)
-        wrong = (path >= 0) & (path != self.hierarchy_._paths_of(nodes))
+        path = self.hierarchy_._paths[decision.nodes]
+        wrong = (path >= 0) & (path != self.hierarchy_._paths[nodes])
         first = wrong.argmax(axis=1)
         rows = np.arange(len(nodes))
         return np.where(wrong.any(axis=1), decision.confidence[rows, first], 0.0)
@@ -417,7 +417,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
 
     def _covering_node(self, chosen: AnyArray) -> IntArray:
         """The deepest node above all endings of a set."""
-        path = self.hierarchy_._paths_of(self._models.options.ends)
+        path = self.hierarchy_._paths[self._models.options.ends]
         nodes = np.zeros(len(chosen), dtype=np.intp)
         alive = np.ones(len(chosen), dtype=bool)
         for level in range(path.shape[1]):
@@ -469,7 +469,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         return [[self._name(int(v)) for v in np.flatnonzero(row)] for row in covers]
 
     def _covered_above(self, covers: AnyArray, nodes: IntArray) -> AnyArray:
-        table = self.hierarchy_._paths_of(nodes)
+        table = self.hierarchy_._paths[nodes]
         above = np.zeros((len(covers), len(nodes)), dtype=bool)
         for level in range(int(self.hierarchy_.levels[nodes[0]]) - 1):
             above |= covers[:, table[:, level]]

@@ -298,7 +298,7 @@ def custom(
 
 def with_confidence(models: LocalModels, proba: FloatArray, nodes: IntArray) -> Decision:
     """Look up the probabilities along the paths to some nodes."""
-    path = models.hierarchy._paths_of(nodes)
+    path = models.hierarchy._paths[nodes]
     confidence = np.take_along_axis(proba, np.maximum(path, 0), axis=1)
     return Decision(nodes, np.where(path >= 0, confidence, np.nan))
 
@@ -310,7 +310,7 @@ def _with_seen(models: LocalModels, nodes: IntArray, seen: list[Candidates]) -> 
     # "Stop here" stands beside its node with a smaller probability: keep the larger.
     order = np.lexsort([-everything.proba, everything.rows * n_nodes + everything.nodes])
     key = (everything.rows * n_nodes + everything.nodes)[order]
-    path = models.hierarchy._paths_of(nodes)
+    path = models.hierarchy._paths[nodes]
     wanted = np.arange(len(nodes))[:, None] * n_nodes + np.maximum(path, 0)
     place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
     return Decision(nodes, np.where(path >= 0, everything.proba[order][place], np.nan))
@@ -324,9 +324,7 @@ def cut(decision: Decision, hierarchy: Hierarchy, min_confidence: float) -> Deci
         sure = decision.confidence >= min_confidence
     # Probabilities fall along a path, so what is sure comes first.
     length = sure.sum(axis=1)
-    path = np.column_stack(
-        [np.zeros(len(length), dtype=np.intp), hierarchy._paths_of(decision.nodes)]
-    )
+    path = np.column_stack([np.zeros(len(length), dtype=np.intp), hierarchy._paths[decision.nodes]])
     return Decision(
         path[np.arange(len(length)), length], np.where(sure, decision.confidence, np.nan)
     )

@@ -331,7 +331,7 @@ def sum_final(models: LocalModels, values: FloatArray) -> FloatArray:
     """For every node the sum of the values of the endings at or below it."""
     hierarchy, ends = models.hierarchy, models.options.ends
     if len(ends) * hierarchy.depth <= _MOST_PLACES:
-        path = np.column_stack([np.zeros(len(ends), dtype=np.intp), hierarchy._paths_of(ends)])
+        path = np.column_stack([np.zeros(len(ends), dtype=np.intp), hierarchy._paths[ends]])
         row, column = np.nonzero(path >= 0)
         shape = (len(ends), hierarchy.n_nodes)
         closure = sp.csr_array((np.ones(len(row)), (row, path[row, column])), shape=shape)

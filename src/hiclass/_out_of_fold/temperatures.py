@@ -155,7 +155,7 @@ def _path_questions(
     models: LocalModels, X: Any, nodes: IntArray, weights: AnyArray
 ) -> Iterator[Block]:
     hierarchy, options = models.hierarchy, models.options
-    path = np.column_stack([np.zeros(len(nodes), dtype=np.intp), hierarchy._paths_of(nodes)])
+    path = np.column_stack([np.zeros(len(nodes), dtype=np.intp), hierarchy._paths[nodes]])
     known = np.arange(len(nodes))  # rows whose path the fold knows so far
     for level in range(hierarchy.depth):
         groups = split(path[known, level], known, options)
@@ -302,7 +302,7 @@ def _f_of(
     common = predicted = true = 0.0
     for hierarchy, found, rows in parts:
         chosen = best_values(hierarchy, found, len(rows), f) if isinstance(found, list) else found
-        a, b = hierarchy._paths_of(chosen), hierarchy._paths_of(nodes[rows])
+        a, b = hierarchy._paths[chosen], hierarchy._paths[nodes[rows]]
         common += float(weights[rows] @ ((a == b) & (a >= 0)).sum(axis=1))
         predicted += float(weights[rows] @ hierarchy.levels[chosen])
         true += float(weights[rows] @ hierarchy.levels[nodes[rows]])

@@ -30,7 +30,7 @@ from hiclass._problems.problem import (
 from hiclass._state import LevelColumns, Options, Stream
 from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
-from hiclass.hierarchy._graph import gather
+from hiclass.hierarchy._nodes import gather
 
 
 def make_layout(hierarchy: Hierarchy, stops: AnyArray) -> Options:
@@ -150,7 +150,7 @@ def check_layout(hierarchy: Hierarchy, layout: Options, nodes: IntArray, leaf_on
         "A model that fit has begun knows only classes of which fit had rows. Call fit with such "
         "rows, or start anew with partial_fit and classes=."
     )
-    path = hierarchy._paths_of(nodes)
+    path = hierarchy._paths[nodes]
     unknown = (path >= 0) & ~known[path]
     if unknown.any():
         row, level = (int(i[0]) for i in np.nonzero(unknown))

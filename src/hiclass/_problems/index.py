@@ -136,7 +136,7 @@ class BatchIndex(RowIndex):
 
     def reached(self) -> IntArray:
         """The root and all nodes that have rows at or below them, ascending."""
-        nodes = np.unique(self.hierarchy._paths_of(self.distinct))
+        nodes = np.unique(self.hierarchy._paths[self.distinct])
         return np.concatenate([[0], nodes[nodes > 0]])
 
     def _first(self, node: int) -> int:

@@ -151,7 +151,7 @@ def branches_taken(index: BatchIndex, branches: IntArray) -> AnyArray:
     """The closed matrix: which branches the path of every row takes."""
     column = column_of(branches, index.hierarchy.n_nodes)
     taken = np.zeros((index.n_rows, len(branches)), dtype=bool)
-    for on_path in (*index.hierarchy._paths_of(index.nodes).T, ~index.nodes):
+    for on_path in (*index.hierarchy._paths[index.nodes].T, ~index.nodes):
         # After its last node, a path has no nodes, and at a leaf there is no stop.
         rows = np.flatnonzero((on_path != -1) & (column[on_path] >= 0))
         taken[rows, column[on_path[rows]]] = True

@@ -12,7 +12,7 @@ from hiclass._state import LabelFormat
 from hiclass._targets.paths import _can_hold
 from hiclass._typing import IntArray
 from hiclass.hierarchy import Hierarchy
-from hiclass.hierarchy._graph import order_nodes
+from hiclass.hierarchy._builders import order_nodes
 
 
 def grow(hierarchy: Hierarchy, columns: LabelColumns) -> tuple[Hierarchy, IntArray, IntArray]:

@@ -277,7 +277,7 @@ def label_writer(
         for start in range(0, len(every), step):
             at = every[start : start + step, None]
             if format.ndim == 2:
-                at = np.maximum(hierarchy._paths_of(at[:, 0])[:, :width], 0)
+                at = np.maximum(hierarchy._paths[at[:, 0]][:, :width], 0)
             if not has_missing and (width < n_levels or not at.all()):
                 _refuse_early_end(every, at, start, hierarchy, lookup.dtype)
             labels[start : start + step, :width] = lookup[at]

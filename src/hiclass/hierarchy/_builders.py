@@ -1,7 +1,8 @@
-"""What users build hierarchies from, read into labels and numbers: paths, edges, dicts and graphs.
+"""What users build hierarchies from, put into order: edges, dicts and graphs.
 
-Each function checks one form and returns what a constructor of ``Hierarchy`` takes, or the names
-and edges that ``_graph`` puts into order.
+Each ``read`` function checks one form and returns names and edges; from these ``number_nodes`` and
+``order_nodes`` make what the constructor of ``Hierarchy`` takes. Plain functions on numbers and
+lists. Trees of paths, which ``fit`` builds, are numbered in ``_nodes``.
 """
 
 from __future__ import annotations
@@ -9,35 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
-from hiclass._labels.columns import LabelColumns, object_array, plain
+from hiclass._labels.columns import is_hashable, is_missing, plain
 from hiclass._typing import AnyArray, IntArray
-from hiclass.hierarchy._graph import preorder, unique_keys
-
-
-def tree_of_columns(columns: LabelColumns) -> tuple[AnyArray, IntArray, IntArray]:
-    """Number the nodes of paths in preorder; a node is its parent and its label.
-
-    Returns the label and the parent of every node, and the deepest node of every row.
-    """
-    node = np.zeros(columns.n_rows, dtype=np.intp)  # numbered level by level for now
-    parent, label, starts = [np.zeros(1, dtype=np.intp)], [np.array([None])], [0, 1]
-    for codes, values in zip(columns.codes, columns.values, strict=True):
-        rows = np.flatnonzero(codes >= 0)
-        if not len(rows):
-            continue
-        key = (node[rows] - starts[-2]) * len(values) + codes[rows]
-        distinct, rank = unique_keys(key, (starts[-1] - starts[-2]) * len(values))
-        node[rows] = starts[-1] + rank
-        parent.append(starts[-2] + distinct // len(values))
-        # tolist: labels are plain Python objects from here on.
-        label.append(object_array(values.tolist())[distinct % len(values)])
-        starts.append(starts[-1] + len(distinct))
-    parents, labels = np.concatenate(parent), np.concatenate(label)
-    number = preorder(parents, starts)
-    order = np.argsort(number)
-    return labels[order], number[parents[order]], number[node]
 
 
 def read_edges(edges: Iterable[Any]) -> list[tuple[Any, Any]]:
@@ -87,3 +61,94 @@ def below_root(hierarchy: Any, root: Any) -> tuple[AnyArray, list[IntArray]]:
     parents = [hierarchy.parents(v) - 1 for v in range(1, hierarchy.n_nodes)]
     parents[0] = parents[0][:0]
     return labels, parents
+
+
+def number_nodes(
+    names: Iterable[Any], edges: list[tuple[Any, Any]]
+) -> tuple[list[Any], list[list[int]]]:
+    """Number labelled nodes; return their labels and the children of each. None is the root, 0."""
+    number: dict[Any, int] = {(type(None), None): 0}
+    labels: list[Any] = [None]
+    below: list[list[int]] = [[]]
+    has_parent = [True]
+
+    def add(name: Any) -> int:
+        name = plain(name)
+        if not is_hashable(name):
+            raise TypeError(
+                f"{name!r} is a {type(name).__name__}, which cannot be the label of a class."
+            )
+        if name is not None and is_missing(name):
+            raise ValueError(f"{name!r} cannot be the label of a class: it spells 'missing'.")
+        key = (type(name), name)  # 1, True and 1.0 are three labels
+        if key not in number:
+            number[key] = len(labels)
+            labels.append(name)
+            below.append([])
+            has_parent.append(False)
+        return number[key]
+
+    for name in names:
+        add(name)
+    for parent, child in edges:
+        p, c = add(parent), add(child)
+        if c == 0:
+            raise ValueError(f"The edge ({parent!r}, None) has no child.")
+        below[p].append(c)
+        has_parent[c] = True
+    below[0] += [v for v in range(len(labels)) if not has_parent[v]]
+    if len(labels) == 1:
+        raise ValueError("The hierarchy has no classes.")
+    return labels, below
+
+
+def order_nodes(labels: list[Any], below: list[list[int]]) -> tuple[list[int], list[list[int]]]:
+    """Sort nodes so that parents come first; return the order and, in it, everyone's parents."""
+    for p, kids in enumerate(below):
+        if len(set(kids)) < len(kids):
+            twice = next(v for v in kids if kids.count(v) > 1)
+            raise ValueError(f"The edge ({labels[p]!r}, {labels[twice]!r}) is given twice.")
+        kids.sort(key=_sort_key(labels, kids))
+    order = _topological_order(labels, below)
+    rank = {v: i for i, v in enumerate(order)}
+    parents: list[list[int]] = [[] for _ in order]
+    for p in order:  # ascending, so that parents are listed in ascending order
+        for c in below[p]:
+            parents[rank[c]].append(rank[p])
+    return order, parents
+
+
+def _sort_key(labels: list[Any], kids: list[int]) -> Any:
+    """Sort siblings by label; labels of several types by type first."""
+    if len({type(labels[v]) for v in kids}) > 1:
+        return lambda v: (type(labels[v]).__name__, str(labels[v]))
+    try:
+        sorted(labels[v] for v in kids)
+    except TypeError:
+        return lambda v: str(labels[v])
+    return lambda v: labels[v]
+
+
+def _topological_order(labels: list[Any], below: list[list[int]]) -> list[int]:
+    """Parents before children; in a tree the preorder. Reverse postorder, without recursion."""
+    state = [0] * len(labels)  # 1: on the current way down, 2: done
+    order: list[int] = []
+    for start in range(len(labels)):
+        stack = [(start, len(below[start]))] if not state[start] else []
+        state[start] = state[start] or 1
+        while stack:
+            v, left = stack.pop()
+            if not left:
+                state[v] = 2
+                order.append(v)
+                continue
+            stack.append((v, left - 1))
+            c = below[v][left - 1]  # the last child first, because the order is reversed
+            if state[c] == 1:
+                cycle = [u for u, _ in stack]
+                names = [*(repr(labels[u]) for u in cycle[cycle.index(c) :]), repr(labels[c])]
+                raise ValueError(f"The hierarchy has a cycle: {' -> '.join(names)}.")
+            if not state[c]:
+                state[c] = 1
+                stack.append((c, len(below[c])))
+    return order[::-1]

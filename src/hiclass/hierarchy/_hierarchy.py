@@ -19,18 +19,18 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from hiclass._labels.columns import LabelColumns, check_paths, object_array, read_labels
+from hiclass._labels.columns import check_paths, object_array, read_labels
 from hiclass._labels.sets import membership, read_sets
 from hiclass._typing import IntArray
 from hiclass.hierarchy._builders import (
     below_root,
+    number_nodes,
+    order_nodes,
     read_children,
     read_edges,
     read_networkx,
-    tree_of_columns,
 )
 from hiclass.hierarchy._exchange import list_edges, read_json, write_json, write_networkx
-from hiclass.hierarchy._graph import number_nodes, order_nodes
 from hiclass.hierarchy._lookup import find_node
 from hiclass.hierarchy._nodes import Nodes
 from hiclass.hierarchy._rendering import draw_tree, tree_html, tree_text
@@ -125,12 +125,6 @@ class Hierarchy(Nodes):
             return hierarchy
         # Without a named root all nodes move up by one.
         return hierarchy, nodes if root is None else nodes - 1
-
-    @classmethod
-    def _from_columns(cls, columns: LabelColumns) -> tuple[Hierarchy, IntArray]:
-        """Build a tree from columns of codes; also return the deepest node of every row."""
-        labels, parent, nodes = tree_of_columns(columns)
-        return cls._of_tree(labels, parent, "path"), nodes
 
     @classmethod
     def from_edges(cls, edges: Iterable[tuple[Any, Any]], *, root: Any = None) -> Hierarchy:

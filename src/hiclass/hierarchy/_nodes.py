@@ -8,14 +8,16 @@ name nodes, build hierarchies and see them is in ``hierarchy``.
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from hiclass._closure import closure_matrix
+from hiclass._labels.columns import LabelColumns, object_array
 from hiclass._typing import AnyArray, IntArray
-from hiclass.hierarchy._graph import gather
 
 #: From this number of entries on, paths of nodes are walked and not looked up in a table.
 _MOST_TABLE = 1 << 23
@@ -49,6 +51,12 @@ class Nodes:
         counts = [len(p) for p in parents]
         indices = np.array([q for p in parents for q in p], dtype=np.intp)
         self._set_arrays(labels, np.concatenate([[0], np.cumsum(counts)]), indices, identity)
+
+    @classmethod
+    def _from_columns(cls, columns: LabelColumns) -> tuple[Self, IntArray]:
+        """Build a tree from columns of codes; also return the deepest node of every row."""
+        labels, parent, nodes = _tree_of_columns(columns)
+        return cls._of_tree(labels, parent, "path"), nodes
 
     @classmethod
     def _of_tree(cls, labels: AnyArray, parent: IntArray, identity: str) -> Self:
@@ -119,7 +127,7 @@ class Nodes:
         """Whether every node but the root has exactly one parent."""
         return len(self.parent_indices) == self.n_nodes - 1
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """The deepest level."""
         return int(self.levels.max())
@@ -159,17 +167,12 @@ class Nodes:
             table[nodes, level] = nodes
         return _frozen(table)
 
-    def _paths_of(self, nodes: IntArray) -> IntArray:
-        """The rows of ``ancestor_table`` of some nodes, without the table where that is large."""
+    @cached_property
+    def _paths(self) -> IntArray | _WalkedPaths:
+        """The ``ancestor_table``, or what stands for it where that would be large."""
         if self.n_nodes * self.depth <= _MOST_TABLE:
-            return self.ancestor_table[nodes]
-        at = np.array(nodes, dtype=np.intp).ravel()
-        path = np.full((len(at), self.depth), -1, dtype=np.intp)
-        for level in range(int(self.levels[at].max(initial=0)), 0, -1):
-            here = np.flatnonzero(self.levels[at] == level)
-            path[here, level - 1] = at[here]
-            at[here] = self.parent[at[here]]
-        return path.reshape(*np.shape(nodes), self.depth)
+            return self.ancestor_table
+        return _WalkedPaths(self.parent, self.levels, self.depth)
 
     def _at_level(self, nodes: IntArray, level: int) -> IntArray:
         """For a tree, the ancestor-or-self of some nodes at a level from 1 on; -1 below a node."""
@@ -310,6 +313,79 @@ class Nodes:
             )
 
 
+@dataclass(frozen=True)
+class _WalkedPaths:
+    """An ancestor table that is not stored: the rows that are looked up are walked."""
+
+    parent: IntArray
+    levels: IntArray
+    depth: int
+
+    def __getitem__(self, nodes: IntArray) -> IntArray:
+        at = np.array(nodes, dtype=np.intp).ravel()
+        path = np.full((len(at), self.depth), -1, dtype=np.intp)
+        for level in range(int(self.levels[at].max(initial=0)), 0, -1):
+            here = np.flatnonzero(self.levels[at] == level)
+            path[here, level - 1] = at[here]
+            at[here] = self.parent[at[here]]
+        return path.reshape(*np.shape(nodes), self.depth)
+
+
 def _frozen(array: AnyArray) -> AnyArray:
     array.flags.writeable = False
     return array
+
+
+def _tree_of_columns(columns: LabelColumns) -> tuple[AnyArray, IntArray, IntArray]:
+    """Number the nodes of paths in preorder; a node is its parent and its label.
+
+    Returns the label and the parent of every node, and the deepest node of every row.
+    """
+    node = np.zeros(columns.n_rows, dtype=np.intp)  # numbered level by level for now
+    parent, label, starts = [np.zeros(1, dtype=np.intp)], [np.array([None])], [0, 1]
+    for codes, values in zip(columns.codes, columns.values, strict=True):
+        rows = np.flatnonzero(codes >= 0)
+        if not len(rows):
+            continue
+        key = (node[rows] - starts[-2]) * len(values) + codes[rows]
+        distinct, rank = _unique_keys(key, (starts[-1] - starts[-2]) * len(values))
+        node[rows] = starts[-1] + rank
+        parent.append(starts[-2] + distinct // len(values))
+        # tolist: labels are plain Python objects from here on.
+        label.append(object_array(values.tolist())[distinct % len(values)])
+        starts.append(starts[-1] + len(distinct))
+    parents, labels = np.concatenate(parent), np.concatenate(label)
+    number = _preorder(parents, starts)
+    order = np.argsort(number)
+    return labels[order], number[parents[order]], number[node]
+
+
+def gather(indptr: IntArray, indices: IntArray, rows: IntArray) -> IntArray:
+    """Concatenate the entries of some rows of a CSR structure, without a loop."""
+    counts = indptr[rows + 1] - indptr[rows]
+    shift = np.repeat(indptr[rows] - np.cumsum(counts) + counts, counts)
+    return indices[shift + np.arange(len(shift))]
+
+
+def _unique_keys(key: IntArray, space: int) -> tuple[IntArray, IntArray]:
+    """Distinct keys ascending and the rank of each key, by a table if the space is small."""
+    if space > 4 * len(key):
+        distinct, rank = np.unique(key, return_inverse=True)
+        return distinct, rank
+    seen = np.zeros(space, dtype=bool)
+    seen[key] = True
+    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[key]
+
+
+def _preorder(parent: IntArray, starts: list[int]) -> IntArray:
+    """Preorder numbers of nodes that are numbered level by level, siblings together."""
+    spans = list(itertools.pairwise(starts[1:]))
+    size = np.ones(len(parent), dtype=np.intp)
+    for a, b in reversed(spans):
+        np.add.at(size, parent[a:b], size[a:b])
+    number = np.zeros(len(parent), dtype=np.intp)
+    for a, b in spans:
+        before = np.cumsum(size[a:b]) - size[a:b]
+        first = np.searchsorted(parent[a:b], parent[a:b], side="left")
+        number[a:b] = number[parent[a:b]] + 1 + before - before[first]
+    return number
