@@ -37,8 +37,7 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from hiclass import LocalClassifierPerParentNode
-from hiclass._problems.index import TreeIndex
-from hiclass._problems.problem import find_options
+from hiclass._problems.index import TreeIndex, find_options
 from hiclass._problems.strategies import STRATEGIES
 from hiclass._targets.paths import encode
 

@@ -15,8 +15,7 @@ from hiclass import (
     LocalClassifierPerParentNode,
 )
 from hiclass._inference.paths import final_proba, node_proba
-from hiclass._problems.index import TreeIndex
-from hiclass._problems.problem import find_options
+from hiclass._problems.index import TreeIndex, find_options
 from hiclass._state import EnsembleModels, LocalModels
 
 LOCAL = {
@@ -67,7 +66,8 @@ def models_of(strategy, y, classifiers, gates=None, *, leaf_only=False, **fields
     hierarchy = Hierarchy.from_paths(y)
     nodes = np.array([hierarchy.find(tuple(path)) for path in y])
     options = find_options(TreeIndex(hierarchy, nodes), leaf_only=leaf_only)
-    fields = {"soft": True, "direct": strategy == "flat", **fields}
+    fields = {"soft": True, **fields}
+    fields["is_direct"] = strategy == "flat" or fields.get("joint", False)
     return LocalModels(strategy, hierarchy, options, classifiers, gates or {}, **fields)
 
 

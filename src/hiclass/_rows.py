@@ -7,7 +7,7 @@ documents and anything else are only sliced.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from copy import copy
 from typing import Any
 
@@ -139,6 +139,14 @@ def chunks_of_rows(X: Any, width: int, n_jobs: int = 1) -> Iterator[slice]:
     size = max(size, min(fewest, _MOST_CHUNK_BYTES // (n_jobs * per_row)), 1)
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
+
+
+def map_chunks(function: Callable[[Any, slice], Any], X: Any, width: int) -> list[Any]:
+    """Call a function on one chunk of rows after another, and on the slice of rows that it is.
+
+    ``width`` is how many numbers per row the function holds in each of a few arrays.
+    """
+    return [function(slice_rows(X, rows), rows) for rows in chunks_of_rows(X, width)]
 
 
 def _bytes_per_row(X: Any, n_rows: int) -> int:

@@ -86,14 +86,6 @@ class Options:
     can_stop: AnyArray
     ends: IntArray
 
-    def of(self, node: int) -> IntArray:
-        """Options of a node."""
-        return self.indices[self.indptr[node] : self.indptr[node + 1]]
-
-    def children_of(self, node: int) -> IntArray:
-        """Options of a node without "stop here"."""
-        return self.indices[self.indptr[node] : self.indptr[node + 1] - self.can_stop[node]]
-
 
 @dataclass(frozen=True)
 class LocalModels:
@@ -117,8 +109,9 @@ class LocalModels:
         The temperature of calibrated models.
     joint : bool
         Whether probabilities are normalised over all endings, and not at every node.
-    direct : bool
-        Whether one classifier decides about all final classes at once.
+    is_direct : bool
+        Whether the probabilities of all final classes are known at once: those of a joint model,
+        or of one classifier that decides about all of them.
     n_own : ndarray of int
         How many training rows ended at each node, to go on learning from more of them.
     layout : Options or None
@@ -140,7 +133,7 @@ class LocalModels:
     soft: bool
     temperature: float | None = None
     joint: bool = False
-    direct: bool = False
+    is_direct: bool = False
     n_own: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     layout: Options | None = None
     one_sided: dict[int, int] = field(default_factory=dict)
@@ -152,11 +145,6 @@ class LocalModels:
     def has_proba(self) -> bool:
         """Whether answers are probabilities."""
         return self.soft or self.temperature is not None
-
-    @property
-    def is_direct(self) -> bool:
-        """Whether the model knows the probabilities of all endings at once."""
-        return self.joint or self.direct
 
     @property
     def known(self) -> Options:

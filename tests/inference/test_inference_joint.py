@@ -26,6 +26,7 @@ from sklearn.svm import LinearSVC
 
 from hiclass import EnsembleClassifier, FlatClassifier, LocalClassifierPerParentNode
 from hiclass._inference.paths import final_proba
+from hiclass._problems.index import branches
 from hiclass.model_selection import deal_folds
 
 
@@ -308,7 +309,7 @@ def test_log_shares_add_up_to_what_a_slow_loop_finds():
             scores = models.classifiers[parent].decision_function(X)
             if scores.ndim == 1:
                 scores = np.column_stack([-scores, scores])
-            column = models.options.of(parent).tolist().index(chosen)
+            column = branches(models.options, parent).tolist().index(chosen)
             slow[:, j] += log_expit(scores[:, column] / 0.5)
     expected = np.exp(slow - logsumexp(slow, axis=1, keepdims=True))
     np.testing.assert_allclose(final_proba(models, X), expected, rtol=1e-10)

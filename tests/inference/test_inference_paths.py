@@ -40,8 +40,7 @@ from hiclass import (
     LocalClassifierPerLevel,
 )
 from hiclass._inference.paths import direct_final_proba, final_proba, node_proba, nodes_to_final
-from hiclass._problems.index import TreeIndex
-from hiclass._problems.problem import find_options
+from hiclass._problems.index import TreeIndex, find_options
 from hiclass._state import LocalModels
 
 # -- what the tests of probabilities and decisions share ---------------------------------------

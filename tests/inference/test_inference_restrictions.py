@@ -27,6 +27,7 @@ from sklearn.exceptions import NotFittedError
 from hiclass import LocalClassifierPerNode, LocalClassifierPerParentNode
 from hiclass._inference.paths import node_proba
 from hiclass._inference.restrictions import restrict
+from hiclass._problems.index import branches
 
 
 def below(hierarchy, node):
@@ -91,10 +92,10 @@ def test_by_hand():
         node_proba(light, np.zeros((1, 1))), [[1, 0.25, 0.25, 0, 0.75, 0.1875, 0]]
     )
     assert light.options.ends.tolist() == [2, 4, 5]
-    assert light.options.of(0).tolist() == [1, 4]
-    assert light.options.of(1).tolist() == [2]  # to stop at A is not allowed
-    assert light.options.of(4).tolist() == [5, 4]
-    assert light.options.of(6).tolist() == []
+    assert branches(light.options, 0).tolist() == [1, 4]
+    assert branches(light.options, 1).tolist() == [2]  # to stop at A is not allowed
+    assert branches(light.options, 4).tolist() == [5, 4]
+    assert branches(light.options, 6).tolist() == []
 
 
 @pytest.mark.parametrize("how", [{}, {"temperature": 1.0, "joint": True}], ids=["usual", "joint"])

@@ -24,8 +24,7 @@ from hiclass._problems.batches import (
     note_sides,
     rows_learned,
 )
-from hiclass._problems.index import BatchIndex, TreeIndex
-from hiclass._problems.problem import LocalProblem, find_options
+from hiclass._problems.index import BatchIndex, LocalProblem, TreeIndex, branches, find_options
 
 FEWER = settings(SETTINGS, max_examples=40)
 
@@ -59,11 +58,19 @@ def test_reached_are_the_root_and_the_nodes_at_or_above_a_row():
 
 def test_a_layout_has_all_children_and_the_stops_of_a_mask():
     layout = make_layout(TREE, np.arange(7) == 1)
-    assert [layout.of(v).tolist() for v in range(7)] == [[1, 4, 5], [2, 3, 1], [], [], [], [6], []]
+    assert [branches(layout, v).tolist() for v in range(7)] == [
+        [1, 4, 5],
+        [2, 3, 1],
+        [],
+        [],
+        [],
+        [6],
+        [],
+    ]
     assert layout.ends.tolist() == [1, 2, 3, 4, 6]
     everywhere = make_layout(TREE, np.ones(7, dtype=bool))
-    assert everywhere.of(0).tolist() == [1, 4, 5]  # no path ends at the root
-    assert everywhere.of(5).tolist() == [6, 5]
+    assert branches(everywhere, 0).tolist() == [1, 4, 5]  # no path ends at the root
+    assert branches(everywhere, 5).tolist() == [6, 5]
 
 
 def test_columns_of_a_level_are_the_options_of_its_parents():

@@ -17,9 +17,8 @@ from problem_helpers import (
 from strategies import SETTINGS, paths
 
 from hiclass import Hierarchy
-from hiclass._problems.index import TreeIndex
+from hiclass._problems.index import TreeIndex, branches, child_branches, find_options
 from hiclass._problems.policies import POLICIES
-from hiclass._problems.problem import find_options
 from hiclass._targets.paths import encode
 
 SAME_WITHOUT_INNER_ROWS = "No training row ends at an inner node, so binary_policy="
@@ -352,8 +351,8 @@ def test_options_are_the_children_with_rows_and_stopping_where_rows_stop(trainin
     index, rows = training
     options = find_options(index, leaf_only=leaf_only)
     for v in range(index.hierarchy.n_nodes):
-        assert options.of(v).tolist() == list(rows.options(v, leaf_only))
-        assert options.children_of(v).tolist() == rows.children(v)
+        assert branches(options, v).tolist() == list(rows.options(v, leaf_only))
+        assert child_branches(options, v).tolist() == rows.children(v)
         assert options.can_stop[v] == rows.stops(v, leaf_only)
 
 

@@ -23,8 +23,7 @@ from scipy.special import expit, logsumexp
 from strategies import hierarchies_with_sets, pad, paths
 
 from hiclass import Hierarchy
-from hiclass._problems.index import TreeIndex
-from hiclass._problems.problem import find_options
+from hiclass._problems.index import TreeIndex, find_options
 
 pytestmark = pytest.mark.heavy
 

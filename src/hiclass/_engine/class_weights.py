@@ -26,7 +26,7 @@ import numpy as np
 
 from hiclass._engine.local_classifiers import may_name_classes
 from hiclass._labels.columns import plain
-from hiclass._problems.problem import LocalProblem
+from hiclass._problems.index import LocalProblem
 from hiclass._problems.strategies import Strategy
 from hiclass._typing import IntArray
 from hiclass._warnings import warn_user

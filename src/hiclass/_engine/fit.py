@@ -40,7 +40,7 @@ from hiclass._engine.liblinear import (
 )
 from hiclass._engine.local_classifiers import named_for_fit
 from hiclass._engine.progress import Progress
-from hiclass._problems.problem import LocalProblem
+from hiclass._problems.index import LocalProblem
 from hiclass._rows import n_rows_of, take_rows
 from hiclass._typing import IntArray
 from hiclass._warnings import warn_user

@@ -13,21 +13,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from hiclass import metrics
 from hiclass._compat import check_is_fitted, offered_if
 from hiclass._estimators.decision import Decides
-from hiclass._inference.chunks import map_chunks
-from hiclass._inference.decodings import Decision, best_paths, cut
+from hiclass._inference.chunks import map_in_threads
+from hiclass._inference.decodings import Decision, best_paths, cut, width_of_best_paths
 from hiclass._inference.levels import level_columns, level_proba
 from hiclass._inference.paths import final_proba, node_proba, width_of
 from hiclass._inference.restrictions import restrict
-from hiclass._inference.search import width_of_search
 from hiclass._inference.sets import decide_nodes, decide_sets, set_node_proba
 from hiclass._labels.columns import object_array
 from hiclass._labels.sets import write_sets
-from hiclass._rows import check_X, is_as_fitted, n_rows_of
+from hiclass._rows import check_X, is_as_fitted, map_chunks, n_rows_of
 from hiclass._state import AnySetModels, LabelFormat, PathModels, SetFormat
 from hiclass._targets.paths import (
     Target,
@@ -186,14 +186,14 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         self, function: Any, X: Any, width: int | None = None, *, everywhere: bool = False
     ) -> list[Any]:
         """Call a function on chunks of rows, in up to ``n_jobs`` threads."""
-        return map_chunks(
-            lambda chunk, _: function(chunk),
-            X,
-            self._models,
-            width or width_of(self._models),
-            self.n_jobs,
-            everywhere=everywhere,
-        )
+        width = width or width_of(self._models)
+        return self._map_chunks(lambda chunk, _: function(chunk), X, width, everywhere)
+
+    def _map_chunks(self, function: Any, X: Any, width: int, everywhere: bool) -> list[Any]:
+        n_threads = effective_n_jobs(self.n_jobs)
+        if n_threads == 1:
+            return map_chunks(function, X, width)
+        return map_in_threads(function, X, self._models, width, n_threads, everywhere=everywhere)
 
     def _fill(
         self, out: list[AnyArray], function: Any, X: Any, width: int, *, everywhere: bool = False
@@ -204,7 +204,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
             for whole, part in zip(out, function(chunk), strict=True):
                 whole[rows] = part
 
-        map_chunks(fill, X, self._models, width, self.n_jobs, everywhere=everywhere)
+        self._map_chunks(fill, X, width, everywhere)
         return out
 
     def _decision_of_chunk(self) -> Any:
@@ -421,7 +421,7 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         shape = (n_rows_of(X), k)
         of_path = () if self._format.ndim == 1 else (self._format.n_levels,)
         labels = np.empty((*shape, *of_path), dtype=label_dtype(self._format, may_end))
-        self._fill([labels, proba := np.empty(shape)], paths, X, width_of_search(models, k))
+        self._fill([labels, proba := np.empty(shape)], paths, X, width_of_best_paths(models, k))
         return labels, proba
 
     @offered_if(_has_paths)

@@ -30,7 +30,7 @@ from hiclass._estimators.local_base import BaseLocalClassifier, LocalClassifiers
 from hiclass._estimators.set_fitting import takes_sets
 from hiclass._inference.decodings import DECODINGS
 from hiclass._inference.sets import answers
-from hiclass._problems.problem import LocalProblem
+from hiclass._problems.index import LocalProblem
 from hiclass._problems.strategies import STRATEGIES, column_of
 from hiclass._rows import check_weights, n_rows_of
 from hiclass._state import Options

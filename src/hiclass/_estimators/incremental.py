@@ -34,9 +34,8 @@ from hiclass._problems.batches import (
     rows_learned,
     warn_of_lack,
 )
-from hiclass._problems.index import BatchIndex, RowCounts
+from hiclass._problems.index import BatchIndex, LocalProblem, RowCounts, find_options
 from hiclass._problems.policies import POLICIES, as_policy, read_policy
-from hiclass._problems.problem import LocalProblem, find_options
 from hiclass._rows import check_X, n_rows_of
 from hiclass._state import LabelFormat, LocalModels, Options, RestrictedModels, Stream
 from hiclass._targets.growth import first_format, grow, widen_format
@@ -293,7 +292,7 @@ class IncrementalClassifier(BaseLocalClassifier):
             {},
             {},
             True,
-            direct=self._strategy.is_direct,
+            is_direct=self._strategy.is_direct,
             n_own=n_own,
         )
         return models, given

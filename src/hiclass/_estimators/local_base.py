@@ -41,13 +41,12 @@ from hiclass._engine.local_classifiers import (
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.decision import check_parameters
 from hiclass._estimators.set_fitting import fit_set_models
-from hiclass._inference.columns import check_scores
+from hiclass._inference.evidence import check_scores
 from hiclass._labels.columns import plain
 from hiclass._out_of_fold.temperatures import fit_out_of_fold
 from hiclass._out_of_fold.thresholds import tune_thresholds
-from hiclass._problems.index import BatchIndex, TreeIndex
+from hiclass._problems.index import BatchIndex, LocalProblem, TreeIndex, find_options
 from hiclass._problems.policies import Policy, as_policy
-from hiclass._problems.problem import LocalProblem, find_options
 from hiclass._problems.strategies import Strategy
 from hiclass._rows import as_weights, check_X, n_rows_of
 from hiclass._state import LocalModels, Options, RestrictedModels, SetModels
@@ -284,7 +283,7 @@ class BaseLocalClassifier(BaseHierarchicalClassifier):
             soft,
             temperature=None if self.temperature is None else float(self.temperature),
             joint=self.calibration == "joint",
-            direct=self._strategy.is_direct,
+            is_direct=self._strategy.is_direct or self.calibration == "joint",
             n_own=index.n_own,
         )
         if rows is None:  # those of a fold are of the same kind

@@ -17,9 +17,8 @@ from hiclass._engine.class_weights import keep_columns
 from hiclass._engine.fit import FitSettings, fit_problems
 from hiclass._engine.local_classifiers import copy_estimator, estimator_tags, named_for_fit
 from hiclass._inference.sets import answers
-from hiclass._problems.index import SetIndex
+from hiclass._problems.index import LocalProblem, SetIndex
 from hiclass._problems.policies import Policy
-from hiclass._problems.problem import LocalProblem
 from hiclass._problems.strategies import Strategy
 from hiclass._rows import protect, take_rows
 from hiclass._state import SetModels

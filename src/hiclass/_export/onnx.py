@@ -33,6 +33,7 @@ from hiclass._export.onnx_graph import Graph, n_features_of
 from hiclass._export.onnx_steps import parts_of, put_before, transformed
 from hiclass._inference.evidence import TINY
 from hiclass._inference.paths import strategy_of
+from hiclass._problems.index import branches
 from hiclass._state import LocalModels, RestrictedModels
 from hiclass._targets.paths import labels_by_node
 from hiclass._typing import AnyArray, FloatArray, IntArray
@@ -96,7 +97,7 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     graph = Graph(n_features_of(first), dtype)
     if opened.before:
         put_before(graph, opened.before, model.n_features_in_)
-    tree = _flat(graph, models) if models.direct else _per_parent(graph, models)
+    tree = _flat(graph, models) if strategy_of(models).is_direct else _per_parent(graph, models)
     node = _decision(graph, model, tree)
     table = _path_table(model)
     node, confidence = _cut(graph, tree.nodes, node, table, model.min_confidence)
@@ -201,7 +202,7 @@ def _per_parent(graph: Graph, models: LocalModels) -> _Tree:
     certain = np.zeros(len(parent), dtype=bool)
     certain[0] = True
     for node in np.flatnonzero(n_options).tolist():
-        here, order = options.of(node).copy(), np.arange(n_options[node])
+        here, order = branches(options, node).copy(), np.arange(n_options[node])
         if options.can_stop[node]:
             here[-1] = n_nodes + np.searchsorted(stops, node)
             order = np.roll(order, 1)

@@ -1,4 +1,4 @@
-"""Functions of rows, applied to one chunk of rows after another, in threads where those pay.
+"""Functions of rows, applied to chunks of rows in threads, where those pay.
 
 Every call of a local classifier has a price that does not depend on the number of rows: checks,
 containers, conversions. It is paid again in every thread, since every thread has rows of its own,
@@ -16,13 +16,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count, effective_n_jobs
+from joblib import cpu_count
 from sklearn import get_config
 
 from hiclass._engine.fit import in_thread
 from hiclass._inference.paths import query_of_everyone
 from hiclass._inference.sets import set_query_of_everyone
-from hiclass._rows import chunks_of_rows, n_rows_of, slice_rows
+from hiclass._rows import chunks_of_rows, map_chunks, n_rows_of, slice_rows
 from hiclass._state import (
     EnsembleModels,
     LocalModels,
@@ -36,16 +36,16 @@ _FEW_CALLS = 8
 _MEASURED, _FEWEST_MEASURED = 1 / 32, 16
 
 
-def map_chunks(
+def map_in_threads(
     function: Callable[[Any, slice], Any],
     X: Any,
     models: Any,
     width: int,
-    n_jobs: int | None,
+    n_threads: int,
     *,
     everywhere: bool = False,
 ) -> list[Any]:
-    """Call a function on chunks of rows.
+    """Call a function on chunks of rows, in threads unless one after the other is faster.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def map_chunks(
         The models that the function queries.
     width : int
         How many numbers per row the function holds in each of a few arrays.
-    n_jobs : int or None
-        The largest number of threads, with joblib's meaning.
+    n_threads : int
+        The largest number of threads, more than one.
     everywhere : bool, default=False
         Whether all classifiers are queried about all rows.
 
@@ -67,18 +67,11 @@ def map_chunks(
     list
         What the function returns, in the order of the rows.
     """
-    n_threads = effective_n_jobs(n_jobs)
-    if n_threads > 1:  # threads of this machine, also where the active backend is a cluster
-        n_threads = min(n_threads, cpu_count())
+    # Those of this machine, also where the active backend is a cluster.
+    n_threads = min(n_threads, cpu_count())
     parts = list(chunks_of_rows(X, width, n_threads))
-    if (
-        n_threads > 1
-        and len(parts) > 1
-        and not _threads_pay(X, models, width, n_threads, everywhere)
-    ):
-        n_threads, parts = 1, list(chunks_of_rows(X, width))
-    if n_threads == 1 or len(parts) == 1:
-        return [function(slice_rows(X, rows), rows) for rows in parts]
+    if 1 in (n_threads, len(parts)) or not _threads_pay(X, models, width, n_threads, everywhere):
+        return map_chunks(function, X, width)
     # Not processes: models may be large, and most classifiers release the GIL here. Not
     # joblib's Parallel, which looks for results every hundredth of a second, nor that of
     # scikit-learn, which in threads would change the warning filters of the process.

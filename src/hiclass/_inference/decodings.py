@@ -25,6 +25,7 @@ from hiclass._inference.paths import (
     width_of,
 )
 from hiclass._inference.search import k_best_ends, runs, search, width_of_search
+from hiclass._problems.index import child_branches
 from hiclass._rows import n_rows_of
 from hiclass._state import LocalModels, Options
 from hiclass._typing import FloatArray, IntArray
@@ -105,7 +106,7 @@ def top_down(models: LocalModels, X: Any) -> Decision:
                 last = answer.shape[1] - 1
                 best = np.where(answer[:, last] >= answer.max(axis=1), last, best)
                 goes_on = best != last
-            chosen = models.options.of(node)[best]
+            chosen = models.options.indices[models.options.indptr[node] + best]
             taken = answer[np.arange(len(rows)), best]
             if known is None:
                 taken = reached[rows] * taken
@@ -120,7 +121,7 @@ def top_down(models: LocalModels, X: Any) -> Decision:
 
 def _joint(models: LocalModels, proba: FloatArray, node: int, rows: IntArray) -> FloatArray:
     """Joint probabilities of the options of a node, from node probabilities."""
-    children = models.options.children_of(node)
+    children = child_branches(models.options, node)
     below = proba[np.ix_(rows, children)]
     if not models.options.can_stop[node]:
         return below
@@ -157,6 +158,11 @@ def best_paths(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArra
         nodes, proba, _ = search(models, X, k)
         return nodes, proba
     return k_best_ends(direct_final_proba(models, X), models.options.ends, k)
+
+
+def width_of_best_paths(models: Any, k: int) -> int:
+    """How many numbers per row the search for k paths holds in each of a few arrays, at most."""
+    return width_of(models) + k if models.is_direct else width_of_search(models, k)
 
 
 # -- the best expected F-score -----------------------------------------------------------------
@@ -208,7 +214,7 @@ def _above(
     queries: Queries, node: int, at: Candidates, floor: float, *, and_best: bool
 ) -> Candidates:
     """The children of a node with a probability above a floor; on demand also the best one."""
-    children = queries.models.options.children_of(node)
+    children = child_branches(queries.models.options, node)
     joint = queries.ask(node, at.rows)[:, : len(children)] * at.proba[:, None]
     keep = joint > floor
     if and_best and len(children):
@@ -429,7 +435,7 @@ DECODINGS: dict[str, Decoding] = {
         Decoding(
             "best_path",
             decide=lambda models, X, wish: best_path(models, X),
-            width=lambda models, wish: width_of_search(models, 1) + models.hierarchy.depth,
+            width=lambda models, wish: width_of_best_paths(models, 1) + models.hierarchy.depth,
             fewest_labels=None,
             needs_proba=lambda direct: not direct,  # all at once, the best class is enough
         ),

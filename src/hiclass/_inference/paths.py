@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import singledispatch
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,9 +37,10 @@ from hiclass._inference.evidence import (
     restrict_columns,
     rows_at,
 )
+from hiclass._problems.index import branches, child_branches
 from hiclass._problems.strategies import STRATEGIES, Strategy
 from hiclass._rows import n_rows_of, protect
-from hiclass._state import EnsembleModels, LocalModels, RestrictedModels
+from hiclass._state import EnsembleModels, LocalModels, Options, RestrictedModels
 from hiclass._typing import FloatArray, IntArray
 
 Group = tuple[int, IntArray]  # a node and the rows, ascending, that have come to it
@@ -85,9 +87,16 @@ def width_of(models: Any) -> int:
     """The largest number of columns that prediction needs per row."""
     if models.is_direct:
         return int(models.hierarchy.n_nodes)
-    counts = np.diff(models.known.indptr)
-    owner = strategy_of(models).owner(models.hierarchy, np.arange(len(counts)))
+    strategy, counts = strategy_of(models), np.diff(_known(models).indptr)
+    if not strategy.shared:
+        return int(counts.max())
+    owner = strategy.owner(models.hierarchy, np.arange(len(counts)))
     return int(np.bincount(owner, weights=counts).max())
+
+
+def _known(models: LocalModels) -> Options:
+    """What the classifiers can tell apart: at least the options."""
+    return models.options if models.layout is None else models.layout
 
 
 def is_gated(models: LocalModels, node: int) -> bool:
@@ -113,13 +122,16 @@ def _link(models: LocalModels, evidence: FloatArray, gated: bool) -> FloatArray:
 def _one_by_one(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
     evidence = []
     for node, rows in groups:
-        options, known = models.options.of(node), models.known.of(node)
+        start, stop = models.options.indptr[node : node + 2].tolist()
         estimator = models.classifiers.get(node)
-        if estimator is None or len(options) == 1:
-            evidence.append(np.zeros((len(rows), len(options))))
+        if estimator is None or stop - start == 1:
+            evidence.append(np.zeros((len(rows), stop - start)))
+        elif models.layout is None:
+            evidence.append(choice(models, estimator, rows_at(X, rows), stop - start))
         else:
+            known = branches(models.layout, node)
             answer = choice(models, estimator, rows_at(X, rows), len(known))
-            evidence.append(restrict_columns(models, answer, known, options))
+            evidence.append(restrict_columns(models, answer, known, branches(models.options, node)))
     return evidence
 
 
@@ -127,10 +139,11 @@ def _shared(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray
     """Query a classifier once for all nodes at which it decides, restricted to each of them."""
     strategy = strategy_of(models)
     owners = [int(strategy.owner(models.hierarchy, node)) for node, _ in groups]
+    n_options = np.diff(models.options.indptr)
     evidence: list[FloatArray] = [np.empty(0)] * len(groups)
     for owner in dict.fromkeys(owners):
         here = [j for j, other in enumerate(owners) if other == owner]
-        several = [groups[j][1] for j in here if len(models.options.of(groups[j][0])) > 1]
+        several = [groups[j][1] for j in here if n_options[groups[j][0]] > 1]
         rows = np.unique(np.concatenate(several)) if several else np.empty(0, dtype=np.intp)
         answers = _Answers(models, X, owner, rows)
         for j in here:
@@ -143,11 +156,10 @@ class _Answers:
 
     def __init__(self, models: LocalModels, X: Any, owner: int, rows: IntArray) -> None:
         nodes = strategy_of(models).nodes(models.hierarchy, owner)
-        counts = np.diff(models.known.indptr)[nodes]
-        start = np.cumsum(counts) - counts
+        bounds = [0, *np.cumsum(np.diff(_known(models).indptr)[nodes]).tolist()]
         self._models = models
-        self._start = dict(zip(nodes.tolist(), start.tolist(), strict=True))
-        estimator, k = models.classifiers.get(owner), int(counts.sum())
+        self._columns = dict(zip(nodes.tolist(), pairwise(bounds), strict=True))
+        estimator, k = models.classifiers.get(owner), bounds[-1]
         # Probabilities become scores after they are restricted: small ones among siblings count.
         self._logged = (
             models.temperature is not None
@@ -166,11 +178,12 @@ class _Answers:
 
     def at(self, node: int, rows: IntArray) -> FloatArray:
         """The evidence at a node for some rows."""
-        models, known = self._models, self._models.known.of(node)
-        start = self._start[node]
-        found = self._found[self._position[rows], start : start + len(known)]
-        here = restrict_columns(models, found, known, models.options.of(node))
-        return logarithms(here) if self._logged else here
+        models, (start, stop) = self._models, self._columns[node]
+        found = self._found[self._position[rows], start:stop]
+        if models.layout is not None:
+            known, wanted = branches(models.layout, node), branches(models.options, node)
+            found = restrict_columns(models, found, known, wanted)
+        return logarithms(found) if self._logged else found
 
 
 class Queries:
@@ -198,12 +211,13 @@ class Queries:
 
 
 def _per_class(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
-    """Ask the binary classifiers of the children, and the gate."""
-    evidence = []
+    """Query the binary classifiers of the children, and the gate."""
+    evidence, options = [], models.options
     for node, rows in groups:
-        children = models.options.children_of(node).tolist()
-        gate = models.gates.get(node) if models.options.can_stop[node] else None
-        found = np.ones((len(rows), len(models.options.of(node))))
+        start, stop = options.indptr[node : node + 2].tolist()
+        children = options.indices[start : stop - options.can_stop[node]].tolist()
+        gate = models.gates.get(node) if options.can_stop[node] else None
+        found = np.ones((len(rows), stop - start))
         if len(children) > 1 or gate is not None:
             X_here = rows_at(X, rows)
             if len(children) > 1:
@@ -259,15 +273,15 @@ def query_of_everyone(models: LocalModels) -> Callable[[Any], Any] | None:
     For models with a classifier per node or per parent node.
     """
     node = 0
-    while len(models.options.of(node)) == 1 and models.options.of(node)[0] != node:
-        node = int(models.options.of(node)[0])
+    while len(here := branches(models.options, node)) == 1 and here[0] != node:
+        node = int(here[0])
     strategy = strategy_of(models)
     if strategy.is_binary:
-        for child in models.options.children_of(node).tolist():
+        for child in child_branches(models.options, node).tolist():
             if _can_answer(models, child):
                 return lambda X: positive(models, models.classifiers[child], X)
     elif not strategy.shared and not strategy.is_direct and node in models.classifiers:
-        k = len(models.known.of(node))
+        k = len(branches(_known(models), node))
         return lambda X: choice(models, models.classifiers[node], X, k)
     return None
 
@@ -283,7 +297,7 @@ def node_proba(models: LocalModels, X: Any) -> FloatArray:
     proba[:, 0] = 1
     for node, evidence in evidence_everywhere(models, X):
         answer = _link(models, evidence, is_gated(models, node))
-        children = models.options.children_of(node)
+        children = child_branches(models.options, node)
         proba[:, children] = answer[:, : len(children)] * proba[:, [node]]
     return proba
 
@@ -313,7 +327,7 @@ def nodes_to_final(models: LocalModels, proba: FloatArray) -> FloatArray:
     ends = models.options.ends
     out = proba[:, ends]
     for j in np.flatnonzero(models.options.can_stop[ends]).tolist():
-        children = models.options.children_of(int(ends[j]))
+        children = child_branches(models.options, int(ends[j]))
         out[:, j] = np.maximum(out[:, j] - proba[:, children].sum(axis=1), 0)
     return out
 
@@ -364,7 +378,7 @@ def _joint_logs(models: LocalModels, X: Any) -> FloatArray:
 
 def joint_evidence(models: LocalModels, X: Any) -> Iterator[tuple[int, FloatArray]]:
     """All log-odds that a joint model is made of, with the nodes at which they were asked for."""
-    if models.direct:
+    if strategy_of(models).is_direct:
         return iter([(0, evidence_of_final(models, X))])
     return evidence_everywhere(models, X)
 
@@ -377,14 +391,14 @@ def joint_scores(
 ) -> FloatArray:
     """Logarithms of the products of odds along the path to every ending, of a joint model."""
     ends, hierarchy = models.options.ends, models.hierarchy
-    if models.direct:
+    if strategy_of(models).is_direct:
         ((_, found),) = evidence
         return _log_share(found, False, temperature)
     # A line per node, not a column: the rows of a node lie together in memory.
     score = np.zeros((hierarchy.n_nodes, n))
     for node, found in evidence:
         share = _log_share(found, is_gated(models, node), temperature).T + score[node]
-        children = models.options.children_of(node)
+        children = child_branches(models.options, node)
         score[children] = share[: len(children)]
         if models.options.can_stop[node]:  # from here on that of an ending
             score[node] = share[-1]
@@ -404,7 +418,7 @@ def _log_share(evidence: FloatArray, gated: bool, temperature: float) -> FloatAr
 
 def evidence_of_final(models: LocalModels, X: Any) -> FloatArray:
     """What the classifier of a flat model says: a column per ending."""
-    known, ends = models.known.ends, models.options.ends
+    known, ends = _known(models).ends, models.options.ends
     estimator = models.classifiers.get(0)
     if estimator is None or len(ends) == 1:
         return np.zeros((n_rows_of(X), len(ends)))

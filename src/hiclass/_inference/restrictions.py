@@ -35,7 +35,10 @@ def restrict(models: Any, allowed: AnyArray) -> RestrictedModels:
 
 def _prune(models: Any, reached: AnyArray) -> Any:
     """Leave out the nodes at which a restricted model is never queried."""
-    if not isinstance(models, LocalModels) or models.direct or strategy_of(models).shared:
+    if not isinstance(models, LocalModels):
+        return models
+    strategy = strategy_of(models)
+    if strategy.is_direct or strategy.shared:
         return models
     keep = np.repeat(reached, np.diff(models.options.indptr))
     counts = np.where(reached, np.diff(models.options.indptr), 0)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from hiclass._inference.paths import Queries, shares_classifiers, width_of
+from hiclass._problems.index import branches
 from hiclass._rows import n_rows_of
 from hiclass._state import LocalModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
@@ -136,8 +137,6 @@ def width_of_search(models: LocalModels, k: int) -> int:
 
     Chunks of rows are made for a few arrays of such a width.
     """
-    if models.is_direct:
-        return width_of(models) + k
     hierarchy = models.hierarchy
     n_inner = int((np.diff(models.options.indptr) > 0).sum())
     # The children that are kept, of nodes that the first pass opened and of one path.
@@ -279,7 +278,7 @@ class _Search:
     def open(self, node: int, rows: IntArray, reached: FloatArray) -> _Frame:
         """Query the classifiers of a node: remember what ends there, return what goes on."""
         joint, on = joint_of(self.queries, self.goes_on, node, rows, reached)
-        options = self.models.options.of(node)
+        options = branches(self.models.options, node)
         frame = _Frame(rows, reached, options[on], joint[:, on])
         self._go_to(node, frame)
         if not on.all():
@@ -316,7 +315,7 @@ def _all_of_them(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatAr
     while stack:
         node, reached = stack.pop()
         joint, on = joint_of(queries, goes_on, node, everyone, reached)
-        options = models.options.of(node)
+        options = branches(models.options, node)
         proba[:, np.searchsorted(ends, options[~on])] = joint[:, ~on]
         stack += [(int(options[j]), joint[:, j].copy()) for j in np.flatnonzero(on)[::-1]]
     return *k_best_ends(proba, ends, k), np.empty((n, 0))
@@ -335,7 +334,7 @@ def joint_of(
     queries: Queries, goes_on: AnyArray, node: int, rows: IntArray, reached: FloatArray
 ) -> tuple[FloatArray, AnyArray]:
     """Probabilities of the options of a node for some rows, and which options go on from there."""
-    options = queries.models.options.of(node)
+    options = branches(queries.models.options, node)
     on = goes_on[options] & (options != node)
     return queries.ask(node, rows) * reached[:, None], on
 

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hiclass._closure import as_sets
-from hiclass._inference.columns import column_order
+from hiclass._inference.evidence import column_order
 from hiclass._problems.strategies import STRATEGIES
 from hiclass._rows import n_rows_of, protect, take_rows
 from hiclass._state import SetEnsembleModels, SetModels

@@ -17,7 +17,14 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from hiclass._inference.decodings import best_path, best_values, explore, split, width_of_exploring
+from hiclass._inference.decodings import (
+    best_path,
+    best_values,
+    explore,
+    split,
+    width_of_best_paths,
+    width_of_exploring,
+)
 from hiclass._inference.paths import (
     evidence_of_final,
     gather_evidence,
@@ -26,7 +33,7 @@ from hiclass._inference.paths import (
     joint_scores,
     width_of,
 )
-from hiclass._inference.search import width_of_search
+from hiclass._problems.index import branches, child_branches
 from hiclass._rows import chunks_of_rows, slice_rows, take_rows
 from hiclass._state import LocalModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
@@ -166,7 +173,7 @@ def _path_questions(
         for (node, rows), found in zip(groups, evidence, strict=True):
             step = path[rows, level + 1]
             taken = np.where(step < 0, node, step)
-            answered = np.isin(taken, options.of(node))
+            answered = np.isin(taken, branches(options, node))
             rows, found, taken = rows[answered], found[answered], taken[answered]
             going_on.append(rows[taken != node])
             yield from _one_question(models, node, found, taken, weights[rows])
@@ -184,9 +191,9 @@ def _one_question(
         yield gate, (taken == node).astype(np.intp), weights
         on = taken != node
         evidence, taken, weights = evidence[on, :-1], taken[on], weights[on]
-        options = models.options.children_of(node)
+        options = child_branches(models.options, node)
     else:
-        options = models.options.of(node)
+        options = branches(models.options, node)
     if evidence.shape[1] > 1 and len(taken):
         order = np.argsort(options)
         yield evidence, order[np.searchsorted(options[order], taken)], weights
@@ -277,7 +284,7 @@ def reached_f(
     parts = []
     for models, rows in held_out:
         X_held = take_rows(X, rows)
-        width = width_of_search(models, 1) if leaf_only else width_of_exploring(models, _FLOOR)
+        width = width_of_best_paths(models, 1) if leaf_only else width_of_exploring(models, _FLOOR)
         for part in chunks_of_rows(X_held, width):
             chunk = slice_rows(X_held, part)
             found = best_path(models, chunk).nodes if leaf_only else explore(models, chunk, _FLOOR)

@@ -19,14 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from hiclass._problems.index import BatchIndex, RowCounts
-from hiclass._problems.policies import as_policy
-from hiclass._problems.problem import (
+from hiclass._problems.index import (
+    BatchIndex,
     LocalProblem,
+    RowCounts,
+    branches,
+    child_branches,
     find_options,
     gate_problem,
     rows_of_options,
 )
+from hiclass._problems.policies import as_policy
 from hiclass._state import LevelColumns, Options, Stream
 from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
@@ -73,7 +76,7 @@ def plan_per_parent(index: BatchIndex, stream: Stream) -> Plan:
     for node in reached.tolist():
         rows, target = rows_of_options(index, layout, node)
         if len(rows):
-            problems.append(LocalProblem(node, rows, target, layout.of(node)))
+            problems.append(LocalProblem(node, rows, target, branches(layout, node)))
     return _as_plan(problems)
 
 
@@ -120,7 +123,7 @@ def plan_per_node(index: BatchIndex, stream: Stream) -> Plan:
 
     def problems() -> Iterator[LocalProblem]:
         for parent in parents.tolist():
-            children = layout.children_of(parent)
+            children = child_branches(layout, parent)
             selected = policy.select(index, np.array([parent]), children)
             for node, (rows, positive) in zip(children.tolist(), selected, strict=True):
                 if len(positive):

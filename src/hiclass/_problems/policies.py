@@ -26,8 +26,7 @@ from enum import Enum
 
 import numpy as np
 
-from hiclass._problems.index import RowIndex
-from hiclass._problems.problem import all_as_none
+from hiclass._problems.index import RowIndex, all_as_none
 from hiclass._typing import AnyArray, IntArray
 from hiclass._warnings import warn_user
 

@@ -12,7 +12,7 @@ at the node, the node itself: "stop here" is one option more, written as the num
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -27,16 +27,21 @@ from hiclass._problems.batches import (
     plan_per_node,
     plan_per_parent,
 )
-from hiclass._problems.index import BatchIndex, RowIndex, SetIndex, TreeIndex
-from hiclass._problems.policies import Policy, read_policy
-from hiclass._problems.problem import (
+from hiclass._problems.index import (
+    BatchIndex,
     LocalProblem,
+    RowIndex,
+    SetIndex,
+    TreeIndex,
     all_as_none,
+    branches,
+    child_branches,
     gate_problem,
     largest_first,
     options_of,
     rows_of_options,
 )
+from hiclass._problems.policies import Policy, read_policy
 from hiclass._state import LevelColumns, Options, Stream
 from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
@@ -67,7 +72,7 @@ def _problems_per_parent(
     """One multi-class problem per node with several branches."""
     for node in largest_first(np.flatnonzero(np.diff(options.indptr) > 1), index.n_below):
         rows, target = rows_of_options(index, options, node)
-        yield LocalProblem(node, all_as_none(rows, index.n_rows), target, options.of(node))
+        yield LocalProblem(node, all_as_none(rows, index.n_rows), target, branches(options, node))
 
 
 def _count_per_parent(options: Options, hierarchy: Hierarchy) -> int:
@@ -170,7 +175,7 @@ def _problems_per_node(
     inner = ~index.hierarchy.is_leaf
     policy = read_policy(policy, ends_early=bool(index.n_own[inner].any()))
     for parent in largest_first(np.flatnonzero(inner), index.n_below):
-        children = options.children_of(parent)
+        children = child_branches(options, parent)
         if len(children) > 1:  # an only child is certain
             yield from _binary_problems(index, policy, np.array([parent]), children)
         if options.can_stop[parent] and len(children):
@@ -356,6 +361,10 @@ class Strategy:
         ``(hierarchy, owner)`` to what messages call a classifier.
     key : callable
         ``(hierarchy, owner)`` to what a callable ``local_classifier`` is given.
+    is_binary : bool
+        Whether every classifier decides about one class: then policies choose the rows.
+    is_direct : bool
+        Whether one classifier decides about all final classes at once.
     """
 
     name: str
@@ -372,16 +381,12 @@ class Strategy:
     takes_choices: bool = False
     describe: Callable[[Hierarchy, int], str] = Hierarchy.describe
     key: Callable[[Hierarchy, int], Any] = _one_path
+    is_binary: bool = field(init=False)
+    is_direct: bool = field(init=False)
 
-    @property
-    def is_binary(self) -> bool:
-        """Whether every classifier is about one class: then policies choose the rows."""
-        return self.decides is Decides.CLASS
-
-    @property
-    def is_direct(self) -> bool:
-        """Whether one classifier decides about all final classes at once."""
-        return self.decides is Decides.ALL
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_binary", self.decides is Decides.CLASS)
+        object.__setattr__(self, "is_direct", self.decides is Decides.ALL)
 
     def classes(self, owner: int, options: Options, hierarchy: Hierarchy) -> IntArray:
         """What the classes of the classifier of an owner mean, as ``LocalProblem.classes``."""

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from hiclass._problems.batches import check_layout, make_layout
-from hiclass._problems.index import RowCounts
-from hiclass._problems.problem import find_options
+from hiclass._problems.index import RowCounts, find_options
 from hiclass._state import LocalModels, Options, RestrictedModels, SetModels
 from hiclass._targets.paths import Target
 from hiclass._targets.sets import SetTarget
@@ -127,7 +126,7 @@ class Known:
         exact = all_ends[np.minimum(first, len(all_ends) - 1)] == ends
         columns = {0: network.with_columns(first, np.where(exact, first + 1, last))}
         return LocalModels(
-            "global", hierarchy, options, columns, {}, soft=True, direct=True, n_own=self.n_own
+            "global", hierarchy, options, columns, {}, soft=True, is_direct=True, n_own=self.n_own
         )
 
 

@@ -24,7 +24,7 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
-from hiclass._inference.columns import check_scores, column_order
+from hiclass._inference.evidence import check_scores, column_order
 
 PAIRS = "decision_function has a column per pair of classes; .*decision_function_shape='ovr'"
 
