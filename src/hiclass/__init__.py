@@ -15,7 +15,7 @@ from hiclass._export.persistence import TRUSTED_TYPES, load, trusted_types
 from hiclass._inspect.explain import explain
 from hiclass._inspect.queries import predict_confidence, predict_node_proba, predict_paths
 from hiclass._inspect.report import make_report
-from hiclass._labels.columns import truncate_at_gap
+from hiclass._labels.gaps import truncate_at_gap
 from hiclass._version import __version__ as __version__
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import HierarchicalKFold

@@ -1,4 +1,4 @@
-"""The hierarchy: numbers, queries, builders, conversions, looks."""
+"""The hierarchy: numbers, queries, builders, conversions, renderings."""
 
 import copy
 import datetime
@@ -188,7 +188,7 @@ def assert_consistent(h):
 
 
 def assert_agrees_with_networkx(h):
-    """Assert that every query gives what networkx says about the same graph."""
+    """Assert that every query agrees with networkx on the same graph."""
     graph = nx.DiGraph([(int(p), v) for v in range(h.n_nodes) for p in h.parents(v)])
     longest = dict.fromkeys(graph, 0)
     for v in nx.topological_sort(graph):
@@ -463,7 +463,7 @@ def test_what_cannot_be_looked_up_cannot_be_a_class():
 
 
 def test_an_undirected_graph_is_an_error():
-    with pytest.raises(ValueError, match="The graph is undirected, so it does not say who"):
+    with pytest.raises(ValueError, match="The graph is undirected, so its edges have no parent"):
         Hierarchy.from_networkx(nx.Graph([("a", "b")]))
 
 
@@ -617,7 +617,7 @@ def test_a_hierarchy_does_not_change_with_the_labels_it_was_built_from():
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_a_pickle_is_equal_and_answers_all_queries(protocol, animals, pets):
+def test_a_pickle_is_equal_and_can_be_queried(protocol, animals, pets):
     for h in (animals, pets):
         h.find("cat" if h is pets else "Cat")  # fills what is cached
         again = pickle.loads(pickle.dumps(h, protocol))
@@ -778,7 +778,7 @@ def test_homonyms_are_different_nodes_of_the_graph():
     assert set(graph) == {("a",), ("b",), ("a", "x"), ("b", "x")}
 
 
-# -- looks -------------------------------------------------------------------------------------
+# -- renderings --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import ODD_STRINGS, SETTINGS, paths
 
-from hiclass import truncate_at_gap
 from hiclass._labels.columns import (
     check_paths,
     is_missing,
-    merge_labels,
     object_array,
     plain,
     read_labels,
@@ -41,7 +39,7 @@ def same(a, b):
 
 
 def assert_reads(y, values, codes, *, ndim, dtype, missing):
-    """Assert everything that read_labels says about y."""
+    """Assert everything that read_labels returns for y."""
     columns = read_labels(y)
     assert columns.ndim == ndim
     assert columns.n_rows == len(codes[0])
@@ -401,7 +399,7 @@ def test_every_spelling_of_missing_is_missing(spelling):
 
 
 @pytest.mark.parametrize("label", [" ", "nan", "None", "NA", "<NA>", "0", 0, False, 0.0, (), b"0"])
-def test_what_only_looks_empty_is_a_label(label):
+def test_what_only_seems_empty_is_a_label(label):
     assert not is_missing(label)
     assert read_labels([["a", label]]).codes[1].tolist() == [0]
 
@@ -756,192 +754,3 @@ def test_a_row_without_label_is_an_error_unless_it_may_be_empty(y, row):
 
 def test_check_paths_returns_the_length_of_every_path():
     assert check_paths(read_labels([["a", "b"], ["a"], ["c", "d"]])).tolist() == [2, 1, 2]
-
-
-# -- truncate_at_gap ---------------------------------------------------------------------------
-
-GAPS = [["a", None, "c"], ["a", "b", "c"], ["a", None, None], [None, "b", None]]
-CUT = [["a"], ["a", "b", "c"], ["a"], []]
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        GAPS,
-        [tuple(path) for path in GAPS],
-        [["a", "", "c"], ("a", "b", "c"), ["a"], [NAN, "b"]],
-        object_array(GAPS),
-        pd.Series(GAPS),
-        pl.Series(GAPS),
-        pa.array(GAPS).to_pylist(),
-    ],
-)
-def test_sequences_of_paths_are_cut_at_their_gaps_to_lists(y):
-    before = repr(y)
-    assert truncate_at_gap(y) == CUT
-    assert repr(y) == before
-
-
-def test_an_object_array_is_cut_with_the_spelling_it_has():
-    y = objects(GAPS)
-    cut = truncate_at_gap(y)
-    assert cut.tolist() == [["a", None, None], ["a", "b", "c"], ["a", None, None], [None] * 3]
-    assert y.tolist() == GAPS
-
-
-def test_arrays_of_fixed_types_are_cut_and_keep_their_type():
-    strings = truncate_at_gap(np.array([["a", "", "c"], ["a", "b", "c"]]))
-    assert strings.dtype == "<U1"
-    assert strings.tolist() == [["a", "", ""], ["a", "b", "c"]]
-    numbers = truncate_at_gap(np.array([[1, np.nan, 2], [1, 2, 3]], dtype=np.float32))
-    assert numbers.dtype == np.float32
-    assert np.array_equal(numbers, [[1, np.nan, np.nan], [1, 2, 3]], equal_nan=True)
-    whole = np.array([[1, 2], [3, 4]])
-    assert truncate_at_gap(whole).tolist() == whole.tolist()
-    assert truncate_at_gap(whole) is not whole
-
-
-@pytest.mark.parametrize("dtype", [object, "str", "string", "category"])
-def test_a_pandas_frame_of_strings_is_cut_and_keeps_index_columns_and_types(dtype):
-    y = pd.DataFrame(GAPS, columns=["l1", "l2", "l2"], index=[3, 3, 1, 0], dtype=dtype)
-    before = y.copy(deep=True)
-    cut = truncate_at_gap(y)
-    assert cut.isna().to_numpy().tolist() == [
-        [False, True, True],
-        [False, False, False],
-        [False, True, True],
-        [True, True, True],
-    ]
-    assert cut.iloc[1].tolist() == ["a", "b", "c"]
-    assert list(cut.columns) == ["l1", "l2", "l2"]
-    assert list(cut.index) == [3, 3, 1, 0]
-    assert list(cut.dtypes) == list(y.dtypes)
-    pd.testing.assert_frame_equal(y, before)
-
-
-@pytest.mark.parametrize(
-    ("dtype", "after"),
-    [("int64", object), ("bool", object), ("Int64", "Int64"), ("float64", float)],
-)
-def test_numbers_in_a_pandas_frame_keep_their_type_where_others_are_cut(dtype, after):
-    y = pd.DataFrame({"a": ["x", "y"], "b": [None, "z"], "c": pd.Series([0, 1], dtype=dtype)})
-    cut = truncate_at_gap(y)
-    assert cut["c"].dtype == after
-    assert pd.isna(cut["c"][0])
-    assert same(plain(cut["c"][1]), plain(y["c"][1]))
-
-
-def test_a_pandas_frame_without_gaps_comes_back_as_an_equal_copy():
-    y = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
-    cut = truncate_at_gap(y)
-    pd.testing.assert_frame_equal(cut, y)
-    assert cut is not y
-
-
-@pytest.mark.parametrize("labels", [["x", "y"], [1, 2], [True, False]])
-def test_a_polars_frame_is_cut_with_nulls_and_keeps_its_types(labels):
-    y = pl.DataFrame({"a": labels, "b": [None, labels[1]], "c": labels})
-    cut = truncate_at_gap(y)
-    assert cut.to_dict(as_series=False) == {
-        "a": labels,
-        "b": [None, labels[1]],
-        "c": [None, labels[1]],
-    }
-    assert cut.schema == y.schema
-    assert y["c"].to_list() == labels
-
-
-@pytest.mark.parametrize("make", [pa.table, pa.RecordBatch.from_pydict])
-def test_an_arrow_table_is_cut_with_nulls_and_keeps_its_types(make):
-    y = make({"a": ["x", "y"], "b": [None, "z"], "c": [1, 2]})
-    cut = truncate_at_gap(y)
-    assert type(cut) is type(y)
-    assert cut.to_pydict() == {"a": ["x", "y"], "b": [None, "z"], "c": [None, 2]}
-    assert cut.schema == y.schema
-    assert y.to_pydict()["c"] == [1, 2]
-
-
-@pytest.mark.parametrize(
-    "y", [["a", "b"], np.array(["a", "b"]), pd.Series(["a", "b"]), pl.Series(["a", "b"])]
-)
-def test_single_labels_have_no_gaps_and_come_back_themselves(y):
-    assert truncate_at_gap(y) is y
-
-
-@SETTINGS
-@given(st.lists(st.lists(st.sampled_from(["a", "b", ""]), min_size=1, max_size=4), min_size=1))
-def test_what_is_cut_has_no_gaps_and_is_the_longest_such_beginning(y):
-    cut = truncate_at_gap(y)
-    check_paths(read_labels(cut), allow_empty=True)
-    for before, after in zip(y, cut, strict=True):
-        assert before[: len(after)] == after
-        assert len(after) == len(before) or before[len(after)] == ""
-
-
-# -- merging -----------------------------------------------------------------------------------
-
-NAMES = ("y_true", "y_pred")
-
-
-def test_merged_labels_share_their_codes():
-    merged = merge_labels(read_labels(["b", "a"]), read_labels(["c", "b"]), NAMES)
-    assert merged.values[0].tolist() == ["a", "b", "c"]
-    assert merged.codes[0].tolist() == [1, 0, 2, 1]
-
-
-def test_merging_paths_of_different_depth_pads_the_shorter_ones():
-    merged = merge_labels(read_labels([["a"]]), read_labels([["a", 5], ["b", 4]]), NAMES)
-    assert [v.tolist() for v in merged.values] == [["a", "b"], [4, 5]]
-    assert [c.tolist() for c in merged.codes] == [[0, 0, 1], [-1, 1, 0]]
-    assert merged.missing == ""
-    assert merged.ndim == 2
-
-
-def test_merging_the_same_labels_changes_nothing():
-    y = read_labels(np.array([[3, 1], [2, 1]], dtype=np.int8))
-    merged = merge_labels(y, y, NAMES)
-    assert [v.tolist() for v in merged.values] == [[2, 3], [1]]
-    assert [c.tolist() for c in merged.codes] == [[1, 0, 1, 0], [0, 0, 0, 0]]
-    assert merged.dtype == np.int8
-
-
-def test_merging_integers_of_different_width_compares_their_values():
-    a, b = read_labels(np.array([300, 1])), read_labels(np.array([1, 2], dtype=np.uint8))
-    merged = merge_labels(a, b, NAMES)
-    assert merged.values[0].tolist() == [1, 2, 300]
-    assert merged.codes[0].tolist() == [2, 0, 0, 1]
-
-
-def test_merging_keeps_missing_labels_missing():
-    merged = merge_labels(
-        read_labels([["a", "x"], ["a", ""]]), read_labels([["b", None], ["b", "y"]]), NAMES
-    )
-    assert [c.tolist() for c in merged.codes] == [[0, 0, 1, 1], [0, -1, -1, 1]]
-
-
-def test_merging_a_label_with_a_path_of_one_level_is_fine():
-    merged = merge_labels(read_labels(["a"]), read_labels([["b"]]), NAMES)
-    assert merged.codes[0].tolist() == [0, 1]
-    assert merged.ndim == 2
-
-
-@pytest.mark.parametrize("swapped", [False, True])
-def test_merging_labels_with_paths_is_an_error_that_says_which_is_which(swapped):
-    sides = [read_labels(["a"]), read_labels([["b", "c"]])]
-    names = ["first", "second"]
-    if swapped:
-        sides.reverse()
-        names.reverse()
-    parts = "first holds one label per row but second holds paths of 2 levels."
-    with pytest.raises(ValueError, match=re.escape(parts)):
-        merge_labels(*sides, tuple(names))
-
-
-def test_merging_different_types_is_an_error_that_shows_both():
-    parts = "Level 2 holds int labels in y_true (1) but str labels in y_pred ('1'). Use one type"
-    with pytest.raises(ValueError, match=re.escape(parts)):
-        merge_labels(read_labels([["a", 1]]), read_labels([["a", "1"]]), NAMES)
-    with pytest.raises(ValueError, match=message("Level 1 holds bool labels", "int labels")):
-        merge_labels(read_labels(np.array([True])), read_labels(np.array([1])), NAMES)
-    with pytest.raises(ValueError, match=message("bytes labels in y_true", "date labels")):
-        merge_labels(read_labels(np.array([b"a"])), read_labels([datetime.date(2020, 1, 1)]), NAMES)

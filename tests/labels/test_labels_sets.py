@@ -14,8 +14,8 @@ from strategies import SETTINGS, hierarchies_with_sets, paths
 
 from hiclass import Hierarchy
 from hiclass._closure import close, most_specific
-from hiclass._labels.sets import read_sets, write_sets
-from hiclass._targets.sets import encode_set_pair, encode_sets
+from hiclass._labels.sets import read_sets
+from hiclass._targets.sets import encode_set_pair, encode_sets, write_sets
 
 PETS = Hierarchy.from_edges(
     [("pet", "cat"), ("feline", "cat"), ("feline", "lion"), ("pet", "dog"), ("dog", "pug")]
@@ -201,7 +201,7 @@ HOMONYMS = Hierarchy.from_paths([["Loans", "Other"], ["Cards", "Other"]])
         ([[("",)]], None, ValueError, r"Row 0 of y holds the missing label \(\)"),
         ([[["pet", "dog"]]], PETS, TypeError, "Row 0 of y holds .*, a list, .* Write a path as"),
         ([["cat"], [("pet", "dog")]], PETS, ValueError, r"mixes labels \(row 0\) and path tuples"),
-        ([[("pet", "dog")]], PETS, ValueError, "y holds paths, but the hierarchy is no tree"),
+        ([[("pet", "dog")]], PETS, ValueError, "y holds paths, but the hierarchy is a DAG"),
         ([["Other"]], HOMONYMS, ValueError, "2 classes of the hierarchy are called 'Other'"),
         ([[("Cards", "Othr")]], HOMONYMS, ValueError, "Row 0 .*'Othr' below Cards.*'Other'"),
         (np.eye(3, dtype=bool), PETS, ValueError, "indicator with 3 columns, .* 7 nodes"),

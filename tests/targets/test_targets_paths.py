@@ -101,7 +101,7 @@ def test_labels_come_back_over_a_hierarchy_that_was_given(y):
     assert target.hierarchy is hierarchy
     back = decode(target.nodes, hierarchy, target.format, may_end=True)
     assert same(back.tolist(), pad(y, target.format.missing))
-    # The most specific label alone says as much.
+    # The most specific label alone is enough.
     ends = [path[-1] for path in y]
     assert np.array_equal(encode(ends, hierarchy).nodes, target.nodes)
     assert same(round_trip(ends, hierarchy).tolist(), ends)

@@ -462,7 +462,7 @@ def test_one_label_in_a_dag_and_thresholds_that_are_learned():
     assert tuned.thresholds_.shape == (DAG.n_nodes,)
     assert tuned.score(X, y) > 0.9
     assert not hasattr(model, "predict_proba")
-    with pytest.raises(ValueError, match="y holds paths, but the hierarchy is no tree"):
+    with pytest.raises(ValueError, match="y holds paths, but the hierarchy is a DAG"):
         network(hierarchy=DAG).fit(X, [["pet", "cat"]] * len(X))
 
 

@@ -26,7 +26,6 @@ from hiclass._inference.paths import final_proba, node_proba, width_of
 from hiclass._inference.restrictions import restrict
 from hiclass._inference.sets import decide_nodes, decide_sets, set_node_proba
 from hiclass._labels.columns import object_array
-from hiclass._labels.sets import write_sets
 from hiclass._rows import check_X, is_as_fitted, map_chunks, n_rows_of
 from hiclass._state import AnySetModels, LabelFormat, PathModels, SetFormat
 from hiclass._targets.paths import (
@@ -44,6 +43,7 @@ from hiclass._targets.sets import (
     encode_in_dag,
     encode_sets,
     set_classes,
+    write_sets,
 )
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._version import Stamped

@@ -40,11 +40,11 @@ from hiclass._rows import check_X, n_rows_of
 from hiclass._state import LabelFormat, LocalModels, Options, RestrictedModels, Stream
 from hiclass._targets.growth import first_format, grow, widen_format
 from hiclass._targets.paths import (
-    _walk,
-    _warn_of_lookalikes,
     as_hierarchy,
     check_n_labels,
+    find_nodes,
     nodes_of,
+    warn_of_similar_labels,
 )
 from hiclass._typing import IntArray
 from hiclass.hierarchy import Hierarchy
@@ -276,7 +276,7 @@ class IncrementalClassifier(BaseLocalClassifier):
             name = "y" if classes is None else "classes"
             refuse_path_tuples(given, "partial_fit learns one path per row; fit takes them", name)
             hierarchy, _ = Hierarchy._from_columns(given)
-            _warn_of_lookalikes(hierarchy)
+            warn_of_similar_labels(hierarchy)
         if not hierarchy.is_tree:
             label = hierarchy.labels[int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))]
             raise ValueError(
@@ -302,7 +302,7 @@ class IncrementalClassifier(BaseLocalClassifier):
     ) -> tuple[LocalModels, IntArray]:
         """Find the node of every row; where the model can grow, it does so."""
         old = models.hierarchy
-        nodes, unknown = _walk(columns, old)
+        nodes, unknown = find_nodes(columns, old)
         if unknown is None:
             return models, nodes
         reason = self._cannot_grow(old, columns)
@@ -314,7 +314,7 @@ class IncrementalClassifier(BaseLocalClassifier):
         hierarchy, moved, nodes = grow(old, columns)
         new = np.ones(hierarchy.n_nodes, dtype=bool)
         new[moved] = False
-        _warn_of_lookalikes(hierarchy, new)
+        warn_of_similar_labels(hierarchy, new)
         n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
         n_own[moved] = models.n_own
         models = replace(
@@ -378,7 +378,7 @@ class IncrementalClassifier(BaseLocalClassifier):
             layout = self._layout(models, nodes, complete)
         policy, ended_early = "", False
         if self._strategy.is_binary:
-            ends = nodes if given is None else _walk(given, models.hierarchy)[0]
+            ends = nodes if given is None else find_nodes(given, models.hierarchy)[0]
             ended_early = bool((inner & (models.n_own > 0)).any() or inner[ends].any())
             read = read_policy(as_policy(self.binary_policy), ends_early=ended_early)
             policy = read.name if read in POLICIES.values() else self.binary_policy

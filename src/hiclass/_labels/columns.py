@@ -86,59 +86,21 @@ def read_labels(y: Any, name: str = "y") -> LabelColumns:
     LabelColumns
     """
     columns, ndim = split_columns(y, name)
-    n_rows = len(columns[0]) if columns else 0
-    if n_rows == 0:
-        raise ValueError(
-            f"{name} is empty: it holds 0 labels (0 sample(s)) while a minimum of 1 is required."
-        )
-    encoded = [_encode(column, level, ndim, name) for level, column in enumerate(columns)]
-    dtypes = [values.dtype for _, values, _ in encoded if len(values)] or [np.dtype(object)]
-    dtype = dtypes[0]
-    if any(d != dtype for d in dtypes):
-        same_kind = len({d.kind for d in dtypes}) == 1
-        dtype = np.result_type(*dtypes) if same_kind else np.dtype(object)
-    spelled = [
-        (first[0], level, first[1])
-        for level, (*_, first) in enumerate(encoded)
-        if first is not None
+    check_not_empty(len(columns[0]), name)
+    encoded = [
+        _encode(column, name if ndim == 1 else f"Level {level} of {name}", name)
+        for level, column in enumerate(columns, start=1)
     ]
-    # The first in reading order; rows differ or levels do, so spellings are never compared.
-    missing = (
-        min(spelled, key=lambda s: s[:2])[2]
-        if spelled
-        else _usual_missing([_kind(values) for _, values, _ in encoded if len(values)])
-    )
-    return LabelColumns(
-        codes=[codes for codes, *_ in encoded],
-        values=[values for _, values, _ in encoded],
-        ndim=ndim,
-        dtype=dtype,
-        missing=missing,
-    )
+    codes, values, first_missing = map(list, zip(*encoded, strict=True))
+    missing = _missing_label(values, first_missing)
+    return LabelColumns(codes, values, ndim, _common_dtype(values), missing)
 
 
-def merge_labels(a: LabelColumns, b: LabelColumns, names: tuple[str, str]) -> LabelColumns:
-    """Stack two sets of rows over the same levels, so that equal labels get equal codes."""
-    n_levels = max(len(a.codes), len(b.codes))
-    if a.ndim != b.ndim and n_levels > 1:
-        one, other = names if a.ndim == 1 else names[::-1]
-        raise ValueError(
-            f"{one} holds one label per row but {other} holds paths of {n_levels} levels. "
-            f"Give both in the same form."
-        )
-    codes, values = [], []
-    for level in range(n_levels):
-        (codes_a, values_a), (codes_b, values_b) = (_level(side, level) for side in (a, b))
-        if len(values_a) and len(values_b) and _kind(values_a) != _kind(values_b):
-            raise ValueError(
-                f"Level {level + 1} holds {_kind(values_a)} labels in {names[0]} "
-                f"({plain(values_a[0])!r}) but {_kind(values_b)} labels in {names[1]} "
-                f"({plain(values_b[0])!r}). Use one type within a level."
-            )
-        union, (map_a, map_b) = _union(values_a, values_b, " and ".join(names))
-        codes.append(np.concatenate([map_a[codes_a], map_b[codes_b]]))
-        values.append(union)
-    return LabelColumns(codes, values, max(a.ndim, b.ndim), a.dtype, a.missing)
+def read_paths(y: Any, name: str = "y") -> LabelColumns:
+    """Read labels of rows of which each has one, and none after a missing one."""
+    columns = read_labels(y, name)
+    check_paths(columns, name=name)
+    return columns
 
 
 def check_paths(columns: LabelColumns, *, allow_empty: bool = False, name: str = "y") -> IntArray:
@@ -181,66 +143,6 @@ def refuse_path_tuples(columns: LabelColumns, remedy: str, name: str = "y") -> N
         )
 
 
-def truncate_at_gap(y: Any) -> Any:
-    """End every path at its first missing label.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples, n_levels), frame or list of lists
-        Paths of labels. A label that stands after a missing one is removed.
-
-    Returns
-    -------
-    y : same kind of container
-        A copy in which no path has a gap. Nothing is changed in place.
-
-    Examples
-    --------
-    >>> from hiclass import truncate_at_gap
-    >>> truncate_at_gap([["Animal", "", "Cat"], ["Animal", "Bird", "Owl"]])
-    [['Animal'], ['Animal', 'Bird', 'Owl']]
-    """
-    columns = read_labels(y)
-    present = np.column_stack([codes >= 0 for codes in columns.codes])
-    keep = np.logical_and.accumulate(present, axis=1)
-    drop = present & ~keep
-    library = _library(y)
-    if library == "pandas" and hasattr(y, "columns"):
-        return _mask_pandas(y, drop)
-    if library == "polars" and hasattr(y, "columns"):
-        import polars
-
-        new = [
-            polars.when(polars.Series(~drop[:, j])).then(polars.col(c)).alias(c)
-            for j, c in enumerate(y.columns)
-        ]
-        return y.with_columns(new)
-    if library == "pyarrow" and hasattr(y, "column_names"):
-        import pyarrow.compute
-
-        kept = [pyarrow.compute.if_else(~drop[:, j], c, None) for j, c in enumerate(y.columns)]
-        return type(y).from_arrays(kept, schema=y.schema)
-    if isinstance(y, np.ndarray) and y.ndim == 2:
-        y = y.copy()
-        if drop.any():
-            y[drop] = columns.missing
-        return y
-    if columns.ndim == 1:
-        return y
-    return [list(path)[: int(n)] for path, n in zip(y, keep.sum(axis=1), strict=True)]
-
-
-def _mask_pandas(frame: Any, drop: AnyArray) -> Any:
-    """A copy of a frame without some of its labels; whole numbers stay whole numbers."""
-    frame = frame.copy()
-    for j in np.flatnonzero(drop.any(axis=0)).tolist():
-        column = frame.iloc[:, j]
-        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub":
-            column = column.astype(object)
-        frame.isetitem(j, column.mask(drop[:, j]))
-    return frame
-
-
 def plain(label: Any) -> Any:
     """Return a label as a plain Python object, which prints without its NumPy type."""
     return label.item() if isinstance(label, np.generic) else label
@@ -256,8 +158,23 @@ def object_array(items: list[Any]) -> AnyArray:
 # -- reading containers ------------------------------------------------------------------------
 
 
-def _library(y: Any) -> str:
+def library_of(y: Any) -> str:
+    """The name of the package that a container comes from."""
     return type(y).__module__.partition(".")[0]
+
+
+def refuse_none(y: Any, name: str) -> None:
+    """Refuse to learn without labels, in the words that scikit-learn expects."""
+    if y is None:
+        raise ValueError(f"This estimator requires y to be passed, but the target {name} is None.")
+
+
+def check_not_empty(n_rows: int, name: str) -> None:
+    """Refuse labels of no rows."""
+    if n_rows == 0:
+        raise ValueError(
+            f"{name} is empty: it holds 0 labels (0 sample(s)) while a minimum of 1 is required."
+        )
 
 
 def split_columns(y: Any, name: str) -> tuple[list[Any], int]:
@@ -265,8 +182,9 @@ def split_columns(y: Any, name: str) -> tuple[list[Any], int]:
 
     Also returns whether its rows were single values, 1, or sequences, 2.
     """
+    refuse_none(y, name)
     # A scalar (pandas.NA), a class or a query that is not run yet (LazyFrame) holds no labels.
-    library = _library(y) if hasattr(y, "__len__") and not isinstance(y, type) else ""
+    library = library_of(y) if hasattr(y, "__len__") and not isinstance(y, type) else ""
     if library == "pandas":
         if hasattr(y, "columns"):
             return _check_width([_pandas(y.iloc[:, j]) for j in range(y.shape[1])], name), 2
@@ -279,8 +197,6 @@ def split_columns(y: Any, name: str) -> tuple[list[Any], int]:
         if hasattr(y, "column_names"):
             return _check_width([column.to_pylist() for column in y.columns], name), 2
         return _split_sequence(y.to_pylist(), name)
-    if y is None:
-        raise ValueError(f"This estimator requires y to be passed, but the target {name} is None.")
     if isinstance(y, np.ma.MaskedArray):
         y = y.tolist()  # None where a label is masked
     elif hasattr(y, "__array__") and not isinstance(y, type):
@@ -361,34 +277,30 @@ def _polars(column: Any) -> Any:
 Encoded = tuple[IntArray, AnyArray, tuple[int, Any] | None]
 
 
-def _encode(column: Any, level: int, ndim: int, name: str) -> Encoded:
+def _encode(column: Any, place: str, name: str) -> Encoded:
     """Return codes, sorted distinct labels, and (row, spelling) of the first missing one."""
-    if isinstance(column, np.ndarray) and column.dtype.kind in "iub":
-        codes, values = _encode_integers(column)
-        return codes, values, None
-    if isinstance(column, np.ndarray) and column.dtype.kind == "f":
-        return _encode_floats(column, _place(level, ndim, name))
-    if isinstance(column, np.ndarray) and column.dtype.kind in "US":
-        codes, values, first = _encode_objects(column.tolist(), _place(level, ndim, name))
-        return codes, values.astype(column.dtype), first
-    if isinstance(column, np.ndarray) and column.dtype.kind == "c":
+    if not isinstance(column, np.ndarray):
+        return _encode_objects(column, place)
+    kind = column.dtype.kind
+    if kind in "iub":
+        return *_encode_integers(column), None
+    if kind == "f":
+        return _encode_floats(column, place)
+    if kind == "c":
         raise ValueError("Complex data not supported: labels cannot be complex numbers.")
-    if isinstance(column, np.ndarray) and column.dtype.kind == "V":
+    if kind == "V":
         raise TypeError(
-            f"{_place(level, ndim, name)} is a structured array ({column.dtype}). For one path per "
-            f"row give its fields as columns, for example pandas.DataFrame({name})."
+            f"{place} is a structured array ({column.dtype}). For one path per row give its fields "
+            f"as columns, for example pandas.DataFrame({name})."
         )
-    values = column.tolist() if isinstance(column, np.ndarray) else column
-    if isinstance(column, np.ndarray) and column.dtype.kind in "mM" and int in map(type, values):
+    items = column.tolist()
+    if kind in "mM" and int in map(type, items):
         raise TypeError(
-            f"{_place(level, ndim, name)} is of type {column.dtype}, which Python has no type for. "
-            f"Convert it, for example to strings."
+            f"{place} is of type {column.dtype}, which Python has no type for. Convert it, for "
+            f"example to strings."
         )
-    return _encode_objects(values, _place(level, ndim, name))
-
-
-def _place(level: int, ndim: int, name: str) -> str:
-    return name if ndim == 1 else f"Level {level + 1} of {name}"
+    codes, values, first_missing = _encode_objects(items, place)
+    return codes, values.astype(column.dtype) if kind in "US" else values, first_missing
 
 
 def _encode_integers(column: AnyArray) -> tuple[IntArray, AnyArray]:
@@ -460,15 +372,15 @@ def _encode_objects(column: list[Any], place: str) -> Encoded:
             if not np.isfinite(value) or int(value) != value:
                 row = next(i for i, v in enumerate(column) if v is value)
                 _refuse_float(float(value), row, place)
-    labels = _ordered(labels, kind, place)
+    labels = sort_labels(labels, kind, place)
     # Codes were given in order of appearance; what is not a label, is missing, ranks as -1.
     rank = np.full(len(seen), -1, dtype=np.intp)
     rank[[seen[label] for label in labels]] = np.arange(len(labels))
     codes = rank[codes]
-    return codes, _as_values(labels, kind), first
+    return codes, as_values(labels, kind), first
 
 
-def _ordered(labels: list[Any], kind: str, place: str) -> list[Any]:
+def sort_labels(labels: list[Any], kind: str, place: str) -> list[Any]:
     """Sort labels; refuse those that have no order, or (as sets) only a partial one."""
     try:
         labels = sorted(labels)
@@ -487,7 +399,7 @@ def _ordered(labels: list[Any], kind: str, place: str) -> list[Any]:
     return labels
 
 
-def _as_values(labels: list[Any], kind: str) -> AnyArray:
+def as_values(labels: list[Any], kind: str) -> AnyArray:
     """An array of labels: numbers as numbers where they fit, everything else as objects."""
     labels = [plain(label) for label in labels]
     if kind in ("int", "bool", "float"):
@@ -534,7 +446,7 @@ def _check_kinds(column: list[Any], place: str) -> set[str]:
 
 
 def is_hashable(value: Any) -> bool:
-    """Tell whether a value has a hash: a tuple with a list in it only looks as if it had."""
+    """Tell whether a value has a hash: a tuple with a list in it has none."""
     try:
         hash(value)
     except TypeError:
@@ -542,23 +454,8 @@ def is_hashable(value: Any) -> bool:
     return True
 
 
-def _usual_missing(kinds: list[str]) -> Any:
-    """How "missing" is spelled where no row spelled it."""
-    if "str" in kinds:
-        return ""
-    return float("nan") if set(kinds) == {"float"} else None
-
-
-# -- merging two columns -----------------------------------------------------------------------
-
-
-def _level(side: LabelColumns, level: int) -> tuple[IntArray, AnyArray]:
-    if level < len(side.codes):
-        return side.codes[level], side.values[level]
-    return np.full(side.n_rows, -1, dtype=np.intp), np.empty(0, dtype=object)
-
-
-def _kind(values: AnyArray) -> str:
+def kind_of(values: AnyArray) -> str:
+    """The kind of some labels of one level."""
     if values.dtype == object:
         return _kind_of_type(type(values[0])) or ""
     return {"i": "int", "u": "int", "b": "bool", "f": "float", "U": "str", "S": "bytes"}[
@@ -566,15 +463,24 @@ def _kind(values: AnyArray) -> str:
     ]
 
 
-def _union(a: AnyArray, b: AnyArray, names: str) -> tuple[AnyArray, tuple[IntArray, IntArray]]:
-    """Union of two sorted arrays, and for each the place of its values in it (-1 stays -1)."""
-    if len(a) == 0 or len(b) == 0 or (a.dtype == b.dtype and np.array_equal(a, b)):
-        union = a if len(a) else b
-        places = np.append(np.arange(len(union)), -1)
-        return union, (places, places)
-    merged = _ordered(list(set(a.tolist()) | set(b.tolist())), _kind(a), names)
-    place = {value: i for i, value in enumerate(merged)}
-    maps = tuple(
-        np.array([place[value] for value in side.tolist()] + [-1], dtype=np.intp) for side in (a, b)
-    )
-    return _as_values(merged, _kind(a)), (maps[0], maps[1])
+# -- what the columns have in common -----------------------------------------------------------
+
+
+def _common_dtype(values: list[AnyArray]) -> np.dtype[Any]:
+    """The type of an array that holds the labels of all levels."""
+    dtypes = {v.dtype for v in values if len(v)}
+    if len(dtypes) == 1:
+        return dtypes.pop()
+    same_kind = len({dtype.kind for dtype in dtypes}) == 1
+    return np.result_type(*dtypes) if same_kind else np.dtype(object)
+
+
+def _missing_label(values: list[AnyArray], first: list[tuple[int, Any] | None]) -> Any:
+    """The first spelling of "missing" in reading order, or the usual one for these labels."""
+    spelled = [(found[0], level, found[1]) for level, found in enumerate(first) if found]
+    if spelled:  # rows differ or levels do, so spellings are never compared
+        return min(spelled, key=lambda s: s[:2])[2]
+    kinds = {kind_of(v) for v in values if len(v)}
+    if "str" in kinds:
+        return ""
+    return float("nan") if kinds == {"float"} else None

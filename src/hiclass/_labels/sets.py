@@ -1,28 +1,29 @@
-"""Several labels per row, as users write them -> pairs of row and name, and back.
+"""Several labels per row, as users write them -> pairs of row and name.
 
 A row is a list of labels or a list of tuples, each tuple a path. Or all rows together are an
 indicator: a sparse or boolean matrix with a column per node of a hierarchy, the root first, or a
 frame whose columns are labels. An array of labels with two dimensions is one path per row, as
-everywhere else. Names are found in a hierarchy once each, however often they occur.
+everywhere else. Nothing here knows about hierarchies: every distinct name is kept once, so that it
+is looked up once, however often it occurs.
 """
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from hiclass._closure import close, from_entries, most_specific
 from hiclass._labels.columns import (
+    check_not_empty,
     check_paths,
     is_missing,
+    library_of,
     lists_of_paths,
-    object_array,
     plain,
     read_labels,
+    refuse_none,
 )
 from hiclass._state import SetFormat
 from hiclass._typing import AnyArray, IntArray
@@ -54,16 +55,12 @@ class SetLabels:
     format: SetFormat
 
 
-# -- reading -----------------------------------------------------------------------------------
-
-
 def read_sets(y: Any, name: str = "y") -> SetLabels:
     """Read several labels per row from any supported container."""
-    if y is None:
-        raise ValueError(f"This estimator requires y to be passed, but the target {name} is None.")
+    refuse_none(y, name)
     if sp.issparse(y):
         return _from_matrix(sp.coo_array(y), "sparse", name)
-    library = type(y).__module__.partition(".")[0]
+    library = library_of(y)
     if library == "pyarrow" and hasattr(y, "to_pandas"):
         y, library = y.to_pandas(), "pandas"
     if library in ("pandas", "polars") and hasattr(y, "columns"):
@@ -115,7 +112,7 @@ def _refuse_lists_of_indicators(y: list[Any], name: str) -> None:
         row = [plain(item) for item in rows[i]]
         raise ValueError(
             f"Every row of {name} holds {len(row)} times 0 or 1, and row {i}, {row!r}, "
-            f"repeats a label: this looks like an indicator, not like lists of the labels 0 and "
+            f"repeats a label: this seems to be an indicator, not lists of the labels 0 and "
             f"1. {_indicator_remedy(f'np.array({name})')} Lists of labels name each label once; a "
             f"path is a tuple in a list, [{tuple(row)!r}]."
         )
@@ -129,15 +126,8 @@ def _indicator_remedy(name: str) -> str:
     )
 
 
-def _check_rows(n_rows: int, name: str) -> None:
-    if n_rows == 0:
-        raise ValueError(
-            f"{name} is empty: it holds 0 labels (0 sample(s)) while a minimum of 1 is required."
-        )
-
-
 def _from_matrix(matrix: Any, kind: str, name: str) -> SetLabels:
-    _check_rows(matrix.shape[0], name)
+    check_not_empty(matrix.shape[0], name)
     entries = matrix.data
     _check_binary(entries, lambda i: f"{name} has {plain(entries[i])!r} in row {matrix.row[i]}")
     keep = np.asarray(entries, dtype=bool)
@@ -147,7 +137,7 @@ def _from_matrix(matrix: Any, kind: str, name: str) -> SetLabels:
 
 def _from_frame(y: Any, name: str) -> SetLabels:
     names = [plain(column) for column in y.columns]
-    _check_rows(len(y), name)
+    check_not_empty(len(y), name)
     as_paths = bool(names) and all(isinstance(n, tuple) for n in names)
     rows, codes = [], []
     for j, column in enumerate(names):
@@ -161,8 +151,8 @@ def _from_frame(y: Any, name: str) -> SetLabels:
         found = np.flatnonzero(values.astype(bool))
         rows.append(found)
         codes.append(np.full(len(found), j))
-    format = SetFormat("frame", as_paths, tuple(names), type(y).__module__.partition(".")[0])
-    clean = [_strip(n) if as_paths else n for n in names]
+    format = SetFormat("frame", as_paths, tuple(names), library_of(y))
+    clean = [strip_missing(n) if as_paths else n for n in names]
     none = np.empty(0, dtype=np.intp)
     at, code = np.concatenate([none, *rows]), np.concatenate([none, *codes])
     return SetLabels(len(y), at, code, clean, 0, format)
@@ -203,7 +193,7 @@ def _from_paths(y: Any, name: str) -> SetLabels:
 
 
 def _from_lists(y: list[Any], name: str) -> SetLabels:
-    _check_rows(len(y), name)
+    check_not_empty(len(y), name)
     code_of: dict[Any, int] = {}
     names: list[Any] = []
     rows, codes = [], []
@@ -214,7 +204,7 @@ def _from_lists(y: list[Any], name: str) -> SetLabels:
             is_path = isinstance(item, tuple)
             kinds.setdefault(is_path, i)
             if is_path:
-                item = _strip(item)
+                item = strip_missing(item)
                 key: Any = (tuple, *((type(x), x) for x in item))
             else:
                 key = (type(item), item)
@@ -268,108 +258,9 @@ def _items(row: Any, i: int, name: str) -> Any:
     )
 
 
-def _strip(path: tuple[Any, ...]) -> tuple[Any, ...]:
+def strip_missing(path: tuple[Any, ...]) -> tuple[Any, ...]:
     """A path without the missing labels at its end."""
     labels = [plain(label) for label in path]
     while labels and is_missing(labels[-1]):
         labels.pop()
     return tuple(labels)
-
-
-# -- names and nodes ---------------------------------------------------------------------------
-
-
-def membership(labels: SetLabels, hierarchy: Any, name: str = "y") -> Any:
-    """Closed sets of nodes of a given hierarchy, one per row."""
-    if labels.names is None:
-        if labels.n_columns != hierarchy.n_nodes:
-            raise ValueError(
-                f"{name} is an indicator with {labels.n_columns} columns, but the hierarchy has "
-                f"{hierarchy.n_nodes} nodes. It needs one column per node, the root first; "
-                f"Hierarchy.indicator(...) makes one."
-            )
-        nodes = labels.codes
-    else:
-        _check_names(labels, hierarchy, name)
-        found = [_find(labels, code, hierarchy, name) for code in range(len(labels.names))]
-        nodes = np.array(found, dtype=np.intp)[labels.codes]
-    return to_sets(labels, nodes, hierarchy)
-
-
-def to_sets(labels: SetLabels, nodes: IntArray, hierarchy: Any) -> Any:
-    """Closed sets from the node of every entry."""
-    sets = from_entries(labels.rows, nodes, (labels.n_rows, hierarchy.n_nodes))
-    return close(sets, hierarchy)
-
-
-def _check_names(labels: SetLabels, hierarchy: Any, name: str) -> None:
-    names = labels.names or []
-    if labels.format.as_paths and not hierarchy.is_tree:
-        if not all(hierarchy._has_label(n) for n in names):
-            raise ValueError(
-                f"{name} holds paths, but the hierarchy is no tree: a class with several parents "
-                f"has several paths. Name classes by their label alone."
-            )
-    elif not labels.format.as_paths and len(hierarchy._label_index) < hierarchy.n_nodes - 1:
-        twice = next(nodes for nodes in hierarchy._label_index.values() if len(nodes) > 1)
-        raise ValueError(
-            f"{name} holds labels, but {len(twice)} classes of the hierarchy are called "
-            f"{hierarchy.labels[twice[0]]!r}. Write every label as its path, a tuple."
-        )
-
-
-def _find(labels: SetLabels, code: int, hierarchy: Any, name: str) -> int:
-    label = (labels.names or [])[code]
-    try:
-        return int(hierarchy.find(label))
-    except ValueError as error:
-        rows = labels.rows[labels.codes == code]
-        place = f"Row {rows[0]} of {name}" if len(rows) else f"A column of {name}"
-        raise ValueError(f"{place}: {error}") from None
-
-
-def names_of(hierarchy: Any, as_paths: bool) -> list[Any]:
-    """What every node is called in lists: its label, or its path."""
-    if not as_paths or not hierarchy.is_tree:
-        return list(hierarchy.labels.tolist())
-    names: list[Any] = [()]
-    for v in range(1, hierarchy.n_nodes):
-        names.append((*names[hierarchy.parent[v]], hierarchy.labels[v]))
-    return names
-
-
-def write_sets(closed: Any, hierarchy: Any, format: SetFormat) -> Any:
-    """Write closed sets in the form that ``y`` had.
-
-    Lists hold the most specific classes only, in the order of the nodes. Indicators are closed.
-    """
-    if format.kind == "sparse":
-        return closed
-    if format.kind == "dense":
-        return closed.toarray()
-    if format.kind == "frame":
-        names = [_strip(c) if format.as_paths else c for c in format.columns]
-        return _frame(closed.toarray()[:, [hierarchy.find(n) for n in names]], format)
-    specific = most_specific(closed, hierarchy)
-    names = names_of(hierarchy, format.as_paths and not _labels_are_tuples(hierarchy))
-    flat = [names[v] for v in specific.indices.tolist()]
-    bounds = specific.indptr.tolist()
-    return object_array([flat[a:b] for a, b in itertools.pairwise(bounds)])
-
-
-def _frame(values: AnyArray, format: SetFormat) -> Any:
-    """A boolean frame of the library that ``y`` came from."""
-    if format.library == "polars":
-        import polars
-
-        return polars.DataFrame(dict(zip(format.columns, values.T, strict=True)))
-    import pandas
-
-    columns: Any = list(format.columns)
-    if format.as_paths:
-        columns = pandas.MultiIndex.from_tuples(columns)
-    return pandas.DataFrame(values, columns=columns)
-
-
-def _labels_are_tuples(hierarchy: Any) -> bool:
-    return isinstance(hierarchy.labels[1], tuple)

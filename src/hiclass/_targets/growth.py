@@ -1,15 +1,17 @@
-"""Labels of batches: a hierarchy that grows by them, a format that widens.
+"""Labels of batches: a hierarchy that grows by new classes, a format that widens.
 
-Beside ``_targets``, for what ``fit`` need not know: labels that come later.
+What ``fit`` need not know: labels that are added later.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from hiclass._labels.columns import LabelColumns, object_array, plain
 from hiclass._state import LabelFormat
-from hiclass._targets.paths import _can_hold
+from hiclass._targets.paths import can_hold, follow_paths
 from hiclass._typing import IntArray
 from hiclass.hierarchy import Hierarchy
 from hiclass.hierarchy._builders import order_nodes
@@ -43,28 +45,22 @@ def grow(hierarchy: Hierarchy, columns: LabelColumns) -> tuple[Hierarchy, IntArr
     labels = hierarchy.labels.tolist()
     below: list[list[int]] = [hierarchy.children(v).tolist() for v in range(hierarchy.n_nodes)]
     number = dict(hierarchy._child_index)
-    node = np.zeros(columns.n_rows, dtype=np.intp)
-    for codes, values in zip(columns.codes, columns.values, strict=True):
-        rows = np.flatnonzero(codes >= 0)
-        key = node[rows] * max(len(values), 1) + codes[rows]
-        distinct, inverse = np.unique(key, return_inverse=True)
-        step = np.empty(len(distinct), dtype=np.intp)
-        for i, k in enumerate(distinct.tolist()):
-            parent, code = divmod(k, len(values))
-            label = plain(values[code])
-            name = (parent, type(label), label)
-            if name not in number:
-                number[name] = len(labels)
-                below[parent].append(len(labels))
-                below.append([])
-                labels.append(label)
-            step[i] = number[name]
-        node[rows] = step[inverse]
+
+    def step(parent: int, label: Any) -> int:
+        name = (parent, type(label), label)
+        if name not in number:
+            number[name] = len(labels)
+            below[parent].append(len(labels))
+            below.append([])
+            labels.append(label)
+        return number[name]
+
+    nodes, _ = follow_paths(columns, step)
     order, parents = order_nodes(labels, below)
     rank = np.empty(len(order), dtype=np.intp)
     rank[order] = np.arange(len(order))
     grown = Hierarchy(object_array([labels[v] for v in order]), parents, "path")
-    return grown, rank[: hierarchy.n_nodes], rank[node]
+    return grown, rank[: hierarchy.n_nodes], rank[nodes]
 
 
 def _check_types(hierarchy: Hierarchy, columns: LabelColumns) -> None:
@@ -107,6 +103,6 @@ def widen_format(old: LabelFormat, columns: LabelColumns, hierarchy: Hierarchy) 
     if columns.dtype.kind == old.dtype.kind:
         dtype = np.result_type(old.dtype, columns.dtype)
     # Labels that no batch showed may be predicted: only a type that holds them all is kept.
-    if not _can_hold(dtype, hierarchy.labels[1:]):
+    if not can_hold(dtype, hierarchy.labels[1:]):
         dtype = np.dtype(object)
     return LabelFormat(old.ndim, n_levels, dtype, old.missing)

@@ -16,16 +16,21 @@ import numpy as np
 from hiclass._labels.columns import (
     LabelColumns,
     check_paths,
-    merge_labels,
     object_array,
     plain,
     read_labels,
+    read_paths,
     refuse_path_tuples,
 )
+from hiclass._labels.merging import merge_labels
 from hiclass._state import LabelFormat
 from hiclass._typing import AnyArray, IntArray
+from hiclass._warnings import warn_user
 from hiclass.hierarchy import Hierarchy
 from hiclass.hierarchy._lookup import nodes_with_label, unknown_class
+
+#: The first step of a path that a hierarchy does not have: row, level, node and label.
+Unknown = tuple[int, int, int, Any]
 
 #: Nodes are written as labels in parts: the paths of a part have so many nodes.
 _NUMBERS_AT_A_TIME = 1 << 21
@@ -87,24 +92,23 @@ def encode(y: Any, hierarchy: Any = None) -> Target:
     -------
     Target
     """
-    columns = read_labels(y)
-    check_paths(columns)
+    columns = read_paths(y)
     dtype = columns.dtype
     if hierarchy is None:
         refuse_path_tuples(columns, "use multi_label=True")
         hierarchy, nodes = Hierarchy._from_columns(columns)
-        _warn_of_lookalikes(hierarchy, stacklevel=6)  # the line that calls fit
+        warn_of_similar_labels(hierarchy)
     else:
         hierarchy = as_hierarchy(hierarchy)
         nodes = nodes_of(columns, hierarchy)
         # Labels that y did not show may be predicted: only a type that holds them all is kept.
-        if not _can_hold(dtype, hierarchy.labels[1:]):
+        if not can_hold(dtype, hierarchy.labels[1:]):
             dtype = np.dtype(object)
     n_levels = len(columns.codes) if columns.ndim == 2 else hierarchy.depth
     return Target(hierarchy, nodes, LabelFormat(columns.ndim, n_levels, dtype, columns.missing))
 
 
-def _can_hold(dtype: np.dtype[Any], labels: AnyArray) -> bool:
+def can_hold(dtype: np.dtype[Any], labels: AnyArray) -> bool:
     """Whether an array of a type gives these labels back as they are."""
     try:
         with warnings.catch_warnings():
@@ -155,7 +159,7 @@ def check_pair(n_true: int, n_pred: int) -> None:
 
 def nodes_of(columns: LabelColumns, hierarchy: Hierarchy, name: str = "y") -> IntArray:
     """Find the node of every row in a given hierarchy; an empty path is the root."""
-    node, unknown = _walk(columns, hierarchy)
+    node, unknown = find_nodes(columns, hierarchy)
     if unknown is None:
         return node
     row, level, parent, label = unknown
@@ -191,17 +195,43 @@ def known_nodes(y: Any, hierarchy: Hierarchy) -> IntArray:
 
     For rows that are not for training: classes that were never seen are no error here.
     """
-    columns = read_labels(y)
-    check_paths(columns)
-    return _walk(columns, hierarchy)[0]
+    return find_nodes(read_paths(y), hierarchy)[0]
 
 
-def _walk(
-    columns: LabelColumns, hierarchy: Hierarchy
-) -> tuple[IntArray, tuple[int, int, int, Any] | None]:
-    """Follow every path as far as it is known.
+def find_nodes(columns: LabelColumns, hierarchy: Hierarchy) -> tuple[IntArray, Unknown | None]:
+    """Follow every path as far as a hierarchy knows it; see :func:`follow_paths`."""
+    if columns.ndim == 2:
+        child_of = hierarchy._child_index
+        return follow_paths(
+            columns, lambda parent, label: child_of.get((parent, type(label), label), -1)
+        )
 
-    Also returns row, level, parent and label of the first one that is not.
+    def only_node(parent: int, label: Any) -> int:
+        nodes = nodes_with_label(hierarchy, label)
+        return nodes[0] if len(nodes) == 1 else -1
+
+    return follow_paths(columns, only_node)
+
+
+def follow_paths(
+    columns: LabelColumns, step: Callable[[int, Any], int]
+) -> tuple[IntArray, Unknown | None]:
+    """Follow the paths of all rows from the root on, every distinct step once.
+
+    Parameters
+    ----------
+    columns : LabelColumns
+        The labels of the rows.
+    step : callable
+        Takes a node and the label of the next level, and returns the next node; -1 if there is
+        none.
+
+    Returns
+    -------
+    nodes : ndarray of int
+        The last node of every path that was reached.
+    unknown : tuple or None
+        Row, level, node and label of the first step for which there was none.
     """
     node = np.zeros(columns.n_rows, dtype=np.intp)
     alive = np.ones(columns.n_rows, dtype=bool)
@@ -214,21 +244,13 @@ def _walk(
         for i, k in enumerate(distinct.tolist()):
             parent, code = divmod(k, len(values))
             label = plain(values[code])
-            found[i] = _step(hierarchy, parent, label, columns.ndim)
+            found[i] = step(parent, label)
             if found[i] < 0 and unknown is None:
                 unknown = int(rows[first[i]]), level, parent, label
-        step = found[inverse]
-        alive[rows[step < 0]] = False
-        node[rows[step >= 0]] = step[step >= 0]
+        reached = found[inverse]
+        alive[rows[reached < 0]] = False
+        node[rows[reached >= 0]] = reached[reached >= 0]
     return node, unknown
-
-
-def _step(hierarchy: Hierarchy, parent: int, label: Any, ndim: int) -> int:
-    """The child of a node with a label, or, for single labels, the one node with it; else -1."""
-    if ndim == 2:
-        return hierarchy._child_index.get((parent, type(label), label), -1)
-    nodes = nodes_with_label(hierarchy, label)
-    return nodes[0] if len(nodes) == 1 else -1
 
 
 def decode(
@@ -256,7 +278,7 @@ def decode(
     Raises
     ------
     ValueError
-        If a path ends early although ``may_end`` is false and the type has no missing label.
+        If a path stops early although ``may_end`` is false and the type has no missing label.
     """
     return label_writer(hierarchy, format, may_end=may_end)(nodes)
 
@@ -279,7 +301,7 @@ def label_writer(
             if format.ndim == 2:
                 at = np.maximum(hierarchy._paths[at[:, 0]][:, :width], 0)
             if not has_missing and (width < n_levels or not at.all()):
-                _refuse_early_end(every, at, start, hierarchy, lookup.dtype)
+                _refuse_early_stop(every, at, start, hierarchy, lookup.dtype)
             labels[start : start + step, :width] = lookup[at]
         return labels.reshape(nodes.shape if format.ndim == 1 else (*nodes.shape, n_levels))
 
@@ -296,7 +318,7 @@ def labels_by_node(hierarchy: Hierarchy, format: LabelFormat, *, may_end: bool) 
     return labels
 
 
-def _refuse_early_end(
+def _refuse_early_stop(
     nodes: IntArray, at: IntArray, start: int, hierarchy: Hierarchy, dtype: np.dtype[Any]
 ) -> None:
     """Refuse to write a missing label where the type of the labels has no value for one.
@@ -306,9 +328,10 @@ def _refuse_early_end(
     row = start + int(np.argmax(~at.all(axis=1)))
     name = hierarchy.describe(int(nodes[row]))
     raise ValueError(
-        f"The path of row {row} ends at {name}, but labels of type {dtype} cannot say that there "
-        f"is none below, and this model promised that its paths never end early. A decoding that "
-        f"ends paths early says so by fewest_labels (see hiclass._inference.decodings)."
+        f"The path of row {row} ends at {name}, but labels of type {dtype} have no value for "
+        f"a missing label, and this model declared that its paths never stop early. A decoding "
+        f"whose paths may stop early declares it by fewest_labels (see "
+        f"hiclass._inference.decodings)."
     )
 
 
@@ -321,19 +344,19 @@ def label_dtype(format: LabelFormat, may_end: bool) -> np.dtype[Any]:
     return np.dtype(object)
 
 
-def classes_by_level(hierarchy: Hierarchy, format: LabelFormat, ends: IntArray) -> list[AnyArray]:
+def classes_by_level(hierarchy: Hierarchy, format: LabelFormat, final: IntArray) -> list[AnyArray]:
     """Per level the sorted distinct labels, then the missing one where a path may be over.
 
-    ``ends`` are the nodes at which a path may end.
+    ``final`` are the nodes at which a path may end.
     """
-    first_end = int(hierarchy.levels[ends].min())
+    first_final = int(hierarchy.levels[final].min())
     classes = []
     for level in range(1, format.n_levels + 1):
-        nodes = hierarchy.nodes_by_level[level] if level <= hierarchy.depth else ends[:0]
+        nodes = hierarchy.nodes_by_level[level] if level <= hierarchy.depth else final[:0]
         labels = distinct_labels(hierarchy.labels[nodes])
-        if level > first_end:
+        if level > first_final:
             labels.append(format.missing)
-        dtype = label_dtype(format, level > first_end)
+        dtype = label_dtype(format, level > first_final)
         classes.append(object_array(labels).astype(dtype))
     return classes
 
@@ -347,9 +370,7 @@ def distinct_labels(labels: AnyArray) -> list[Any]:
         return sorted(distinct, key=lambda label: (type(label).__name__, str(label)))
 
 
-def _warn_of_lookalikes(
-    hierarchy: Hierarchy, new: AnyArray | None = None, *, stacklevel: int = 5
-) -> None:
+def warn_of_similar_labels(hierarchy: Hierarchy, new: AnyArray | None = None) -> None:
     """Warn where siblings differ only by case or surrounding spaces: mostly a slip of the pen.
 
     With a mask of new nodes, only pairs with a new one count.
@@ -365,9 +386,7 @@ def _warn_of_lookalikes(
     if pairs:
         shown = ", ".join(f"{a!r} and {b!r}" for a, b in pairs[:3])
         more = f" and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
-        warnings.warn(
+        warn_user(
             f"Some classes with the same parent differ only by case or surrounding spaces: "
-            f"{shown}{more}. They are kept as different classes.",
-            UserWarning,
-            stacklevel=stacklevel,
+            f"{shown}{more}. They are kept as different classes."
         )

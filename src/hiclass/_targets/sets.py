@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from hiclass._closure import close, from_entries, most_specific
-from hiclass._labels.columns import check_paths, merge_labels, object_array, read_labels
-from hiclass._labels.sets import SetLabels, membership, names_of, read_sets, to_sets
+from hiclass._labels.columns import object_array, read_paths
+from hiclass._labels.merging import merge_labels
+from hiclass._labels.sets import SetLabels, read_sets, strip_missing
 from hiclass._state import LabelFormat, SetFormat
 from hiclass._targets.paths import Target, as_hierarchy, check_pair, encode
 from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
+from hiclass.hierarchy._lookup import membership, names_of, to_sets
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def encode_in_dag(y: Any, hierarchy: Hierarchy) -> SetTarget:
     if target.format.ndim == 2:
         node = int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))
         raise ValueError(
-            f"y holds paths, but the hierarchy is no tree: {hierarchy.labels[node]!r} has "
+            f"y holds paths, but the hierarchy is a DAG: {hierarchy.labels[node]!r} has "
             f"several parents and several paths. Give the most specific label of every row, "
             f"or, with multi_label=True, a list of labels."
         )
@@ -107,7 +110,7 @@ def encode_set_pair(y_true: Any, y_pred: Any, hierarchy: Any = None) -> tuple[Hi
 def _own_hierarchy(sides: list[SetLabels], titles: tuple[str, ...]) -> tuple[Hierarchy, list[Any]]:
     """The hierarchy that names span, and the closed sets of the rows in it.
 
-    Path tuples span a tree. Bare labels stand side by side: they say nothing of what is above them.
+    Path tuples span a tree. Bare labels stand side by side: nothing is known of what is above them.
     """
     columns, counts = None, []
     for side, title in zip(sides, titles, strict=True):
@@ -119,8 +122,7 @@ def _own_hierarchy(sides: list[SetLabels], titles: tuple[str, ...]) -> tuple[Hie
         counts.append(len(side.names))
         if side.names:
             paths = [list(n) if side.format.as_paths else [n] for n in side.names]
-            read = read_labels(paths, title)
-            check_paths(read, name=title)
+            read = read_paths(paths, title)
             columns = read if columns is None else merge_labels(columns, read, ("y_true", title))
     if columns is None:
         raise ValueError(
@@ -136,14 +138,51 @@ def _own_hierarchy(sides: list[SetLabels], titles: tuple[str, ...]) -> tuple[Hie
 
 
 def set_classes(
-    hierarchy: Hierarchy, populated: AnyArray, ends: IntArray, format: SetFormat | LabelFormat
+    hierarchy: Hierarchy, populated: AnyArray, final: IntArray, format: SetFormat | LabelFormat
 ) -> AnyArray:
     """Names of the classes that can be predicted, in node order.
 
-    These are the nodes with training rows; for one label per row, the nodes where a row ends.
+    These are the nodes with training rows; for one label per row, the final ones.
     """
     if not format.of_sets:
-        return hierarchy.labels[ends].astype(format.dtype)
+        return hierarchy.labels[final].astype(format.dtype)
     names = names_of(hierarchy, format.as_paths or len(hierarchy._label_index) < len(populated) - 1)
     nodes = 1 + np.flatnonzero(populated[1:])
     return object_array([names[v] for v in nodes.tolist()])
+
+
+def write_sets(closed: Any, hierarchy: Hierarchy, format: SetFormat) -> Any:
+    """Write closed sets in the form that ``y`` had.
+
+    Lists hold the most specific classes only, in the order of the nodes. Indicators are closed.
+    """
+    if format.kind == "sparse":
+        return closed
+    if format.kind == "dense":
+        return closed.toarray()
+    if format.kind == "frame":
+        names = [strip_missing(c) if format.as_paths else c for c in format.columns]
+        return _frame(closed.toarray()[:, [hierarchy.find(n) for n in names]], format)
+    specific = most_specific(closed, hierarchy)
+    names = names_of(hierarchy, format.as_paths and not _labels_are_tuples(hierarchy))
+    flat = [names[v] for v in specific.indices.tolist()]
+    bounds = specific.indptr.tolist()
+    return object_array([flat[a:b] for a, b in itertools.pairwise(bounds)])
+
+
+def _frame(values: AnyArray, format: SetFormat) -> Any:
+    """A boolean frame of the library that ``y`` came from."""
+    if format.library == "polars":
+        import polars
+
+        return polars.DataFrame(dict(zip(format.columns, values.T, strict=True)))
+    import pandas
+
+    columns: Any = list(format.columns)
+    if format.as_paths:
+        columns = pandas.MultiIndex.from_tuples(columns)
+    return pandas.DataFrame(values, columns=columns)
+
+
+def _labels_are_tuples(hierarchy: Hierarchy) -> bool:
+    return isinstance(hierarchy.labels[1], tuple)

@@ -39,7 +39,7 @@ def read_networkx(graph: Any) -> tuple[list[Any], list[tuple[Any, Any]]]:
     """The names and the edges of a ``networkx.DiGraph``."""
     if not graph.is_directed():
         raise ValueError(
-            "The graph is undirected, so it does not say who the parent is. "
+            "The graph is undirected, so its edges have no parent. "
             "Use a networkx.DiGraph with edges from parent to child."
         )
     return list(graph.nodes), list(graph.edges())
@@ -104,11 +104,11 @@ def number_nodes(
 
 def order_nodes(labels: list[Any], below: list[list[int]]) -> tuple[list[int], list[list[int]]]:
     """Sort nodes so that parents come first; return the order and, in it, everyone's parents."""
-    for p, kids in enumerate(below):
-        if len(set(kids)) < len(kids):
-            twice = next(v for v in kids if kids.count(v) > 1)
+    for p, children in enumerate(below):
+        if len(set(children)) < len(children):
+            twice = next(v for v in children if children.count(v) > 1)
             raise ValueError(f"The edge ({labels[p]!r}, {labels[twice]!r}) is given twice.")
-        kids.sort(key=_sort_key(labels, kids))
+        children.sort(key=_sort_key(labels, children))
     order = _topological_order(labels, below)
     rank = {v: i for i, v in enumerate(order)}
     parents: list[list[int]] = [[] for _ in order]
@@ -118,12 +118,12 @@ def order_nodes(labels: list[Any], below: list[list[int]]) -> tuple[list[int], l
     return order, parents
 
 
-def _sort_key(labels: list[Any], kids: list[int]) -> Any:
+def _sort_key(labels: list[Any], siblings: list[int]) -> Any:
     """Sort siblings by label; labels of several types by type first."""
-    if len({type(labels[v]) for v in kids}) > 1:
+    if len({type(labels[v]) for v in siblings}) > 1:
         return lambda v: (type(labels[v]).__name__, str(labels[v]))
     try:
-        sorted(labels[v] for v in kids)
+        sorted(labels[v] for v in siblings)
     except TypeError:
         return lambda v: str(labels[v])
     return lambda v: labels[v]
@@ -131,7 +131,7 @@ def _sort_key(labels: list[Any], kids: list[int]) -> Any:
 
 def _topological_order(labels: list[Any], below: list[list[int]]) -> list[int]:
     """Parents before children; in a tree the preorder. Reverse postorder, without recursion."""
-    state = [0] * len(labels)  # 1: on the current way down, 2: done
+    state = [0] * len(labels)  # 1: above the current node, 2: done
     order: list[int] = []
     for start in range(len(labels)):
         stack = [(start, len(below[start]))] if not state[start] else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hiclass._labels.sets import names_of
+from hiclass.hierarchy._lookup import names_of
 
 _FORMAT = "hiclass.Hierarchy"
 _JSON_TYPES = (str, int, float, bool)

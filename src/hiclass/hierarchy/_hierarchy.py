@@ -1,14 +1,14 @@
-"""The hierarchy of classes as users meet it: built, asked by name, exported and shown.
+"""The hierarchy of classes as users meet it: built, queried by name, exported and rendered.
 
 The numbers of the nodes and the walks along their edges are in ``_nodes``. Node 0 is the root,
-which has no name and is no class; in a tree siblings are numbered in the order of their labels.
+which has no name and is not a class; in a tree siblings are numbered in the order of their labels.
 
 What makes two nodes the same depends on the builder. :meth:`Hierarchy.from_paths` identifies a node
 by its parent and its label, so "Other" under Loans and "Other" under Cards are two classes. The
 builders from edges, dicts and graphs identify a node by its label, which may have several parents.
 
-The work is done by plain functions: ``_builders`` and ``_graph`` read and number, ``_lookup``
-finds, ``_exchange`` exports and reads JSON, ``_views`` draws.
+The work is done by plain functions: ``_builders`` reads and numbers, ``_lookup`` finds,
+``_exchange`` exports and reads JSON, ``_rendering`` draws.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from hiclass._labels.columns import check_paths, object_array, read_labels
-from hiclass._labels.sets import membership, read_sets
+from hiclass._labels.columns import object_array, read_paths
+from hiclass._labels.sets import read_sets
 from hiclass._typing import IntArray
 from hiclass.hierarchy._builders import (
     below_root,
@@ -31,7 +31,7 @@ from hiclass.hierarchy._builders import (
     read_networkx,
 )
 from hiclass.hierarchy._exchange import list_edges, read_json, write_json, write_networkx
-from hiclass.hierarchy._lookup import find_node
+from hiclass.hierarchy._lookup import find_node, membership
 from hiclass.hierarchy._nodes import Nodes
 from hiclass.hierarchy._rendering import draw_tree, tree_html, tree_text
 
@@ -117,9 +117,7 @@ class Hierarchy(Nodes):
         >>> Hierarchy.from_paths([["Loans", "Car"], ["Cards"]], return_nodes=True)[1]
         array([3, 1])
         """
-        columns = read_labels(y)
-        check_paths(columns)
-        hierarchy, nodes = cls._from_columns(columns)
+        hierarchy, nodes = cls._from_columns(read_paths(y))
         hierarchy = hierarchy._without_root(root)
         if not return_nodes:
             return hierarchy
@@ -133,7 +131,7 @@ class Hierarchy(Nodes):
         Parameters
         ----------
         edges : iterable of (parent, child)
-            ``None`` as parent says that the child stands at the top. Labels that are nobody's child
+            With ``None`` as parent the child stands at the top. Labels that are nobody's child
             stand at the top as well.
         root : label, default=None
             The label of a node that is the root and no class.
@@ -176,7 +174,7 @@ class Hierarchy(Nodes):
         Raises
         ------
         ValueError
-            If children are not given as a list, or as :meth:`from_edges` says.
+            If children are not given as a list, or as in :meth:`from_edges`.
 
         Examples
         --------
@@ -205,7 +203,7 @@ class Hierarchy(Nodes):
         Raises
         ------
         ValueError
-            If the graph is undirected, or as :meth:`from_edges` says.
+            If the graph is undirected, or as in :meth:`from_edges`.
 
         Examples
         --------
@@ -279,7 +277,7 @@ class Hierarchy(Nodes):
         Raises
         ------
         ValueError
-            If the node can be reached in several ways.
+            If there are several paths to the node.
         """
         node, path = self._check_node(node), []
         while node:
@@ -311,7 +309,7 @@ class Hierarchy(Nodes):
         ValueError
             If there is no such node, or several with that label.
         TypeError
-            If it is nothing that could be a label.
+            If it cannot be a label.
 
         Examples
         --------
@@ -426,7 +424,7 @@ class Hierarchy(Nodes):
         """
         return write_json(self)
 
-    # -- looks ---------------------------------------------------------------------------------
+    # -- comparing and rendering ---------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Hierarchy):

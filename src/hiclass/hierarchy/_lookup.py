@@ -1,4 +1,8 @@
-"""Finding the node that a user names by its path or label, and saying why there is none."""
+"""Names and nodes: finding the node that a path or label names, or the reason why there is none.
+
+Also the other direction, the names of all nodes, and the sets of nodes that the names of many rows
+stand for.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from hiclass._closure import close, from_entries
 from hiclass._labels.columns import is_hashable, plain
+from hiclass._labels.sets import SetLabels
 from hiclass._typing import IntArray
 
 #: So many characters of a label are compared with others, for a hint at the nearest names.
@@ -44,7 +50,7 @@ def nodes_with_label(hierarchy: Any, label: Any) -> list[int]:
 
 
 def _places(hierarchy: Any, nodes: list[int]) -> str:
-    """Say at which levels some nodes of the same label are."""
+    """Describe at which levels some nodes of the same label are."""
     found = [f"at level {hierarchy.levels[v]}" for v in nodes[:3]]
     if hierarchy.is_tree:
         found = [f"{f} ({hierarchy.describe(v)})" for f, v in zip(found, nodes, strict=False)]
@@ -66,7 +72,7 @@ def _follow(hierarchy: Any, path: list[Any] | tuple[Any, ...]) -> int:
 
 
 def unknown_class(hierarchy: Any, label: Any, above: tuple[Any, ...], candidates: IntArray) -> str:
-    """Say that there is no class with a label below some others, and where or which is near."""
+    """The message that there is no class with a label below some others, with the nearest ones."""
     elsewhere = nodes_with_label(hierarchy, label)
     if elsewhere:
         place = f"below {' > '.join(map(str, above))}" if above else "at level 1"
@@ -85,3 +91,62 @@ def unknown_class(hierarchy: Any, label: Any, above: tuple[Any, ...], candidates
     if len(shown) > 2 * _COMPARED:
         shown = f"{shown[:_COMPARED]}... ({len(shown)} characters)"
     return f"The hierarchy has no class {shown}{place}.{hint}"
+
+
+def names_of(hierarchy: Any, as_paths: bool) -> list[Any]:
+    """What every node is called in lists: its label, or its path."""
+    if not as_paths or not hierarchy.is_tree:
+        return list(hierarchy.labels.tolist())
+    names: list[Any] = [()]
+    for v in range(1, hierarchy.n_nodes):
+        names.append((*names[hierarchy.parent[v]], hierarchy.labels[v]))
+    return names
+
+
+def membership(labels: SetLabels, hierarchy: Any, name: str = "y") -> Any:
+    """Closed sets of nodes of a given hierarchy, one per row."""
+    if labels.names is None:
+        if labels.n_columns != hierarchy.n_nodes:
+            raise ValueError(
+                f"{name} is an indicator with {labels.n_columns} columns, but the hierarchy has "
+                f"{hierarchy.n_nodes} nodes. It needs one column per node, the root first; "
+                f"Hierarchy.indicator(...) makes one."
+            )
+        nodes = labels.codes
+    else:
+        _check_names(labels, hierarchy, name)
+        found = [_find(labels, code, hierarchy, name) for code in range(len(labels.names))]
+        nodes = np.array(found, dtype=np.intp)[labels.codes]
+    return to_sets(labels, nodes, hierarchy)
+
+
+def to_sets(labels: SetLabels, nodes: IntArray, hierarchy: Any) -> Any:
+    """Closed sets from the node of every entry."""
+    sets = from_entries(labels.rows, nodes, (labels.n_rows, hierarchy.n_nodes))
+    return close(sets, hierarchy)
+
+
+def _check_names(labels: SetLabels, hierarchy: Any, name: str) -> None:
+    names = labels.names or []
+    if labels.format.as_paths and not hierarchy.is_tree:
+        if not all(hierarchy._has_label(n) for n in names):
+            raise ValueError(
+                f"{name} holds paths, but the hierarchy is a DAG: a class with several parents "
+                f"has several paths. Name classes by their label alone."
+            )
+    elif not labels.format.as_paths and len(hierarchy._label_index) < hierarchy.n_nodes - 1:
+        twice = next(nodes for nodes in hierarchy._label_index.values() if len(nodes) > 1)
+        raise ValueError(
+            f"{name} holds labels, but {len(twice)} classes of the hierarchy are called "
+            f"{hierarchy.labels[twice[0]]!r}. Write every label as its path, a tuple."
+        )
+
+
+def _find(labels: SetLabels, code: int, hierarchy: Any, name: str) -> int:
+    label = (labels.names or [])[code]
+    try:
+        return int(hierarchy.find(label))
+    except ValueError as error:
+        rows = labels.rows[labels.codes == code]
+        place = f"Row {rows[0]} of {name}" if len(rows) else f"A column of {name}"
+        raise ValueError(f"{place}: {error}") from None

@@ -2,8 +2,8 @@
 
 Node 0 is the root. A parent always has a smaller number than its children; in a tree the numbers
 are a preorder, so that the subtree of node ``v`` is the interval ``v .. subtree_end[v] - 1``. Here
-is what follows from the numbers alone: levels, and who is above, below and beside whom. How users
-name nodes, build hierarchies and see them is in ``hierarchy``.
+is what follows from the numbers alone: levels, and which nodes are above, below and beside which;
+and how trees of paths are numbered. All else that users do with a hierarchy is in ``_hierarchy``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _STATE = (
 
 
 class Nodes:
-    """The nodes of a hierarchy as CSR arrays; :class:`hiclass.Hierarchy` says what they are."""
+    """The nodes of a hierarchy as CSR arrays; see :class:`hiclass.Hierarchy`."""
 
     n_nodes: int
     labels: AnyArray
@@ -262,8 +262,8 @@ class Nodes:
         ndarray of int
             Numbers of the siblings, ascending, without the node itself.
         """
-        kids = [self.children(int(p)) for p in self.parents(node)]
-        union = np.unique(np.concatenate([*kids, np.empty(0, dtype=np.intp)]))
+        children = [self.children(int(p)) for p in self.parents(node)]
+        union = np.unique(np.concatenate([*children, np.empty(0, dtype=np.intp)]))
         return union[union != node]
 
     def leaves(self, node: int = 0) -> IntArray:

@@ -1,4 +1,4 @@
-"""What a hierarchy looks like: as text, as HTML and as a picture."""
+"""Renderings of a hierarchy: as text, as HTML and as a picture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hiclass._typing import AnyArray
 
 _TEXT_LINES = 200
 _HTML_NODES = 2000
-#: More than this is no picture any more, and would take minutes.
+#: A picture of more nodes than this cannot be read, and would take minutes.
 _DRAWN_NODES = 5000
 _LONGEST_NAME = 40
 #: Inches.
@@ -19,7 +19,7 @@ _LARGEST_PICTURE = 80
 
 
 def tree_text(hierarchy: Any) -> str:
-    """Draw a hierarchy with lines of text; a long one is cut off."""
+    """Draw a hierarchy with lines of text; a long one is truncated."""
     lines: list[str] = []
     seen: set[int] = set()
     stack = [(int(v), "", v == hierarchy.children(0)[-1]) for v in hierarchy.children(0)[::-1]]
@@ -33,16 +33,16 @@ def tree_text(hierarchy: Any) -> str:
         if again:
             continue
         seen.add(v)
-        kids = hierarchy.children(v).tolist()
+        children = hierarchy.children(v).tolist()
         below = indent + ("    " if last else "│   ")
-        stack.extend((c, below, c == kids[-1]) for c in reversed(kids))
+        stack.extend((c, below, c == children[-1]) for c in reversed(children))
     if stack:
         lines.append(f"... {hierarchy.n_nodes - 1 - len(seen)} more classes")
     return "\n".join(lines)
 
 
 def tree_html(hierarchy: Any) -> str:
-    """Write a hierarchy as nested, collapsible HTML; a large one is cut off."""
+    """Write a hierarchy as nested, collapsible HTML; a large one is truncated."""
     parts = [f"<div><strong>{html.escape(repr(hierarchy))}</strong>"]
     seen: set[int] = set()
     stack: list[int | str] = hierarchy.children(0)[::-1].tolist()
@@ -56,14 +56,14 @@ def tree_html(hierarchy: Any) -> str:
             parts.extend(s for s in reversed(stack) if isinstance(s, str))
             break
         name = html.escape(str(hierarchy.labels[v]))
-        kids = hierarchy.children(v)
-        if len(kids) and v not in seen:
+        children = hierarchy.children(v)
+        if len(children) and v not in seen:
             parts.append(
                 f"<details style='margin-left:1em'><summary>{name} "
-                f"<small>({len(kids)})</small></summary>"
+                f"<small>({len(children)})</small></summary>"
             )
             stack.append("</details>")
-            stack.extend(kids[::-1].tolist())
+            stack.extend(children[::-1].tolist())
         else:
             parts.append(f"<div style='margin-left:2em'>{name}</div>")
         seen.add(v)

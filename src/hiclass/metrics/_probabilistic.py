@@ -14,10 +14,11 @@ import numpy as np
 from sklearn.metrics import average_precision_score
 
 from hiclass._labels.columns import check_paths, read_labels
-from hiclass._labels.sets import membership, read_sets
+from hiclass._labels.sets import read_sets
 from hiclass._targets.paths import as_hierarchy, nodes_of
 from hiclass._typing import AnyArray, FloatArray
 from hiclass.hierarchy import Hierarchy
+from hiclass.hierarchy._lookup import membership
 from hiclass.metrics._pairs import check_weight, closure, mean, without_root
 
 #: Entries of a block of rows x nodes that is looked at together.
