@@ -120,7 +120,7 @@ def _number(value):
     return float(len(value)) if isinstance(value, str | bytes) else 0.0
 
 
-class Soft(ClassifierMixin, BaseEstimator):
+class SoftAnyRows(ClassifierMixin, BaseEstimator):
     """Takes rows in every container; probabilities fall with the distance to the class means."""
 
     def fit(self, X, y):
@@ -145,7 +145,7 @@ class Soft(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class Scored(Soft):
+class ScoredAnyRows(SoftAnyRows):
     """The same with scores only."""
 
     predict_proba = property()
@@ -155,7 +155,7 @@ class Scored(Soft):
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
-class Bare:
+class BareAnyRows:
     """Only what the paper asks for, and no estimator of scikit-learn; repeats what it was shown."""
 
     def fit(self, X, y):
@@ -169,7 +169,7 @@ class Bare:
         return np.eye(self.y.max() + 1)[self.predict(X)]
 
 
-class Shares(RegressorMixin, BaseEstimator):
+class AsRegressor(RegressorMixin, BaseEstimator):
     """A classifier as the multi-output regressor that a global model asks.
 
     Its classes are the distinct rows of the target, and its answer is their average.
@@ -551,12 +551,12 @@ PARAMETERS = {
     "verbose": ([0, False], ["loud", -1, None, [1]]),
     "hierarchy": ([None], [3, "tree", [("a", "b", "c")], {}, [], {"a": "bc"}, object()]),
     "local_classifier": (
-        [Soft(), Bare(), lambda key: Soft()],
-        [3, "forest", Soft, {"C": 1}, object(), lambda key: 3, lambda key: Soft],
+        [SoftAnyRows(), BareAnyRows(), lambda key: SoftAnyRows()],
+        [3, "forest", SoftAnyRows, {"C": 1}, object(), lambda key: 3, lambda key: SoftAnyRows],
     ),
     "estimator": (
-        [Shares(Soft()), Shares(Bare()), Ridge()],
-        [3, "forest", Shares, {"C": 1}, object(), lambda key: Shares(Soft())],
+        [AsRegressor(SoftAnyRows()), AsRegressor(BareAnyRows()), Ridge()],
+        [3, "forest", AsRegressor, {"C": 1}, object(), lambda key: AsRegressor(SoftAnyRows())],
     ),
     "level_weight": (
         [0.75, 1, 1.0, 1e-9, np.float32(0.5)],

@@ -11,6 +11,7 @@ import numpy as np
 import pandas
 import pytest
 import sklearn
+from fakes import Recorder
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
@@ -448,20 +449,12 @@ def test_a_weight_counts_as_so_many_equal_rows(estimator_class, animals, child, 
     assert abs(unweighted.predict_node_proba(X) - expected).max() > 100 * tolerance
 
 
-class Recorder(GaussianNB):
-    """Remembers what fit was given."""
-
-    def fit(self, X, y, sample_weight=None, marks=None):
-        self.seen_ = (X, sample_weight, marks)
-        return super().fit(X, y, sample_weight)
-
-
 def test_weights_are_sliced_with_the_rows(estimator_class, animals):
     X, y = animals
     weights = np.arange(1.0, len(y) + 1)
     model = estimator_class(Recorder()).fit(X, y, sample_weight=weights)
     for classifier in model.local_classifiers_.values():
-        rows, given, _ = classifier.seen_
+        rows, _, given, _ = classifier.seen_
         expected = [weights[(row == X).all(axis=1)].item() for row in rows]
         assert given.tolist() == expected
 
@@ -548,7 +541,7 @@ def test_more_fit_parameters_are_handed_on_and_sliced(estimator_class, animals):
     marks = np.arange(len(y))
     model = estimator_class(Recorder()).fit(X, y, marks=marks)
     for classifier in model.local_classifiers_.values():
-        rows, _, given = classifier.seen_
+        rows, *_, given = classifier.seen_
         assert given.tolist() == [marks[(row == X).all(axis=1)].item() for row in rows]
 
 
@@ -660,7 +653,7 @@ def test_routing_of_other_metadata_than_weights(estimator_class, animals):
     child = Recorder().set_fit_request(marks=True)
     model = estimator_class(child).fit(X, y, marks=np.arange(len(y)))
     for classifier in model.local_classifiers_.values():
-        rows, _, given = classifier.seen_
+        rows, *_, given = classifier.seen_
         assert given.tolist() == [np.flatnonzero((row == X).all(axis=1)).item() for row in rows]
 
 

@@ -30,10 +30,10 @@ from fuzzing import (
     EITHER,
     GOOD,
     PARAMETERS,
-    Bare,
-    Scored,
-    Shares,
-    Soft,
+    AsRegressor,
+    BareAnyRows,
+    ScoredAnyRows,
+    SoftAnyRows,
     good_labels,
     hierarchies,
     is_refusal,
@@ -129,7 +129,7 @@ def ensemble(child, **params):
 
 
 def global_model(child, **params):
-    return GlobalClassifier(Shares(child), **params)
+    return GlobalClassifier(AsRegressor(child), **params)
 
 
 #: What is fuzzed: a function of a local classifier and keyword parameters each. A new estimator of
@@ -212,7 +212,7 @@ def test_labels_come_back_or_are_refused():
         X = one_hot(labels.plain) if labels.plain is not None else np.eye(max(n, 1))
         if labels.what in ("one row too many", "one row too few"):
             X = X[:-1] if labels.what == "one row too few" else np.vstack([X, X[:1]])
-        model = MODELS[name](Bare(), **({} if name == "EnsembleClassifier" else leaf_only))
+        model = MODELS[name](BareAnyRows(), **({} if name == "EnsembleClassifier" else leaf_only))
         what, _ = outcome(labels.expect, lambda: model.fit(X, labels.value))
         if what == REFUSED:
             with pytest.raises(NotFittedError):
@@ -258,12 +258,12 @@ def test_hierarchies_are_used_or_refused():
         expect = BAD if graph.expect == BAD or stranger else EITHER
         if name == "EnsembleClassifier":
             members = [
-                (c.__name__, c(Soft(), hierarchy=graph.value))
+                (c.__name__, c(SoftAnyRows(), hierarchy=graph.value))
                 for c in (FlatClassifier, LocalClassifierPerParentNode)
             ]
             model = EnsembleClassifier(members)
         else:
-            model = MODELS[name](Soft(), hierarchy=graph.value)
+            model = MODELS[name](SoftAnyRows(), hierarchy=graph.value)
         X = np.random.default_rng(seed).normal(size=(len(y), 2))
         what, error = outcome(expect, lambda: model.fit(X, single))
         if what == REFUSED:
@@ -302,7 +302,7 @@ def assert_same_after_a_round_trip(tree):
 # -- X -----------------------------------------------------------------------------------------
 
 TREE_PATHS = [["a", "x"], ["a", "y"], ["b"], ["a", "x"], ["b", "z"], ["a", "y"], ["b"]]
-CHILDREN = {"Soft": Soft, "Bare": Bare, "GaussianNB": GaussianNB}
+CHILDREN = {"Soft": SoftAnyRows, "Bare": BareAnyRows, "GaussianNB": GaussianNB}
 
 
 @st.composite
@@ -389,9 +389,15 @@ def _parameter_cases(draw):
     model_class = draw(st.sampled_from([*ESTIMATOR_CLASSES, GlobalClassifier]))
     names = set(PARAMETERS) & set(model_class().get_params())
     if model_class is GlobalClassifier:
-        child = {"estimator": draw(st.sampled_from([Shares(Soft()), Shares(Bare()), Ridge()]))}
+        child = {
+            "estimator": draw(
+                st.sampled_from([AsRegressor(SoftAnyRows()), AsRegressor(BareAnyRows()), Ridge()])
+            )
+        }
     else:
-        child = {"local_classifier": draw(st.sampled_from([Soft, Scored, Bare]))()}
+        child = {
+            "local_classifier": draw(st.sampled_from([SoftAnyRows, ScoredAnyRows, BareAnyRows]))()
+        }
     return model_class, draw(parameters(names)), child, draw(st.booleans())
 
 
@@ -456,7 +462,11 @@ def _call_cases(draw):
         }.get(action, st.none())
         steps.append((action, draw(argument)))
     name = draw(simple_model_names)
-    children = [Soft, GaussianNB] if name == "GlobalClassifier" else [Soft, Scored, GaussianNB]
+    children = (
+        [SoftAnyRows, GaussianNB]
+        if name == "GlobalClassifier"
+        else [SoftAnyRows, ScoredAnyRows, GaussianNB]
+    )
     child = draw(st.sampled_from(children))
     return MODELS[name](child()), y, steps, draw(st.booleans())
 
@@ -695,10 +705,10 @@ def test_sets_of_labels_are_closed_or_refused():
         }[form]
         options = {"hierarchy": tree, "multi_label": True}
         if name == "EnsembleClassifier":
-            members = [("a", FlatClassifier(Soft(), **options))]
+            members = [("a", FlatClassifier(SoftAnyRows(), **options))]
             model = EnsembleClassifier(members, threshold=threshold)
         else:
-            model = MODELS[name](Soft(), threshold=threshold, **options)
+            model = MODELS[name](SoftAnyRows(), threshold=threshold, **options)
         X = np.random.default_rng(len(y)).normal(size=(len(y), 2))
         expect = {"bad": BAD, "chaos": EITHER}.get(form, EITHER)
         what, error = outcome(expect, lambda: model.fit(X, given_))
@@ -747,7 +757,9 @@ def test_guarantees_cover_or_are_refused():
     def check(case):
         y, confidence, name, seed = case
         X = np.random.default_rng(seed).normal(size=(len(y.plain), 2))
-        model = ConformalClassifier(MODELS[name](Soft()), alpha=confidence, random_state=seed)
+        model = ConformalClassifier(
+            MODELS[name](SoftAnyRows()), alpha=confidence, random_state=seed
+        )
         expect = EITHER if isinstance(confidence, float) and 0 < confidence < 1 else BAD
         what, _ = outcome(expect, lambda: model.fit(X, y.value))
         if what == ANSWERED:

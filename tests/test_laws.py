@@ -10,6 +10,7 @@ import pandas
 import pytest
 import scipy.sparse as sp
 from estimator_classes import ESTIMATOR_CLASSES
+from fakes import Centroids, Nearest, Smooth
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from law_helpers import (
@@ -29,42 +30,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 from strategies import pad, paths
 
-from hiclass import (
-    FlatClassifier,
-    GlobalClassifier,
-    Hierarchy,
-    LocalClassifierPerNode,
-)
+from hiclass import FlatClassifier, GlobalClassifier, Hierarchy, LocalClassifierPerNode
 
 EXAMPLES = settings(max_examples=25)
-
-
-class Centroids:
-    """Cheap and soft: probabilities fall with the distance to the mean of a class."""
-
-    def fit(self, X, y):
-        self.means = np.stack([X[y == k].mean(axis=0) for k in range(y.max() + 1)])
-        return self
-
-    def predict_proba(self, X):
-        distance = ((X[:, None] - self.means) ** 2).sum(axis=-1)
-        proba = np.exp(-distance)
-        return proba / proba.sum(axis=1, keepdims=True)
-
-    def predict(self, X):
-        return self.predict_proba(X).argmax(axis=1)
-
-
-class Smooth:
-    """The same for many outputs: a mean of the training rows, the near ones first."""
-
-    def fit(self, X, y):
-        self.X, self.y = X, y
-        return self
-
-    def predict(self, X):
-        near = np.exp(-((X[:, None] - self.X) ** 2).sum(axis=-1))
-        return near @ self.y / near.sum(axis=1, keepdims=True)
 
 
 def global_classifier(child, **params):
@@ -136,21 +104,6 @@ def test_labels_survive_a_model_that_repeats_them(estimator_class, y):
     X = 100.0 * np.eye(len(order))[[order[typed(path)] for path in y]]
     predicted = estimator_class(Nearest()).fit(X, y).predict(X)
     assert [typed(path) for path in predicted.tolist()] == [typed(path) for path in y]
-
-
-class Nearest:
-    """Answers with the class of the nearest training row."""
-
-    def fit(self, X, y):
-        self.X, self.y = X, y
-        return self
-
-    def predict(self, X):
-        distance = ((X[:, None] - self.X) ** 2).sum(axis=-1)
-        return self.y[distance.argmin(axis=1)]
-
-    def predict_proba(self, X):
-        return np.eye(self.y.max() + 1)[self.predict(X)]
 
 
 # -- probabilities -----------------------------------------------------------------------------

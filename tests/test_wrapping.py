@@ -27,13 +27,7 @@ from hiclass import (
     make_report,
     tune_confidence,
 )
-from hiclass._wrapping import (
-    detached,
-    is_fitted_classifier,
-    name_for_fit,
-    unwrap,
-    unwrap_fitted,
-)
+from hiclass._wrapping import detached, is_fitted_classifier, name_for_fit, unwrap, unwrap_fitted
 from hiclass.metrics import ReliabilityDisplay, RiskCoverageDisplay, f1_scorer
 
 WORDS = {

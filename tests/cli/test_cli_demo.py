@@ -87,7 +87,7 @@ def test_a_report_folder_that_is_not_there_is_refused_first(fails, tmp_path):
     assert "there is no folder" in fails("demo", "--report-dir", tmp_path / "no")
 
 
-class Fixed:
+class FixedModel:
     """A model with given probabilities of nodes, or with given predictions."""
 
     def __init__(self, hierarchy, proba=None, predicted=None):
@@ -114,12 +114,12 @@ def test_the_temperature_makes_probabilities_the_share_that_is_right():
     proba = np.ones((4, hierarchy.n_nodes))
     for path, p in {("A",): 0.9, ("A", "a"): 0.9, ("B",): 0.1, ("B", "b"): 0.1}.items():
         proba[:, hierarchy.find(path)] = p
-    assert learn_temperature(Fixed(hierarchy, proba), None, y) == pytest.approx(2.0, abs=1e-3)
+    assert learn_temperature(FixedModel(hierarchy, proba), None, y) == pytest.approx(2.0, abs=1e-3)
 
 
 def test_the_f_score_that_is_expected_is_the_one_that_is_reached():
     y = np.array([["A", "a"], ["B", "b"]], dtype=object)
     # Three of the four labels are right, and there are four: 3 / 4.
-    model = Fixed(Hierarchy.from_paths(y), predicted=np.array([["A", "a"], ["B", "c"]]))
+    model = FixedModel(Hierarchy.from_paths(y), predicted=np.array([["A", "a"], ["B", "c"]]))
     assert learn_expected_f1(model, None, y) == 0.75
     assert model.expected[-1] == 0.75

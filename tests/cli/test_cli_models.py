@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from fakes import Evil
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
@@ -17,19 +18,6 @@ from sklearn.preprocessing import MaxAbsScaler
 from hiclass import TRUSTED_TYPES, FlatClassifier
 from hiclass._cli._errors import CommandError
 from hiclass._cli._models import load_model
-
-
-class Evil:
-    """Runs a command when it is unpickled, or built by a loader that trusts it."""
-
-    def __init__(self, marker):
-        self.marker = marker
-
-    def __reduce__(self):
-        return os.mkdir, (self.marker,)
-
-    def __setstate__(self, state):
-        os.mkdir(state["marker"])
 
 
 def test_what_was_saved_comes_back(model):

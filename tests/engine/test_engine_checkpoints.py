@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from engine_helpers import PARENT_ROWS, ROOT_ROWS, Child, end_early, logged, make_data
+from engine_helpers import PARENT_ROWS, ROOT_ROWS, end_early, logged, make_data
+from fakes import Unruly
 from samples import four_quarters
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -42,7 +43,7 @@ def fit(directory, log):
     """Fit with checkpoints; return the sizes of the problems that were really fitted, sorted."""
 
     def fit(X, y, model=None, weights=None, **params):
-        model = LocalClassifierPerParentNode(Child(log)) if model is None else model
+        model = LocalClassifierPerParentNode(Unruly(log)) if model is None else model
         model.set_params(checkpoint_dir=directory, **params).fit(X, y, sample_weight=weights)
         return sorted(logged(log))
 
@@ -58,7 +59,7 @@ def files(directory):
 
 def test_the_same_fit_again_fits_nothing(fit, directory):
     X, y = make_data()
-    model = LocalClassifierPerParentNode(Child(str(directory.parent / "log")))
+    model = LocalClassifierPerParentNode(Unruly(str(directory.parent / "log")))
     assert fit(X, y, model) == ALL
     before = model.predict_node_proba(X)
     assert len(files(directory)) == 5
@@ -76,16 +77,16 @@ def test_other_data_or_parameters_reuse_nothing(fit, log, kind):
         X = X + 1e-9
     elif kind == "y":
         y = np.random.default_rng(1).permutation(y)
-    model = LocalClassifierPerParentNode(Child(log))
+    model = LocalClassifierPerParentNode(Unruly(log))
     if kind == "parameters":
         model.set_params(local_classifier__pause=1e-9)
     elif kind == "class":
-        model.set_params(local_classifier=OtherChild(log))
+        model.set_params(local_classifier=OtherUnruly(log))
     weights = {"weights": weights, "other weights": weights[::-1]}.get(kind)
     assert fit(X, y, model, weights) == ALL
 
 
-class OtherChild(Child):
+class OtherUnruly(Unruly):
     pass
 
 
@@ -142,7 +143,7 @@ def test_the_folds_of_a_calibration_are_kept_too(fit, directory):
     X, y = make_data()
     y = end_early(y)
     model = LocalClassifierPerParentNode(
-        Child(str(directory.parent / "log")), calibration="temperature"
+        Unruly(str(directory.parent / "log")), calibration="temperature"
     )
     first = fit(X, y, model)
     assert len(first) > 5
@@ -168,7 +169,7 @@ def test_workers_and_this_process_agree_on_the_key(fit, log, kind, tmp_path):
         "mixed frame": lambda: pd.DataFrame({"a": X[:, 0], "b": y[:, 0], "c": X[:, 1] > 0}),
         "list": lambda: [f"{label}" for label in y[:, 1]],
     }[kind]()
-    model = LocalClassifierPerParentNode(AnyRows(log))
+    model = LocalClassifierPerParentNode(Blind(log))
     weights = np.linspace(1, 2, len(y))
     assert fit(rows, y, model, weights) == ALL
     with joblib.parallel_config(backend="loky"):
@@ -177,8 +178,8 @@ def test_workers_and_this_process_agree_on_the_key(fit, log, kind, tmp_path):
         assert fit(rows, y, model, weights, n_jobs=2) == []
 
 
-class AnyRows(Child):
-    """A child that takes any rows and looks at none."""
+class Blind(Unruly):
+    """Takes any rows and looks at none."""
 
     def fit(self, X, y, sample_weight=None):
         return super().fit(np.zeros((len(y), 1)), y, sample_weight)
@@ -187,12 +188,13 @@ class AnyRows(Child):
 KEYS = """
 import sys
 import numpy as np
-from engine_helpers import Child, make_data
+from engine_helpers import make_data
+from fakes import Unruly
 from sklearn.pipeline import make_pipeline
 from hiclass._engine.checkpoints import checkpoint_key
 X, y = make_data()
 params = {"sample_weight": X[:, 0], "names": {"b", "a", "c"}, "more": {"x": 1, "y": (2, "z")}}
-child = make_pipeline("passthrough", Child(once={"p", "q", "r"}))
+child = make_pipeline("passthrough", Unruly(once={"p", "q", "r"}))
 print(checkpoint_key(child, X, np.arange(len(y)), params, []))
 """
 
@@ -217,10 +219,11 @@ def test_the_key_does_not_depend_on_process_or_hash_seed():
 
 KILLED = """
 import sys
-from engine_helpers import Child, make_data
+from engine_helpers import make_data
+from fakes import Unruly
 from hiclass import LocalClassifierPerNode
 log, directory = sys.argv[1:]
-LocalClassifierPerNode(Child(log, pause=0.2), checkpoint_dir=directory).fit(*make_data())
+LocalClassifierPerNode(Unruly(log, pause=0.2), checkpoint_dir=directory).fit(*make_data())
 """
 
 
@@ -238,17 +241,18 @@ def test_a_killed_fit_continues_where_it_stopped(directory, log):
     assert 4 <= kept < 16
     logged(log)
     X, y = make_data()
-    model = LocalClassifierPerNode(Child(log, pause=0.2), checkpoint_dir=directory).fit(X, y)
+    model = LocalClassifierPerNode(Unruly(log, pause=0.2), checkpoint_dir=directory).fit(X, y)
     assert len(logged(log)) == 16 - kept
     np.testing.assert_array_equal(
-        model.predict_node_proba(X), LocalClassifierPerNode(Child()).fit(X, y).predict_node_proba(X)
+        model.predict_node_proba(X),
+        LocalClassifierPerNode(Unruly()).fit(X, y).predict_node_proba(X),
     )
 
 
 def test_two_fits_share_a_directory_at_the_same_time(directory, log):
     X, y = make_data()
     models = [
-        LocalClassifierPerNode(Child(log, pause=0.01), checkpoint_dir=directory) for _ in range(4)
+        LocalClassifierPerNode(Unruly(log, pause=0.01), checkpoint_dir=directory) for _ in range(4)
     ]
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda model: model.fit(X, y), models))
@@ -328,7 +332,7 @@ def test_a_model_that_does_not_unpickle_any_more_is_fitted_again(fit, directory,
     def fail(self, state):
         raise ImportError("gone")
 
-    monkeypatch.setattr(Child, "__setstate__", fail)
+    monkeypatch.setattr(Unruly, "__setstate__", fail)
     with pytest.warns(UserWarning, match=r"cannot be used \(gone\)"):
         assert fit(X, y) == ALL
 

@@ -37,7 +37,7 @@ from hiclass import (
 PATHS = [["A", "x"], ["A", "y"], ["A"], ["B", "x"], ["B", "z"]]
 
 
-class Weighed(ClassifierMixin, BaseEstimator):
+class KeepsWeights(ClassifierMixin, BaseEstimator):
     """Keeps the weights that it was given; knows nothing."""
 
     def __init__(self, class_weight=None):
@@ -67,7 +67,7 @@ def rows_of(paths):
 
 
 def fitted(kind, weights, paths=PATHS, **params):
-    return kind(Weighed(weights), **params).fit(rows_of(paths), paths)
+    return kind(KeepsWeights(weights), **params).fit(rows_of(paths), paths)
 
 
 # -- the translation, by hand ------------------------------------------------------------------
@@ -120,7 +120,7 @@ def test_flat_a_weight_for_a_class_at_which_no_row_ends_is_said_to_have_no_effec
 def test_that_is_said_once_at_the_line_of_the_user_also_where_folds_are_fitted(
     factory, calibration
 ):
-    child = Weighed({"B": 2, "z": 3})
+    child = KeepsWeights({"B": 2, "z": 3})
     model = FlatClassifier((lambda path: child) if factory else child, calibration=calibration)
     paths = [path for path in PATHS for _ in range(3)]
     with pytest.warns(UserWarning, match="a weight for B, at which no") as caught:
@@ -129,7 +129,7 @@ def test_that_is_said_once_at_the_line_of_the_user_also_where_folds_are_fitted(
 
 
 def test_in_a_stream_it_is_said_by_the_batch_that_makes_the_classifier():
-    model = FlatClassifier(Weighed({"B": 2}), leaf_only=True)
+    model = FlatClassifier(KeepsWeights({"B": 2}), leaf_only=True)
     batch = [[0.0], [1.0], [2.0]], [["A"], ["B", "x"], ["B", "z"]]
     with pytest.warns(UserWarning, match="a weight for B, at which no") as caught:
         model.partial_fit(*batch).partial_fit(*batch)
@@ -139,7 +139,7 @@ def test_in_a_stream_it_is_said_by_the_batch_that_makes_the_classifier():
 def test_a_tuple_may_be_a_label():
     tree = Hierarchy.from_edges([("A", ("x", 1)), ("A", ("x", 2))])
     paths = [["A", ("x", 1)], ["A", ("x", 2)]]
-    model = LocalClassifierPerParentNode(Weighed({("x", 2): 4}), hierarchy=tree)
+    model = LocalClassifierPerParentNode(KeepsWeights({("x", 2): 4}), hierarchy=tree)
     model.fit(rows_of(paths), paths)
     assert weights_of(model) == {"A": {0: 1.0, 1: 4.0}}
 
@@ -152,14 +152,14 @@ def test_a_class_without_rows_may_have_a_weight_if_the_hierarchy_has_it():
 
 def test_what_a_callable_returns_is_translated_as_well():
     def choose(path):
-        return Weighed({"x": 7}) if path == ("B",) else Weighed("balanced")
+        return KeepsWeights({"x": 7}) if path == ("B",) else KeepsWeights("balanced")
 
     model = LocalClassifierPerParentNode(choose).fit(rows_of(PATHS), PATHS)
     assert weights_of(model) == {(): "balanced", ("A",): "balanced", ("B",): {0: 7.0, 1: 1.0}}
 
 
 def test_a_batch_brings_weights_for_the_classifiers_that_it_makes():
-    model = LocalClassifierPerNode(Weighed({"y": 4}))
+    model = LocalClassifierPerNode(KeepsWeights({"y": 4}))
     model.partial_fit([[0.0], [1.0]], [["A", "x"], ["A", "y"]])
     model.partial_fit([[2.0]], [["A", "z"]])
     assert weights_of(model) == {
@@ -167,15 +167,15 @@ def test_a_batch_brings_weights_for_the_classifiers_that_it_makes():
         ("A", "y"): {0: 1.0, 1: 4.0},
         ("A", "z"): {0: 1.0, 1: 1.0},
     }
-    model = LocalClassifierPerParentNode(Weighed({"y": 4}))
+    model = LocalClassifierPerParentNode(KeepsWeights({"y": 4}))
     model.partial_fit([[0.0]], [["A", "x"]], classes=[["A", "x"], ["A", "y"]])
     assert weights_of(model) == {("A",): {0: 1.0, 1: 4.0, 2: 1.0}}
 
 
 def test_members_of_an_ensemble_have_weights_of_their_own():
     members = [
-        ("parent", LocalClassifierPerParentNode(Weighed({"A": 2}))),
-        ("flat", FlatClassifier(Weighed({"z": 3}))),
+        ("parent", LocalClassifierPerParentNode(KeepsWeights({"A": 2}))),
+        ("flat", FlatClassifier(KeepsWeights({"z": 3}))),
     ]
     model = EnsembleClassifier(members).fit(rows_of(PATHS), PATHS)
     assert weights_of(model.named_models_["parent"])[()] == {0: 2.0, 1: 1.0}
@@ -188,19 +188,19 @@ def test_members_of_an_ensemble_have_weights_of_their_own():
 def test_of_sets_every_class_is_a_question_in_which_its_positives_weigh():
     X, y = zoo()
     weights = {"cat": 4, "feline": 2}
-    model = LocalClassifierPerNode(Weighed(weights), hierarchy=DAG, multi_label=True).fit(X, y)
+    model = LocalClassifierPerNode(KeepsWeights(weights), hierarchy=DAG, multi_label=True).fit(X, y)
     found = weights_of(model)
     assert found["cat"] == {0: 1.0, 1: 4.0}
     assert found["feline"] == {0: 1.0, 1: 2.0}
     assert found["dog"] == {0: 1.0, 1: 1.0}
-    model = LocalClassifierPerParentNode(Weighed(weights), hierarchy=DAG, multi_label=True)
+    model = LocalClassifierPerParentNode(KeepsWeights(weights), hierarchy=DAG, multi_label=True)
     feline = model.fit(X, y).local_classifiers_["feline"]
     assert [e.class_weight[1] for e in feline.estimators_] == [
         {"cat": 4.0}.get(DAG.labels[v], 1.0) for v in model.local_classes_["feline"]
     ]
     assert sorted(e.class_weight[1] for e in feline.estimators_) == [1.0, 4.0]
     for kind in (LocalClassifierPerLevel, FlatClassifier):
-        model = kind(Weighed(weights), hierarchy=DAG, multi_label=True).fit(X, y)
+        model = kind(KeepsWeights(weights), hierarchy=DAG, multi_label=True).fit(X, y)
         for key, classifier in model.local_classifiers_.items():
             labels = DAG.labels[model.local_classes_[key]]
             expected = [{0: 1.0, 1: float(weights.get(label, 1))} for label in labels]
@@ -211,7 +211,7 @@ def test_of_sets_every_class_is_a_question_in_which_its_positives_weigh():
 def test_a_single_question_about_sets_is_binary():
     X, y = [[0.0], [1.0], [2.0]], [["A", "x"], ["A"], ["A", "x"]]
     tree = Hierarchy.from_dict({"A": ["x"]})
-    model = LocalClassifierPerParentNode(Weighed({"x": 6}), hierarchy=tree, multi_label=True)
+    model = LocalClassifierPerParentNode(KeepsWeights({"x": 6}), hierarchy=tree, multi_label=True)
     assert weights_of(model.fit(X, y)) == {"A": {0: 1.0, 1: 6.0}}
 
 
@@ -332,18 +332,18 @@ def test_the_nearest_names_are_found_whatever_their_case():
         ({"A": -1}, r"has the weight -1 for 'A'; weights are finite numbers from 0 on"),
         ({"A": "much"}, r"has the weight 'much' for 'A'"),
         ({"A": float("nan")}, r"has the weight nan for 'A'"),
-        ([{0: 1}], r"class_weight of Weighed is a list"),
+        ([{0: 1}], r"class_weight of KeepsWeights is a list"),
     ],
 )
 def test_weights_that_are_none_are_refused(weights, message):
     paths = [["A", "1"], ["A", "2"], ["B", "1"]]
     with pytest.raises(ValueError, match=message):
-        LocalClassifierPerNode(Weighed(weights)).fit(rows_of(paths), paths)
+        LocalClassifierPerNode(KeepsWeights(weights)).fit(rows_of(paths), paths)
 
 
 def test_numbers_of_another_type_are_named():
     with pytest.raises(ValueError, match=r"no class 1\. There is 1\.0, of the type float"):
-        FlatClassifier(Weighed({1: 2})).fit([[0.0], [1.0]], [1.0, 2.0])
+        FlatClassifier(KeepsWeights({1: 2})).fit([[0.0], [1.0]], [1.0, 2.0])
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_a_grid_without_classes_is_fine(local_class):
 
 
 def test_a_new_class_has_to_be_declared_before_it_can_have_a_weight():
-    model = LocalClassifierPerNode(Weighed({"later": 2}))
+    model = LocalClassifierPerNode(KeepsWeights({"later": 2}))
     rows, paths = [[0.0], [1.0]], [["A"], ["B"]]
     with pytest.raises(ValueError, match=r"no class 'later'.*in partial_fit: in classes="):
         model.partial_fit(rows, paths)

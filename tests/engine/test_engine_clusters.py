@@ -17,16 +17,8 @@ import pandas as pd
 import psutil
 import pytest
 import scipy.sparse as sp
-from engine_helpers import (
-    PARENT_ROWS,
-    ROOT_ROWS,
-    BrokenError,
-    Child,
-    Nested,
-    end_early,
-    logged,
-    make_data,
-)
+from engine_helpers import PARENT_ROWS, ROOT_ROWS, end_early, logged, make_data
+from fakes import BrokenError, Nested, Unruly
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -58,7 +50,7 @@ def ray_cluster():
 
     register_ray()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(TESTS))  # for the workers: they import engine_helpers
+        patch.setenv("PYTHONPATH", str(TESTS))  # for the workers: they import fakes
         # "local": not one that happens to run on this machine.
         ray.init(
             address="local",
@@ -198,7 +190,7 @@ def test_clusters_slice_weights(backend):
 def test_clusters_agree_with_this_process_on_the_key_of_a_checkpoint(backend, tmp_path):
     X, y = make_data(n_features=150)
     log = str(tmp_path / "log")
-    model = LocalClassifierPerParentNode(Child(log), checkpoint_dir=tmp_path / "checkpoints")
+    model = LocalClassifierPerParentNode(Unruly(log), checkpoint_dir=tmp_path / "checkpoints")
     model.fit(X, y)
     assert sorted(logged(log)) == [*PARENT_ROWS, ROOT_ROWS]
     with joblib.parallel_config(backend="sequential"):
@@ -223,7 +215,7 @@ def test_a_search_on_a_cluster(backend):
 
 def test_an_error_on_a_cluster_keeps_its_type_and_names_its_node(backend):
     X, y = make_data()
-    model = LocalClassifierPerParentNode(Child(pause=0.05, fail_at=240), verbose=1)
+    model = LocalClassifierPerParentNode(Unruly(pause=0.05, fail_at=240), verbose=1)
     with pytest.raises(BrokenError, match="no such luck") as caught:
         model.fit(X, y)
     assert "while fitting the classifier of p1" in caught.value.__notes__
@@ -238,7 +230,7 @@ def test_a_ray_worker_that_is_killed_is_replaced(ray_cluster, tmp_path):
     X, y = make_data()
     once = tmp_path / "once"
     with joblib.parallel_config(backend="ray"):
-        model = LocalClassifierPerParentNode(Child(kill_at=240, once=str(once))).fit(X, y)
+        model = LocalClassifierPerParentNode(Unruly(kill_at=240, once=str(once))).fit(X, y)
     assert once.exists()
     assert_same(model, serially(LocalClassifierPerParentNode, GaussianNB(), X, y), X)
 
@@ -270,14 +262,15 @@ SCRIPT = """
 import os, sys
 import joblib
 import numpy as np
-from engine_helpers import Child, make_data
+from engine_helpers import make_data
+from fakes import Unruly
 from hiclass import LocalClassifierPerParentNode
 X, y = make_data()
 {before}
 with joblib.parallel_config(backend="{backend}"):
-    model = LocalClassifierPerParentNode(Child(sys.argv[1]), n_jobs=-1).fit(X, y)
+    model = LocalClassifierPerParentNode(Unruly(sys.argv[1]), n_jobs=-1).fit(X, y)
 {after}
-serial = LocalClassifierPerParentNode(Child()).fit(X, y)
+serial = LocalClassifierPerParentNode(Unruly()).fit(X, y)
 np.testing.assert_array_equal(model.predict_node_proba(X), serial.predict_node_proba(X))
 """
 ON_RAY = "import ray; from ray.util.joblib import register_ray; register_ray()\n"

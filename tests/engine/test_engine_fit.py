@@ -21,17 +21,8 @@ import psutil
 import pytest
 import scipy.sparse as sp
 import sklearn
-from engine_helpers import (
-    N_ROWS,
-    PARENT_ROWS,
-    ROOT_ROWS,
-    BrokenError,
-    Child,
-    Nested,
-    end_early,
-    logged,
-    make_data,
-)
+from engine_helpers import N_ROWS, PARENT_ROWS, ROOT_ROWS, end_early, logged, make_data
+from fakes import BrokenError, Nested, Unruly
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from samples import four_quarters
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -242,7 +233,7 @@ def test_the_largest_problem_comes_first(tmp_path, n_jobs):
     X, y = make_data()
     log = str(tmp_path / "log")
     with joblib.parallel_config(backend="threading"):
-        LocalClassifierPerParentNode(Child(log), n_jobs=n_jobs).fit(X, y)
+        LocalClassifierPerParentNode(Unruly(log), n_jobs=n_jobs).fit(X, y)
     sizes = logged(log)
     # Two begin at once, and either may be the first to say so.
     assert ROOT_ROWS in sizes[: n_jobs or 1]
@@ -405,7 +396,7 @@ def test_parallel_prediction_equals_serial(local_class, kind):
 def test_an_error_keeps_its_type_names_its_node_and_stops_the_rest(tmp_path, backend):
     X, y = make_data()
     log = str(tmp_path / "log")
-    child = Child(log, pause=0.1, fail_at=ROOT_ROWS)
+    child = Unruly(log, pause=0.1, fail_at=ROOT_ROWS)
     model = LocalClassifierPerNode(child, n_jobs=None if backend is None else 2)
     with (
         engine(backend),
@@ -428,7 +419,7 @@ def test_an_error_keeps_its_type_names_its_node_and_stops_the_rest(tmp_path, bac
 def test_an_error_keeps_the_checkpoints(tmp_path, backend):
     X, y = make_data()
     log, directory = str(tmp_path / "log"), tmp_path / "checkpoints"
-    child = Child(log, fail_at=min(PARENT_ROWS), once=str(tmp_path / "once"))
+    child = Unruly(log, fail_at=min(PARENT_ROWS), once=str(tmp_path / "once"))
     model = LocalClassifierPerParentNode(
         child, n_jobs=None if backend is None else 2, checkpoint_dir=directory
     )
@@ -447,7 +438,7 @@ def test_an_error_keeps_the_checkpoints(tmp_path, backend):
 
 def test_a_failed_fit_leaves_an_older_model_unfitted():
     X, y = make_data()
-    model = LocalClassifierPerParentNode(Child(), n_jobs=2).fit(X, y)
+    model = LocalClassifierPerParentNode(Unruly(), n_jobs=2).fit(X, y)
     with pytest.raises(BrokenError):
         model.set_params(local_classifier__fail_at=240).fit(X, y)
     with pytest.raises(NotFittedError):
@@ -456,7 +447,7 @@ def test_a_failed_fit_leaves_an_older_model_unfitted():
 
 def test_a_killed_worker_gives_a_clear_error_and_the_next_fit_works():
     X, y = make_data()
-    model = LocalClassifierPerParentNode(Child(kill_at=240), n_jobs=2)
+    model = LocalClassifierPerParentNode(Unruly(kill_at=240), n_jobs=2)
     with pytest.raises(TerminatedWorkerError) as caught:
         model.fit(X, y)
     assert "Use fewer jobs; with checkpoint_dir" in caught.value.__notes__[0]
@@ -471,13 +462,14 @@ INTERRUPTED = """
 import joblib, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from contextlib import nullcontext
-from engine_helpers import Child, make_data
+from engine_helpers import make_data
+from fakes import Unruly
 from hiclass import LocalClassifierPerNode
 log, directory, backend = sys.argv[1:]
 X, y = make_data()
 n_jobs = 1 if backend == "serial" else 2
 with nullcontext() if backend == "serial" else joblib.parallel_config(backend=backend):
-    child = Child(log, pause=2.0 if backend == "threading" else 60.0)
+    child = Unruly(log, pause=2.0 if backend == "threading" else 60.0)
     LocalClassifierPerNode(child, n_jobs=n_jobs, checkpoint_dir=directory, verbose=1).fit(X, y)
 """
 
@@ -524,7 +516,7 @@ def test_an_error_while_results_are_collected_stops_the_workers(monkeypatch):
             raise io.UnsupportedOperation("no more")
 
     monkeypatch.setattr("hiclass._engine.progress.Progress.finish", fail)
-    model = LocalClassifierPerNode(Child(pause=0.05), n_jobs=2)
+    model = LocalClassifierPerNode(Unruly(pause=0.05), n_jobs=2)
     with pytest.raises(io.UnsupportedOperation):
         model.fit(X, y)
     gc.collect()

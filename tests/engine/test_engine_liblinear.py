@@ -37,7 +37,7 @@ class Plain(LinearSVC):
         return super().fit(X, y, sample_weight)
 
 
-class Soft(LinearSVC):
+class SoftLinearSVC(LinearSVC):
     """A subclass that leaves fit as it is."""
 
     def predict_proba(self, X):
@@ -200,7 +200,7 @@ def test_the_numbers_that_are_drawn_are_those_of_fit(global_state):
 
 def test_a_subclass_with_the_same_fit_is_fitted_as_by_its_fit():
     X, target = rows()
-    mine, theirs = Soft(tol=0.1, random_state=0), Soft(tol=0.1, random_state=0)
+    mine, theirs = SoftLinearSVC(tol=0.1, random_state=0), SoftLinearSVC(tol=0.1, random_state=0)
     assert fit_linear_svc(mine, X, target, {})
     assert_same(mine, theirs.fit(X, target))
 

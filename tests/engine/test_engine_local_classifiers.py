@@ -6,6 +6,7 @@ import polars
 import pytest
 import scipy.sparse as sp
 import sklearn
+from fakes import Centroids, OnlyPredict, counting
 from imblearn.over_sampling import RandomOverSampler
 from imblearn.pipeline import make_pipeline as make_imblearn_pipeline
 from lightgbm import LGBMClassifier
@@ -42,25 +43,6 @@ from hiclass import (
 from hiclass._engine.local_classifiers import copy_estimator, set_random_state
 
 SCORED = (LocalClassifierPerNode, LocalClassifierPerLevel)  # compare answers of classifiers
-
-
-class Centroids:
-    """A plain object, no scikit-learn estimator: fit, predict, predict_proba and nothing else.
-
-    Probabilities fall with the squared distance to the mean of a class.
-    """
-
-    def fit(self, X, y):
-        self.means = np.stack([X[y == k].mean(axis=0) for k in range(y.max() + 1)])
-        return self
-
-    def predict_proba(self, X):
-        distance = ((X[:, None] - self.means) ** 2).sum(axis=-1)
-        proba = np.exp(distance.min(axis=1, keepdims=True) - distance)
-        return proba / proba.sum(axis=1, keepdims=True)
-
-    def predict(self, X):
-        return self.predict_proba(X).argmax(axis=1)
 
 
 # -- kinds of classifiers ----------------------------------------------------------------------
@@ -135,14 +117,6 @@ def test_a_plain_object_is_copied_for_every_problem(local_class, animals):
 
 
 def test_a_child_with_only_predict_serves_per_parent_and_flat():
-    class OnlyPredict:
-        def fit(self, X, y):
-            self.model = KNeighborsClassifier(1).fit(X, y)
-            return self
-
-        def predict(self, X):
-            return self.model.predict(X)
-
     X = np.array([[0.0], [1.0], [5.0], [9.0]])
     y = [["a", "x"], ["a", "y"], ["b", "x"], ["b", ""]]
     for model in (LocalClassifierPerParentNode(OnlyPredict()), FlatClassifier(OnlyPredict())):
@@ -154,20 +128,11 @@ def test_a_child_with_only_predict_serves_per_parent_and_flat():
 def test_a_child_with_only_predict_is_refused_before_any_fit_where_scores_are_compared(
     scored_class,
 ):
-    class OnlyPredict:
-        fits = 0
-
-        def fit(self, X, y):
-            OnlyPredict.fits += 1
-            return self
-
-        def predict(self, X):
-            return np.zeros(len(X), dtype=int)
-
-    message = f"{scored_class.__name__} needs predict_proba or decision_function; OnlyPredict has"
+    fits = []
+    message = f"{scored_class.__name__} needs predict_proba or decision_function; Counting has"
     with pytest.raises(ValueError, match=message):
-        scored_class(OnlyPredict()).fit([[0.0], [1.0]], ["a", "b"])
-    assert OnlyPredict.fits == 0
+        scored_class(counting(OnlyPredict, fits)).fit([[0.0], [1.0]], ["a", "b"])
+    assert fits == []
 
 
 def test_a_child_that_cannot_answer_at_all_is_refused_before_any_fit(estimator_class):

@@ -12,7 +12,8 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-from engine_helpers import BrokenError, Child, end_early, make_data
+from engine_helpers import end_early, make_data
+from fakes import BrokenError, Unruly
 from sklearn.naive_bayes import GaussianNB
 
 from hiclass import LocalClassifierPerLevel, LocalClassifierPerParentNode
@@ -21,9 +22,10 @@ from hiclass._engine.progress import Progress
 
 SCRIPT = """
 import sys
-from engine_helpers import Child, make_data
+from engine_helpers import make_data
+from fakes import Unruly
 from hiclass import LocalClassifierPerNode
-child = Child(pause=0.15, fail_at=int(sys.argv[1]))
+child = Unruly(pause=0.15, fail_at=int(sys.argv[1]))
 try:
     LocalClassifierPerNode(child, verbose=1).fit(*make_data())
 except ValueError:
@@ -86,7 +88,7 @@ def test_a_pipe_gets_one_line_for_a_short_fit(capfd, n_jobs):
 def test_a_pipe_gets_a_line_now_and_then(capfd, monkeypatch):
     X, y = make_data()
     monkeypatch.setattr(_progress, "_PAUSE_BY_LINE", 0.0)
-    LocalClassifierPerParentNode(Child(pause=0.01), verbose=1).fit(X, y)
+    LocalClassifierPerParentNode(Unruly(pause=0.01), verbose=1).fit(X, y)
     lines = capfd.readouterr().err.splitlines()
     assert len(lines) == 6
     assert [re.search(r"(\d)/5", line).group() for line in lines[:5]] == [
@@ -107,7 +109,7 @@ def test_quiet_unless_asked(capfd, calibration):
 def test_an_error_says_stopped(capfd):
     X, y = make_data()
     with pytest.raises(BrokenError):
-        LocalClassifierPerParentNode(Child(fail_at=240), verbose=1).fit(X, y)
+        LocalClassifierPerParentNode(Unruly(fail_at=240), verbose=1).fit(X, y)
     assert re.fullmatch(r"Fitting \[#+\.+\] 3/5, stopped after 0:00\n", capfd.readouterr().err)
 
 

@@ -47,7 +47,7 @@ SETS = [["cat"], ["lion"], ["dog"], ["cat", "dog"], ["pet"], ["lion", "dog"]]
 X6 = np.arange(6.0)[:, None]
 
 
-class Recorder(RegressorMixin, BaseEstimator):
+class TargetRecorder(RegressorMixin, BaseEstimator):
     """Remembers its target, and answers with the row that it is given."""
 
     def __init__(self, answer=None):
@@ -70,7 +70,7 @@ def proba_of(model, *paths, X=((0.0,),)):
 
 
 def test_the_target_is_the_closed_matrix_with_a_column_for_every_stop():
-    model = GlobalClassifier(Recorder(), level_weight=1).fit(X4, PATHS)
+    model = GlobalClassifier(TargetRecorder(), level_weight=1).fit(X4, PATHS)
     find = model.hierarchy_.find
     columns = model.local_classes_[()].tolist()
     ways = [find(p) for p in (("a",), ("b",), ("a", "x"), ("a", "y"), ("a", "y", "u"))]
@@ -85,7 +85,7 @@ def test_the_target_is_the_closed_matrix_with_a_column_for_every_stop():
 
 
 def test_columns_are_scaled_by_the_roots_of_the_weights_of_their_levels():
-    model = GlobalClassifier(Recorder(), level_weight=0.25).fit(X4, PATHS)
+    model = GlobalClassifier(TargetRecorder(), level_weight=0.25).fit(X4, PATHS)
     height = model.estimator_.target_.max(axis=0)
     columns = model.local_classes_[()]
     # A stop is a virtual leaf, one level below its node.
@@ -95,7 +95,7 @@ def test_columns_are_scaled_by_the_roots_of_the_weights_of_their_levels():
 
 
 def test_with_leaf_only_there_is_no_column_for_stops():
-    model = GlobalClassifier(Recorder(), leaf_only=True).fit(X4, PATHS)
+    model = GlobalClassifier(TargetRecorder(), leaf_only=True).fit(X4, PATHS)
     assert (model.local_classes_[()] > 0).all()
     assert model.estimator_.target_.shape == (4, 5)
 
@@ -119,7 +119,7 @@ def test_where_there_is_one_path_only_nothing_is_fitted():
 
 
 def test_a_dag_has_a_column_per_class_and_no_stops():
-    model = GlobalClassifier(Recorder(), hierarchy=DAG, multi_label=True, level_weight=1)
+    model = GlobalClassifier(TargetRecorder(), hierarchy=DAG, multi_label=True, level_weight=1)
     model.fit(X6, SETS)
     columns = model.local_classes_[()]
     assert DAG.labels[columns].tolist() == [n for n in DAG.labels.tolist() if n is not None]
@@ -151,7 +151,7 @@ def test_means_of_the_columns_are_the_shares_of_the_classes():
 
 
 def test_answers_that_contradict_each_other_are_normalised_at_every_node():
-    model = GlobalClassifier(Recorder(), level_weight=1).fit(X4, PATHS)
+    model = GlobalClassifier(TargetRecorder(), level_weight=1).fit(X4, PATHS)
     find = model.hierarchy_.find
     says = {
         find(("a",)): 0.9,
@@ -169,7 +169,7 @@ def test_answers_that_contradict_each_other_are_normalised_at_every_node():
 
 
 def test_where_no_way_has_any_evidence_all_are_as_good():
-    model = GlobalClassifier(Recorder(np.zeros(6))).fit(X4, PATHS)
+    model = GlobalClassifier(TargetRecorder(np.zeros(6))).fit(X4, PATHS)
     found = proba_of(model, ("a",), ("b",), ("a", "x"), ("a", "y"), ("a", "y", "u"))
     assert found == pytest.approx([1 / 2, 1 / 2, 1 / 4, 1 / 4, 1 / 8])
 
@@ -186,7 +186,7 @@ def test_a_forest_of_regression_trees_keeps_its_answers(animals):
 
 
 def test_sets_are_cut_at_the_least_parent_and_not_normalised():
-    model = GlobalClassifier(Recorder(), hierarchy=DAG, multi_label=True, level_weight=0.25)
+    model = GlobalClassifier(TargetRecorder(), hierarchy=DAG, multi_label=True, level_weight=0.25)
     model.fit(X6, SETS)
     says = {"pet": 0.7, "feline": 0.4, "cat": 0.6, "lion": 0.1, "dog": 0.8}
     height = {"pet": 1, "feline": 1, "cat": 0.5, "lion": 0.5, "dog": 0.5}
@@ -373,8 +373,8 @@ def test_a_tiny_weight_divides_nothing_by_zero():
 
 
 def test_answers_that_are_no_numbers_or_too_few_are_refused():
-    model = GlobalClassifier(Recorder([np.nan] * 6)).fit(X4, PATHS)
-    with pytest.raises(ValueError, match="Recorder predicted something that is not a number"):
+    model = GlobalClassifier(TargetRecorder([np.nan] * 6)).fit(X4, PATHS)
+    with pytest.raises(ValueError, match="TargetRecorder predicted something that is not a number"):
         model.predict(X4)
     model.estimator_.answer = [0.5] * 5
     with pytest.raises(ValueError, match=r"shape \(4, 5\); expected \(4, 6\)"):
@@ -491,13 +491,13 @@ def test_routing_of_weights_to_the_estimator(animals):
     X, y = animals
     weights = np.arange(1.0, 37)
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = GlobalClassifier(Recorder().set_fit_request(sample_weight=True))
+        routed = GlobalClassifier(TargetRecorder().set_fit_request(sample_weight=True))
         default = GlobalClassifier(random_state=0).fit(X, y, sample_weight=weights)
         assert routed.fit(X, y, sample_weight=weights).estimator_.weight_.tolist() == (
             weights.tolist()
         )
         with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError, match="sample_weight"):
-            GlobalClassifier(Recorder()).fit(X, y, sample_weight=weights)
+            GlobalClassifier(TargetRecorder()).fit(X, y, sample_weight=weights)
     plain = GlobalClassifier(random_state=0).fit(X, y, sample_weight=weights)
     np.testing.assert_array_equal(default.predict_node_proba(X), plain.predict_node_proba(X))
 

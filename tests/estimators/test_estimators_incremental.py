@@ -197,7 +197,7 @@ def test_sparse_rows_and_frames_are_learned_as_arrays_are(cls, animals):
 # -- which classifiers a batch touches ---------------------------------------------------------
 
 
-class Counting(MultinomialNB):
+class CountedUpdates(MultinomialNB):
     """Counts how often it learned, and how many rows of each class."""
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -216,7 +216,7 @@ def calls(model):
 
 def test_only_touched_classifiers_learn_per_parent_node(animals):
     X, y = animals
-    model = LocalClassifierPerParentNode(Counting()).partial_fit(abs(X), y, classes=y)
+    model = LocalClassifierPerParentNode(CountedUpdates()).partial_fit(abs(X), y, classes=y)
     assert calls(model) == dict.fromkeys([(), ("Animal",), ("Animal", "Mammal"), ("Plant",)], 1)
     rock = y[:, 0] == "Rock"
     model.partial_fit(abs(X[rock]), y[rock])
@@ -229,7 +229,7 @@ def test_only_touched_classifiers_learn_per_parent_node(animals):
 
 def test_only_touched_classifiers_learn_per_level(animals):
     X, y = animals
-    model = LocalClassifierPerLevel(Counting()).partial_fit(abs(X), y, classes=y)
+    model = LocalClassifierPerLevel(CountedUpdates()).partial_fit(abs(X), y, classes=y)
     rock = y[:, 0] == "Rock"
     model.partial_fit(abs(X[rock]), y[rock])
     assert calls(model) == {1: 2, 2: 1, 3: 1}
@@ -240,7 +240,7 @@ def test_only_touched_classifiers_learn_per_level(animals):
 
 def test_only_touched_classifiers_learn_per_node(animals):
     X, y = animals
-    model = LocalClassifierPerNode(Counting()).partial_fit(abs(X), y, classes=y)
+    model = LocalClassifierPerNode(CountedUpdates()).partial_fit(abs(X), y, classes=y)
     before = calls(model)
     assert set(before.values()) == {1}
     assert {name for name in before if "stop" in name} == {
@@ -917,7 +917,7 @@ def test_a_child_with_a_decision_function_only_walks_down_the_tree(estimator_cla
     assert not hasattr(model, "predict_proba")
 
 
-class Nearest:
+class OnlyPredictsBatches:
     """A classifier with nothing but predict: the mean of a class that is nearest."""
 
     def __init__(self):
@@ -941,7 +941,7 @@ class Nearest:
 @pytest.mark.parametrize("cls", [LocalClassifierPerParentNode, FlatClassifier])
 def test_an_object_that_has_only_partial_fit_and_predict_will_do(cls, animals):
     X, y = animals
-    model = cls(Nearest())
+    model = cls(OnlyPredictsBatches())
     for rows in np.split(np.random.default_rng(0).permutation(36), 3):
         model.partial_fit(X[rows], y[rows], classes=y)
     assert model.score(X, y) == 1.0

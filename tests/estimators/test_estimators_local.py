@@ -12,6 +12,7 @@ import numpy as np
 import pandas
 import polars
 import pytest
+from fakes import Fixed, Recorder
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -35,6 +36,12 @@ def rows(y):
     return np.arange(float(len(y)))[:, None]
 
 
+def sides(classifier):
+    """The numbers of the positive and of the negative training rows of a Recorder."""
+    X, y, *_ = classifier.seen_
+    return tuple(sorted(X[y == side, 0].astype(int).tolist()) for side in (1, 0))
+
+
 def nearest(estimator_class, y, **params):
     """A model that repeats the labels of its training rows."""
     return estimator_class(NEAREST, **params).fit(rows(y), y)
@@ -44,16 +51,6 @@ def proba_of(model, *paths, X=((0.0,),)):
     """Probabilities of some nodes for the first row."""
     proba = model.predict_node_proba(X)[0]
     return [proba[model.hierarchy_.find(path)] for path in paths]
-
-
-class Recorder(GaussianNB):
-    """Remembers its training rows by their number (see ``rows``) and class."""
-
-    def fit(self, X, y):
-        self.positive_ = sorted(X[y == 1, 0].astype(int).tolist())
-        self.negative_ = sorted(X[y == 0, 0].astype(int).tolist())
-        self.n_rows_ = len(y)
-        return super().fit(X, y)
 
 
 # -- policies ----------------------------------------------------------------------------------
@@ -84,12 +81,10 @@ WOLF_PATHS = [
 def test_the_wolf_is_trained_on_the_rows_of_the_papers_table(policy, positive, negative):
     model = LocalClassifierPerNode(Recorder(), binary_policy=policy)
     wolf = model.fit(rows(WOLF_PATHS), WOLF_PATHS).local_classifiers_["Mammal", "Wolf"]
-    assert [WOLF_CLASSES[row] for row in wolf.positive_] == sorted(
-        positive.split(), key=WOLF_CLASSES.index
-    )
-    assert [WOLF_CLASSES[row] for row in wolf.negative_] == sorted(
-        negative.split(), key=WOLF_CLASSES.index
-    )
+    for found, expected in zip(sides(wolf), (positive, negative), strict=True):
+        assert [WOLF_CLASSES[row] for row in found] == sorted(
+            expected.split(), key=WOLF_CLASSES.index
+        )
 
 
 @pytest.mark.parametrize(
@@ -109,9 +104,8 @@ def test_without_rows_at_inner_nodes_a_policy_equals_another_and_warns_once(poli
         model.fit(rows(y), y)
     assert len(log) == 1
     other = LocalClassifierPerNode(Recorder(), binary_policy=same).fit(rows(y), y)
-    for path, child in other.local_classifiers_.items():
-        assert model.local_classifiers_[path].positive_ == child.positive_
-        assert model.local_classifiers_[path].negative_ == child.negative_
+    for path, classifier in other.local_classifiers_.items():
+        assert sides(model.local_classifiers_[path]) == sides(classifier)
 
 
 def test_a_policy_without_positive_rows_names_the_class_and_the_way_out():
@@ -129,7 +123,7 @@ FOREST = [["a", "x"], ["a", "y"], ["a", "z"], ["b", "x"], ["b", "w"], ["c", "x"]
 
 def test_per_node_fits_one_classifier_for_every_node_with_siblings():
     model = LocalClassifierPerNode(Recorder()).fit(rows(FOREST), FOREST)
-    assert {path: (c.positive_, c.negative_) for path, c in model.local_classifiers_.items()} == {
+    assert {path: sides(c) for path, c in model.local_classifiers_.items()} == {
         ("a",): ([0, 1, 2], [3, 4, 5]),
         ("b",): ([3, 4], [0, 1, 2, 5]),
         ("c",): ([5], [0, 1, 2, 3, 4]),
@@ -145,14 +139,16 @@ def test_per_node_fits_one_classifier_for_every_node_with_siblings():
 def test_per_parent_fits_one_classifier_for_every_node_with_several_children():
     model = LocalClassifierPerParentNode(Recorder()).fit(rows(FOREST), FOREST)
     fitted = {
-        path: (c.n_rows_, c.classes_.tolist()) for path, c in model.local_classifiers_.items()
+        path: (len(c.seen_[1]), c.classes_.tolist()) for path, c in model.local_classifiers_.items()
     }
     assert fitted == {(): (6, [0, 1, 2]), ("a",): (3, [0, 1, 2]), ("b",): (2, [0, 1])}
 
 
 def test_per_level_fits_one_classifier_for_every_level():
     model = LocalClassifierPerLevel(Recorder()).fit(rows(FOREST), FOREST)
-    fitted = {level: (c.n_rows_, len(c.classes_)) for level, c in model.local_classifiers_.items()}
+    fitted = {
+        level: (len(c.seen_[1]), len(c.classes_)) for level, c in model.local_classifiers_.items()
+    }
     assert fitted == {1: (6, 3), 2: (6, 6)}
 
 
@@ -205,22 +201,6 @@ def test_stopping_is_one_option_more_and_all_strategies_agree_on_shares(estimato
     assert first[0] == pytest.approx([0.8, 0.2])  # A, B
     assert second[0] == pytest.approx([0.4, 0.2, 0.4])  # x, y, and over: A 0.2, B 0.2
     assert [c.tolist() for c in model.classes_] == [["A", "B"], ["x", "y", ""]]
-
-
-class Fixed:
-    """Answers with the same probabilities for every row."""
-
-    def __init__(self, *proba):
-        self.proba = proba
-
-    def fit(self, X, y):
-        return self
-
-    def predict(self, X):
-        return np.full(len(X), np.argmax(self.proba))
-
-    def predict_proba(self, X):
-        return np.tile(self.proba, (len(X), 1))
 
 
 def test_per_node_the_gate_takes_its_share_before_the_normalised_children():

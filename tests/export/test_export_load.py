@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from fakes import Evil, Untrusted
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -91,19 +92,6 @@ def test_a_file_of_the_command_line_gives_its_pipeline(tmp_path, capsys):
     )
 
 
-class Evil:
-    """Makes a folder when it is unpickled, or built by a loader that trusts it."""
-
-    def __init__(self, marker):
-        self.marker = marker
-
-    def __reduce__(self):
-        return os.mkdir, (self.marker,)
-
-    def __setstate__(self, state):
-        os.mkdir(state["marker"])
-
-
 @pytest.mark.parametrize("dump", ["pickle", "joblib", "joblib, compressed"])
 def test_a_pickle_is_never_loaded(dump, tmp_path):
     path, marker = tmp_path / "model.skops", str(tmp_path / "was-run")
@@ -124,17 +112,13 @@ def test_a_type_that_is_not_trusted_is_named_and_not_built(tmp_path):
     assert os.listdir(tmp_path) == ["model.skops"]
 
 
-class Constant(LogisticRegression):
-    """A local classifier that skops does not know."""
-
-
 def test_more_types_can_be_trusted_by_name(tmp_path):
     X = np.arange(4.0)[:, None]
-    model = FlatClassifier(Constant()).fit(X, ["a", "b", "a", "b"])
+    model = FlatClassifier(Untrusted()).fit(X, ["a", "b", "a", "b"])
     skops.io.dump(model, tmp_path / "m.skops")
-    with pytest.raises(ValueError, match="Constant, which is not a type that hiclass trusts"):
+    with pytest.raises(ValueError, match="Untrusted, which is not a type that hiclass trusts"):
         load(tmp_path / "m.skops")
-    back = load(tmp_path / "m.skops", trusted=[f"{__name__}.Constant"])
+    back = load(tmp_path / "m.skops", trusted=["fakes.Untrusted"])
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
 
 

@@ -283,7 +283,7 @@ def test_expected_f1_does_not_ask_below_nodes_that_do_not_pay():
     assert {v: table.calls for v, table in tables.items()} == {0: 1, 3: 1, 7: 0}
 
 
-class Counting(Soft):
+class CountedCalls(Soft):
     """Counts the calls of every fitted copy."""
 
     def predict_proba(self, X):
@@ -295,7 +295,7 @@ class Counting(Soft):
 @EXAMPLES
 @given(y=paths(min_rows=5, max_rows=20, depth=(2, 4)), seed=SEEDS, k=st.integers(1, 8))
 def test_every_classifier_is_asked_at_most_twice_per_chunk(kind, y, seed, k):
-    model = make(kind, child=Counting()).fit(rows_for(y, seed), y)
+    model = make(kind, child=CountedCalls()).fit(rows_for(y, seed), y)
     asked = [*model._models.classifiers.values(), *model._models.gates.values()]
 
     def calls_of(method, *args):

@@ -6,10 +6,7 @@ from samples import four_quarters
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris, make_blobs
-from sklearn.ensemble import (
-    BaggingClassifier,
-    RandomForestClassifier,
-)
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -29,7 +26,7 @@ from hiclass._inference.evidence import check_scores, column_order
 PAIRS = "decision_function has a column per pair of classes; .*decision_function_shape='ovr'"
 
 
-class Nearest(ClassifierMixin, BaseEstimator):
+class Ordered(ClassifierMixin, BaseEstimator):
     """The class with the nearest mean; its classes may be in descending order."""
 
     def __init__(self, reverse=True):
@@ -47,12 +44,12 @@ class Nearest(ClassifierMixin, BaseEstimator):
         return self.classes_[self._closeness(X).argmax(axis=1)]
 
 
-class Soft(Nearest):
+class OrderedSoft(Ordered):
     def predict_proba(self, X):
         return softmax(self._closeness(X), axis=1)
 
 
-class Scored(Nearest):
+class OrderedScored(Ordered):
     def decision_function(self, X):
         score = self._closeness(X)
         return score if score.shape[1] > 2 else score[:, 1] - score[:, 0]
@@ -68,7 +65,7 @@ def blobs():
 # -- the order of classes ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("child_class", [Soft, Scored])
+@pytest.mark.parametrize("child_class", [OrderedSoft, OrderedScored])
 @pytest.mark.parametrize("calibration", [None, "temperature", "joint"])
 def test_classes_in_another_order_predict_as_in_the_usual_one(
     estimator_class, blobs, child_class, calibration
@@ -81,7 +78,7 @@ def test_classes_in_another_order_predict_as_in_the_usual_one(
     )
     np.testing.assert_array_equal(reverse.predict(X), usual.predict(X))
     assert np.mean(usual.predict(X) == y) > 0.8
-    if child_class is Soft or calibration is not None:
+    if child_class is OrderedSoft or calibration is not None:
         found, expected = (model.predict_node_proba(X) for model in (reverse, usual))
         # Of two classes the first is a multiple of the second, by any order the same odds.
         np.testing.assert_allclose(found, expected, atol=1e-12)
@@ -89,7 +86,7 @@ def test_classes_in_another_order_predict_as_in_the_usual_one(
 
 def test_a_model_agrees_with_the_predict_of_its_own_classifier(blobs):
     X, y = blobs
-    flat = FlatClassifier(Soft()).fit(X, y)
+    flat = FlatClassifier(OrderedSoft()).fit(X, y)
     (child,) = flat.local_classifiers_.values()
     expected = flat.hierarchy_.labels[flat.local_classes_[()][child.predict(X)]]
     assert flat.predict(X)[:, 1].tolist() == expected.tolist()
@@ -99,7 +96,7 @@ def test_where_rows_are_sets_the_order_counts_as_well(local_class):
     X, y = zoo()
     found, expected = (
         local_class(child, hierarchy=DAG, multi_label=True).fit(X, y).predict_node_proba(X)
-        for child in (Soft(), Soft(reverse=False))
+        for child in (OrderedSoft(), OrderedSoft(reverse=False))
     )
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
@@ -172,16 +169,18 @@ def test_classes_that_are_others_are_refused(classes):
 
 
 def test_a_binary_score_may_have_two_columns(blobs):
-    class Two(Scored):
+    class Two(OrderedScored):
         def decision_function(self, X):
             return self._closeness(X)
 
-    class Three(Scored):
+    class Three(OrderedScored):
         def decision_function(self, X):
             return np.zeros((len(X), 3))
 
     X, y = blobs
-    two, one = (LocalClassifierPerNode(child()).fit(X, y).predict(X) for child in (Two, Scored))
+    two, one = (
+        LocalClassifierPerNode(child()).fit(X, y).predict(X) for child in (Two, OrderedScored)
+    )
     np.testing.assert_array_equal(two, one)
     model = LocalClassifierPerNode(Three()).fit(X, y)
     with pytest.raises(ValueError, match=r"shape \(150, 3\) for 150 rows and 2 classes"):

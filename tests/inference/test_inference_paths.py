@@ -34,11 +34,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
-from hiclass import (
-    FlatClassifier,
-    Hierarchy,
-    LocalClassifierPerLevel,
-)
+from hiclass import FlatClassifier, Hierarchy, LocalClassifierPerLevel
 from hiclass._inference.paths import direct_final_proba, final_proba, node_proba, nodes_to_final
 from hiclass._problems.index import TreeIndex, find_options
 from hiclass._state import LocalModels

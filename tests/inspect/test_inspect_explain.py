@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from fakes import OnlyPredict
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -302,32 +303,16 @@ def test_models_without_probabilities_compare_scores(model_class, animals):
 
 
 def test_models_without_probabilities_or_weights_still_have_a_path(animals):
-    class Bare:
-        def fit(self, X, y):
-            self.inner = KNeighborsClassifier(1).fit(X, y)
-            return self
-
-        def predict(self, X):
-            return self.inner.predict(X)
-
     X, y = animals
-    found = explain(LocalClassifierPerParentNode(Bare()).fit(X, y), X[19])
+    found = explain(LocalClassifierPerParentNode(OnlyPredict()).fit(X, y), X[19])
     assert found.path == ("Plant",)
     assert found.steps[0].runners_up == []
     assert found.steps[0].reasons[0].kind == "other"
 
 
 def test_a_flat_model_without_probabilities_or_weights_has_a_path(animals):
-    class Bare:
-        def fit(self, X, y):
-            self.inner = KNeighborsClassifier(1).fit(X, y)
-            return self
-
-        def predict(self, X):
-            return self.inner.predict(X)
-
     X, y = animals
-    found = explain(FlatClassifier(Bare()).fit(X, y), X[8])
+    found = explain(FlatClassifier(OnlyPredict()).fit(X, y), X[8])
     assert found.path == ("Animal", "Mammal", "Cat")
     assert {step.reasons[0].kind for step in found.steps} == {"other"}
 

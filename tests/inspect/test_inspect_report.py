@@ -28,7 +28,7 @@ from hiclass import (
 from hiclass._inspect.report._render import to_html, to_json
 
 
-class Fixed:
+class Picked:
     """A classifier per parent node with given answers: column 0 of X picks the probabilities."""
 
     def __init__(self, table):
@@ -50,7 +50,7 @@ def by_hand():
     below = {0: [0.8, 0.2], 1: [0.3, 0.7], 2: [0.5, 0.5], 3: [0.5, 0.5], 4: [1.0, 0.0]}
     X = np.arange(5.0)[:, None]
     fit_y = [["A", "x"], ["A", "y"], ["B"], ["B"], ["A", "x"]]
-    model = LocalClassifierPerParentNode(lambda path: Fixed(below if path else top)).fit(X, fit_y)
+    model = LocalClassifierPerParentNode(lambda path: Picked(below if path else top)).fit(X, fit_y)
     # Predicted: A x 0.72, A y 0.63, A x 0.30, B 0.80, A x 0.70.
     y = [["A", "x"], ["A", "x"], ["A", "y"], ["B"], ["B"]]
     return model, X, y
@@ -155,7 +155,7 @@ def bins_of(confidences, right, weight=None, keys=("confidence", "right", "count
     """The bins of all predictions: by default (confidence, right, count)."""
     table = {i: [p, 1 - p] for i, p in enumerate(confidences)}
     X = np.arange(len(confidences), dtype=float)[:, None]
-    model = LocalClassifierPerParentNode(lambda path: Fixed(table))
+    model = LocalClassifierPerParentNode(lambda path: Picked(table))
     model.fit(X, ["A", "B"] * (len(X) // 2) + ["A"] * (len(X) % 2))
     y = ["A" if r else "B" for r in right]
     found = make_report(model, X, y, sample_weight=weight).data["reliability"]

@@ -13,11 +13,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from hiclass import (
-    Hierarchy,
-    LocalClassifierPerParentNode,
-    metrics,
-)
+from hiclass import Hierarchy, LocalClassifierPerParentNode, metrics
 from hiclass.metrics import (
     ConfusionByLevelDisplay,
     HierarchyDisplay,

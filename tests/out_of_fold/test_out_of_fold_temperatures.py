@@ -378,8 +378,8 @@ def test_a_known_f_score_is_checked(kind):
     assert model.set_params(expected_f1=0.8).predict(X).shape == (len(FOREST), 3)
 
 
-class Picky(BaseEstimator):
-    """Wants all 28 rows."""
+class WantsAllRows(BaseEstimator):
+    """Refuses fewer than 28 rows."""
 
     def fit(self, X, y):
         if len(y) < 28:
@@ -393,7 +393,7 @@ class Picky(BaseEstimator):
 def test_an_error_in_a_fold_says_that_it_was_in_a_fold(kind):
     y = ["a", "b"] * 14
     with pytest.raises(RuntimeError, match="too few rows") as caught:
-        make(kind, "temperature", child=Picky()).fit(rows_for(y, 0), y)
+        make(kind, "temperature", child=WantsAllRows()).fit(rows_for(y, 0), y)
     assert "while fitting a fold to learn from out-of-fold answers" in caught.value.__notes__
 
 
