@@ -32,7 +32,7 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
     finite = tags is not None and not tags.input_tags.allow_nan
     if sp.issparse(X):
         X = validate_data(estimator, X, reset=reset, accept_sparse="csr", ensure_all_finite=finite)
-        # Sorted here, since a child may not sort in place what it is only lent.
+        # Sorted here: a local classifier must not sort in place what it shares with others.
         X = X if X.has_sorted_indices else X.sorted_indices()
         return _with_small_indices(X)
     if isinstance(X, str | bytes):
@@ -77,7 +77,7 @@ def _with_small_indices(X: Any) -> Any:
 def is_as_fitted(estimator: Any, X: Any, *, finite: bool) -> bool:
     """Whether X is, at a glance, an array as it has to be: for single rows a glance must do.
 
-    If not, scikit-learn has a closer look, and says what is wrong. With ``finite``, a glance at
+    If not, scikit-learn has a closer look, and explains what is wrong. With ``finite``, a glance at
     the values is part of it.
     """
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "iuf" or not len(X):
@@ -107,7 +107,7 @@ def _is_numeric(row: Any) -> bool:
 
 
 def take_rows(X: Any, rows: IntArray | None) -> Any:
-    """A copy of some rows of X that a child may even write into; ``None`` for all rows."""
+    """A copy of some rows of X, which a local classifier may write into; ``None`` for all rows."""
     if not hasattr(X, "__len__") and hasattr(X, "__array__"):
         X = np.asarray(X)
     if isinstance(X, np.ndarray) or sp.issparse(X):

@@ -108,7 +108,7 @@ class LocalModels:
     temperature : float or None
         The temperature of calibrated models.
     joint : bool
-        Whether probabilities are normalised over all endings, and not at every node.
+        Whether probabilities are normalised over all final classes, and not at every node.
     is_direct : bool
         Whether the probabilities of all final classes are known at once: those of a joint model,
         or of one classifier that decides about all of them.
@@ -119,7 +119,7 @@ class LocalModels:
         they know their classes before there are rows of all of them.
     one_sided : dict
         Binary classifiers, as (node, is it a gate), that have seen rows of one class only, and
-        which class: they were born late in incremental learning, and cannot answer yet.
+        which class: they were added later in incremental learning, and cannot be queried yet.
     learned : dict
         In incremental learning, for each classifier the rows learned by class; see
         ``_problems.batches.Guard``.
@@ -143,7 +143,7 @@ class LocalModels:
 
     @property
     def has_proba(self) -> bool:
-        """Whether answers are probabilities."""
+        """Whether there are probabilities."""
         return self.soft or self.temperature is not None
 
     @property
@@ -204,7 +204,7 @@ class RestrictedModels:
 
     @property
     def has_proba(self) -> bool:
-        """Whether answers are probabilities."""
+        """Whether there are probabilities."""
         return bool(self.base.has_proba)
 
     @property
@@ -241,7 +241,7 @@ class SetModels:
     classifiers : dict
         Fitted classifiers by node or level.
     classes : dict
-        The nodes that each of them answers for.
+        The nodes that each of them decides about.
     gates : dict
         Fitted binary classifiers "does it end here?" by node; per node, inside the parents only.
     populated : ndarray of bool
@@ -249,9 +249,10 @@ class SetModels:
     ends : ndarray of int
         The nodes that are a most specific one of some training row.
     inside_parent : bool
-        Whether answers are conditional on the parents of a node.
+        Whether probabilities are conditional on the parents of a node.
     of_final : bool
-        Whether answers say "it ends here": a node is then as likely as the likeliest below it.
+        Whether they are of rows that end at a node, which is then as likely as the likeliest
+        below it.
     """
 
     strategy: str

@@ -94,7 +94,7 @@ def test_without_a_question_the_temperature_is_one():
     assert best_temperature({}) == 1.0
 
 
-def test_a_large_number_of_questions_is_thinned_out_before_it_is_asked(monkeypatch):
+def test_a_large_number_of_rows_is_thinned_out_before_they_are_scored(monkeypatch):
     X, y = np.arange(300.0)[:, None], [f"c{i % 3}" for i in range(300)]
     model = LOCAL["flat"](Soft(), calibration="temperature")
     asked = []
@@ -103,8 +103,8 @@ def test_a_large_number_of_questions_is_thinned_out_before_it_is_asked(monkeypat
         asked.append(rows)
         return real(models, X, rows, *rest)
 
-    real = hiclass._out_of_fold.temperatures._questions
-    monkeypatch.setattr("hiclass._out_of_fold.temperatures._questions", spy)
+    real = hiclass._out_of_fold.temperatures._blocks
+    monkeypatch.setattr("hiclass._out_of_fold.temperatures._blocks", spy)
     monkeypatch.setattr("hiclass._out_of_fold.temperatures._MOST_NUMBERS", 300 * 4 // 5)
     model.fit(X, y)
     assert [len(rows) for rows in asked] == [20, 20, 20]

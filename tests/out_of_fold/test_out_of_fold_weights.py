@@ -27,7 +27,7 @@ from hiclass import (
     LocalClassifierPerParentNode,
 )
 from hiclass._inference.paths import final_proba
-from hiclass._out_of_fold.weights import as_answers, best_exponents, best_shares
+from hiclass._out_of_fold.weights import best_exponents, best_shares, take_logs
 from hiclass.model_selection import deal_folds
 
 # -- the optimum -------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def exponents(proba, right, weights=None, n_parts=1):
     """What is learned from answers that come in several parts, as from folds."""
     weights = np.ones(len(right)) if weights is None else weights
     parts = np.array_split(np.arange(len(right)), n_parts)
-    return best_exponents([as_answers(proba[:, p], right[p], weights[p]) for p in parts])
+    return best_exponents([take_logs(proba[:, p], right[p], weights[p]) for p in parts])
 
 
 def shares(proba, right, weights=None):

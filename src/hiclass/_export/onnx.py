@@ -31,6 +31,7 @@ from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.local import LocalClassifierPerParentNode
 from hiclass._export.onnx_graph import Graph, n_features_of
 from hiclass._export.onnx_steps import parts_of, put_before, transformed
+from hiclass._inference.decodings import DECODINGS, as_decoding
 from hiclass._inference.evidence import TINY
 from hiclass._inference.paths import strategy_of
 from hiclass._problems.index import branches
@@ -134,9 +135,10 @@ def _check_model(model: Any) -> LocalModels:
             f"calibration='temperature', or with a local classifier that has predict_proba."
         )
     if callable(model.decoding):
+        *others, last = map(repr, DECODINGS)
         raise ValueError(
             f"decoding={model.decoding!r} is a Python function, which cannot be converted to ONNX. "
-            f"Set decoding to 'top_down', 'best_path' or 'expected_f1'."
+            f"Set decoding to {', '.join(others)} or {last}."
         )
     known, options = models.known, models.options
     if not np.array_equal(known.indices, options.indices):
@@ -412,9 +414,10 @@ def _converted(graph: Graph, question: _Question, models: LocalModels) -> str:
 def _decision(graph: Graph, model: Any, tree: _Tree) -> str:
     """The node at which each path ends, of shape (n,)."""
     models = model._models
-    if model.decoding == "top_down":
+    decoding = as_decoding(model.decoding)
+    if decoding.step_by_step:
         return _top_down(graph, models, tree.steps)
-    if model.decoding == "best_path":
+    if not decoding.needs_f:
         ends = graph.constant(models.options.ends)
         return graph.take(ends, graph.argmax(tree.endings, 1), 0)
     # Expected F1: the largest sum over a path of P(node) - F / 2; the root counts for nothing.
@@ -522,7 +525,7 @@ def _metadata(model: Any, first: Any) -> dict[str, str]:
         "hiclass.version": __version__,
         "hiclass.estimator": type(model).__name__,
         "hiclass.decoding": model.decoding,
-        **(goes_by if model.decoding == "expected_f1" else {}),
+        **(goes_by if as_decoding(model.decoding).needs_f else {}),
         "hiclass.min_confidence": repr(float(model.min_confidence)),
         "hiclass.paths": json.dumps(paths, ensure_ascii=False),
         "hiclass.features": json.dumps(getattr(first, "feature_names_in_", np.empty(0)).tolist()),

@@ -20,15 +20,10 @@ from joblib import cpu_count
 from sklearn import get_config
 
 from hiclass._engine.fit import in_thread
-from hiclass._inference.paths import query_of_everyone
+from hiclass._inference.paths import query_of_everyone, unrestricted
 from hiclass._inference.sets import set_query_of_everyone
 from hiclass._rows import chunks_of_rows, map_chunks, n_rows_of, slice_rows
-from hiclass._state import (
-    EnsembleModels,
-    LocalModels,
-    RestrictedModels,
-    SetEnsembleModels,
-)
+from hiclass._state import LocalModels
 
 #: Up to so many calls of classifiers per chunk are cheap, whatever they cost.
 _FEW_CALLS = 8
@@ -85,10 +80,11 @@ def _threads_pay(X: Any, models: Any, width: int, n_threads: int, everywhere: bo
 
     In one thread all calls take (price + rows); in several, (price * threads + rows / threads).
     """
-    while isinstance(models, EnsembleModels | SetEnsembleModels | RestrictedModels):
-        # All final classes are computed by every one of them.
-        models = models.base if isinstance(models, RestrictedModels) else models.members[0]
-        everywhere = True
+    inner = unrestricted(models)
+    while hasattr(inner, "members"):
+        inner = unrestricted(inner.members[0])
+    # A restricted model and an ensemble compute the probabilities of all final classes.
+    everywhere, models = everywhere or inner is not models, inner
     if len(models.classifiers) + len(models.gates) <= _FEW_CALLS:
         return True
     is_set = models.of_sets

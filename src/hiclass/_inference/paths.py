@@ -78,6 +78,13 @@ def strategy_of(models: LocalModels) -> Strategy:
     return STRATEGIES[models.strategy]
 
 
+def unrestricted(models: Any) -> Any:
+    """The model that a restricted one was made from; any other model as it is."""
+    while isinstance(models, RestrictedModels):
+        models = models.base
+    return models
+
+
 def shares_classifiers(models: Any) -> bool:
     """Whether one classifier decides at several nodes, one after the other."""
     return not models.is_direct and strategy_of(models).shared

@@ -1,38 +1,39 @@
 """From local models to probabilities and sets of nodes, where rows are sets.
 
-Every node is a question of its own and nothing is normalised. What a node's classifier says becomes
-a probability that never exceeds those of its parents:
+Every node is decided about independently and nothing is normalised. What its classifier predicts
+becomes a probability that never exceeds those of its parents:
 
-- per parent node, the classifier of a parent answers P(c | parent): P(c) is the smallest of
+- per parent node, the classifier of a parent predicts P(c | parent): P(c) is the smallest of
   P(c | p) P(p) over the parents p;
-- per node with a policy that trains inside the parents, P(c) is the answer times the smallest
-  P(parent), each less the part that ends at the parent, where a gate says so;
+- per node with a policy that trains inside the parents, P(c) is the predicted probability times the
+  smallest P(parent), each less the part that ends at the parent, where there is a gate;
 - per node with the other policies, per level and flat, classifiers are trained on all rows: P(c) is
-  the smaller of the answer and the smallest P(parent).
+  the smaller of the predicted probability and the smallest P(parent).
 
-A set is then cut out by a threshold: it is closed because probabilities never rise on the way down.
+Classes are then selected by thresholds; a set is closed because no child is likelier than a parent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from hiclass._closure import as_sets
-from hiclass._inference.evidence import column_order
+from hiclass._inference.evidence import column_order, rows_at
 from hiclass._problems.strategies import STRATEGIES
-from hiclass._rows import n_rows_of, protect, take_rows
+from hiclass._rows import n_rows_of, protect
 from hiclass._state import SetEnsembleModels, SetModels
 from hiclass._typing import FloatArray, IntArray
 
-# -- asking a classifier -----------------------------------------------------------------------
+# -- querying a classifier ---------------------------------------------------------------------
 
 
 def answers(estimator: Any, X: Any, k: int) -> FloatArray:
-    """Probability of each of the k nodes of a classifier, which are independent questions."""
+    """Probability of each of the k nodes that a classifier decides about independently."""
     found = estimator.predict_proba(X)
     if k == 1:
         classes = getattr(estimator, "classes_", None)
@@ -42,14 +43,14 @@ def answers(estimator: Any, X: Any, k: int) -> FloatArray:
         found = np.asarray(found, dtype=np.float64)
         if found.shape != (n_rows_of(X), 2):
             _refuse_shape(estimator, found.shape, (n_rows_of(X), 2))
-        proba = found[:, [_column_of_yes(estimator, classes)]]
+        proba = found[:, [_positive_column(estimator, classes)]]
     elif isinstance(found, list):
         if len(found) != k:
             _refuse_shape(estimator, f"a list of {len(found)}", (n_rows_of(X), k))
-        proba = np.column_stack([_yes(estimator, part, j) for j, part in enumerate(found)])
+        proba = np.column_stack([_positive(estimator, part, j) for j, part in enumerate(found)])
     else:
         proba = np.asarray(found, dtype=np.float64)
-        if proba.ndim == 3 and proba.shape[2] == 2:  # outputs x rows x (no, yes)
+        if proba.ndim == 3 and proba.shape[2] == 2:  # outputs x rows x two classes
             proba = proba[:, :, 1].T
         if proba.shape != (n_rows_of(X), k):
             _refuse_shape(estimator, proba.shape, (n_rows_of(X), k))
@@ -61,19 +62,19 @@ def answers(estimator: Any, X: Any, k: int) -> FloatArray:
     return np.clip(proba, 0.0, 1.0)
 
 
-def _yes(estimator: Any, part: Any, j: int) -> FloatArray:
+def _positive(estimator: Any, part: Any, j: int) -> FloatArray:
     """The probability of class 1 in one of the arrays of a multi-output classifier."""
     part = np.asarray(part, dtype=np.float64)
     classes = getattr(estimator, "classes_", None)
     if part.ndim == 2 and part.shape[1] == 2:
-        return part[:, _column_of_yes(estimator, None if classes is None else classes[j])]
+        return part[:, _positive_column(estimator, None if classes is None else classes[j])]
     if part.ndim == 2 and part.shape[1] == 1 and classes is not None:
         # It has seen only one of the two classes.
         return part[:, 0] * float(np.asarray(classes[j]).reshape(-1)[0])
     return _refuse_shape(estimator, f"{part.shape} for output {j}", (len(part), 2))
 
 
-def _column_of_yes(estimator: Any, classes: Any) -> int:
+def _positive_column(estimator: Any, classes: Any) -> int:
     """The column of class 1 out of two."""
     return 1 if column_order(classes, 2, type(estimator).__name__) is None else 0
 
@@ -88,13 +89,18 @@ def _refuse_shape(estimator: Any, found: Any, expected: tuple[int, int]) -> Any:
 # -- probabilities of nodes --------------------------------------------------------------------
 
 
-def set_node_proba(models: SetModels | SetEnsembleModels, X: Any, floor: float = 0.0) -> FloatArray:
+@singledispatch
+def set_node_proba(models: Any, X: Any, floor: float = 0.0) -> FloatArray:
     """Probability of every node for a chunk of rows; the root has 1.
 
-    Where a probability is below ``floor``, nothing further down is asked, and may be given as 0.
+    Where a probability is below ``floor``, no classifier further down is queried, and probabilities
+    there may be given as 0.
     """
-    if isinstance(models, SetEnsembleModels):
-        return _ensemble(models, X)
+    raise TypeError(f"{type(models).__name__} is not a fitted model of sets.")
+
+
+@set_node_proba.register
+def _of_set_models(models: SetModels, X: Any, floor: float = 0.0) -> FloatArray:
     strategy = STRATEGIES[models.strategy]
     if strategy.is_binary:
         return _per_class(models, X, floor)
@@ -116,13 +122,13 @@ def _at_most(models: SetModels, proba: FloatArray, node: int) -> FloatArray:
     return proba[:, parents[0]] if len(parents) == 1 else proba[:, parents].min(axis=1)
 
 
-def _worth_asking(bound: FloatArray, floor: float) -> IntArray:
+def _worth_querying(bound: FloatArray, floor: float) -> IntArray:
     """The rows in which a node may have a probability that matters."""
     return np.flatnonzero(bound >= max(floor, np.finfo(float).tiny))
 
 
-def _of_endings(models: SetModels, X: Any) -> FloatArray:
-    """Where answers say "it ends here", a node is as probable as the likeliest ending below it."""
+def _of_final(models: SetModels, X: Any) -> FloatArray:
+    """Classifiers predict whether a row ends at a node: the likeliest one at or below it counts."""
     proba = _start(models, X)
     ends = np.isin(np.arange(len(models.populated)), models.ends)
     for node in models.nodes[::-1].tolist():
@@ -139,7 +145,7 @@ def _of_endings(models: SetModels, X: Any) -> FloatArray:
 
 def _per_class(models: SetModels, X: Any, floor: float) -> FloatArray:
     if models.of_final:
-        return _of_endings(models, X)
+        return _of_final(models, X)
     proba = _start(models, X)
     # What a node leaves to its children; the same array unless there are gates.
     passed = proba.copy(order="F") if models.gates else proba
@@ -147,11 +153,11 @@ def _per_class(models: SetModels, X: Any, floor: float) -> FloatArray:
         passed[:, 0] = 1 - answers(models.gates[0], protect(X), 1)[:, 0]
     for node in models.nodes.tolist():
         bound = _at_most(models, passed, node)
-        rows = _worth_asking(bound, floor)
+        rows = _worth_querying(bound, floor)
         if not len(rows):
             continue
         estimator, gate = models.classifiers.get(node), models.gates.get(node)
-        X_here = None if estimator is gate is None else _rows(X, rows)
+        X_here = None if estimator is gate is None else rows_at(X, rows)
         bound = bound[rows]
         if estimator is not None:
             found = answers(estimator, protect(X_here), 1)[:, 0]
@@ -172,11 +178,11 @@ def _per_parent(models: SetModels, X: Any, floor: float) -> FloatArray:
         children = models.hierarchy.children(node)
         least = np.minimum(proba[:, children], bound[:, None])
         estimator = models.classifiers.get(node)
-        rows = _worth_asking(bound, floor)
+        rows = _worth_querying(bound, floor)
         if estimator is not None and len(rows):
-            asked = models.classes[node]
-            place = np.searchsorted(children, asked)
-            found = answers(estimator, _rows(X, rows), len(asked)) * bound[rows, None]
+            nodes = models.classes[node]
+            place = np.searchsorted(children, nodes)
+            found = answers(estimator, rows_at(X, rows), len(nodes)) * bound[rows, None]
             at = np.ix_(rows, place)
             least[at] = np.minimum(least[at], found)
         proba[:, children] = least
@@ -184,18 +190,19 @@ def _per_parent(models: SetModels, X: Any, floor: float) -> FloatArray:
 
 
 def _together(models: SetModels, X: Any) -> FloatArray:
-    """Ask every classifier for all its nodes; flat, there is one classifier for all levels."""
+    """Query every classifier for all its nodes; flat, there is one classifier for all levels."""
     proba = _start(models, X)
     proba[:, 1:] = models.populated[1:]
     for owner, estimator in models.classifiers.items():
-        asked = models.classes[owner]
-        proba[:, asked] = answers(estimator, protect(X), len(asked))
+        nodes = models.classes[owner]
+        proba[:, nodes] = answers(estimator, protect(X), len(nodes))
     for node in models.nodes.tolist():
         proba[:, node] = np.minimum(proba[:, node], _at_most(models, proba, node))
     return proba
 
 
-def _ensemble(models: SetEnsembleModels, X: Any) -> FloatArray:
+@set_node_proba.register
+def _of_ensemble(models: SetEnsembleModels, X: Any, floor: float = 0.0) -> FloatArray:
     proba = _start(models, X)
     product = models.voting == "product"
     with np.errstate(divide="ignore"):
@@ -206,11 +213,6 @@ def _ensemble(models: SetEnsembleModels, X: Any) -> FloatArray:
     if product:
         proba[:, 1:] = np.exp(proba[:, 1:])
     return proba
-
-
-def _rows(X: Any, rows: IntArray) -> Any:
-    """Rows of a chunk; no copy, but no right to write, where it is all of them."""
-    return protect(X) if len(rows) == n_rows_of(X) else take_rows(X, rows)
 
 
 def set_query_of_everyone(models: SetModels) -> Callable[[Any], Any] | None:

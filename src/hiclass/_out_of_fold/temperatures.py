@@ -1,8 +1,8 @@
 """What is learned from rows that a model was not fitted on: the temperature and the F-score.
 
-The whole tree is fitted on a few folds. Every row is then asked about along its *true* path, by the
+The whole tree is fitted on a few folds. Every row is then scored along its *true* path, by the
 classifiers that have not seen it; one temperature for the tree minimises the log loss of the true
-paths. A joint model is asked about all endings instead. The same folds tell which F-score the
+paths. A joint model is queried for all final classes instead. The same folds tell which F-score the
 ``expected_f1`` decoding reaches, which it must know.
 """
 
@@ -49,7 +49,7 @@ _MOST_NUMBERS = 20_000_000
 _JOINT_NUMBERS, _JOINT_ROWS = 1_000_000, 500
 _FLOOR = 0.05
 
-# Questions of one width: evidence, the right answers, and the weights of the rows.
+# Evidence with one number of columns, the true columns, and the weights of the rows.
 Block = tuple[FloatArray, IntArray, FloatArray]
 FitFold = Callable[[IntArray], Any]
 
@@ -64,7 +64,7 @@ def fit_out_of_fold(
     calibrate: bool,
     leaf_only: bool = False,
 ) -> tuple[float | None, float]:
-    """Learn the temperature, if asked for, and the F-score, from out-of-fold answers.
+    """Learn the temperature, if wanted, and the F-score, from out-of-fold scores.
 
     Parameters
     ----------
@@ -125,30 +125,30 @@ def fit_folds(
 def _path_temperature(
     held_out: list[tuple[Any, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
 ) -> float:
-    """The temperature of models that answer node by node, from the questions on true paths."""
+    """The temperature of models that are queried node by node, from scores on true paths."""
     blocks: dict[int, list[Block]] = defaultdict(list)
     for models, rows in held_out:
         step = max(1, -(-len(nodes) * width_of(models) // _MOST_NUMBERS))
-        for block in _questions(models, X, rows[::step], nodes, weights):
+        for block in _blocks(models, X, rows[::step], nodes, weights):
             blocks[block[0].shape[1]].append(block)
     return best_temperature(blocks)
 
 
-def _questions(
+def _blocks(
     models: LocalModels, X: Any, rows: IntArray, nodes: IntArray, weights: AnyArray
 ) -> Iterator[Block]:
-    """The questions along the true paths of some rows, and the right answers."""
+    """The evidence along the true paths of some rows."""
     X_held = take_rows(X, rows)
     for part in chunks_of_rows(X_held, width_of(models)):
         here = rows[part]
         chunk = slice_rows(X_held, part)
         if models.is_direct:
-            yield from _flat_questions(models, chunk, nodes[here], weights[here])
+            yield from _flat_blocks(models, chunk, nodes[here], weights[here])
         else:
-            yield from _path_questions(models, chunk, nodes[here], weights[here])
+            yield from _path_blocks(models, chunk, nodes[here], weights[here])
 
 
-def _flat_questions(
+def _flat_blocks(
     models: LocalModels, X: Any, nodes: IntArray, weights: AnyArray
 ) -> Iterator[Block]:
     ends = models.options.ends
@@ -158,7 +158,7 @@ def _flat_questions(
         yield evidence, np.searchsorted(ends, nodes[known]), weights[known]
 
 
-def _path_questions(
+def _path_blocks(
     models: LocalModels, X: Any, nodes: IntArray, weights: AnyArray
 ) -> Iterator[Block]:
     hierarchy, options = models.hierarchy, models.options
@@ -173,14 +173,14 @@ def _path_questions(
         for (node, rows), found in zip(groups, evidence, strict=True):
             step = path[rows, level + 1]
             taken = np.where(step < 0, node, step)
-            answered = np.isin(taken, branches(options, node))
-            rows, found, taken = rows[answered], found[answered], taken[answered]
+            known_branch = np.isin(taken, branches(options, node))
+            rows, found, taken = rows[known_branch], found[known_branch], taken[known_branch]
             going_on.append(rows[taken != node])
-            yield from _one_question(models, node, found, taken, weights[rows])
+            yield from _blocks_at(models, node, found, taken, weights[rows])
         known = np.sort(np.concatenate(going_on))
 
 
-def _one_question(
+def _blocks_at(
     models: LocalModels, node: int, evidence: FloatArray, taken: IntArray, weights: AnyArray
 ) -> Iterator[Block]:
     if evidence.shape[1] == 1 or not len(taken):  # there was nothing to decide
@@ -200,7 +200,7 @@ def _one_question(
 
 
 def best_temperature(blocks: dict[int, list[Block]]) -> float:
-    """The temperature with the smallest log loss of the right answers."""
+    """The temperature with the smallest log loss of the true columns."""
     joined = [
         tuple(np.concatenate(x) for x in zip(*parts, strict=True)) for parts in blocks.values()
     ]
@@ -216,7 +216,7 @@ def best_temperature(blocks: dict[int, list[Block]]) -> float:
 def _joint_temperature(
     held_out: list[tuple[Any, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
 ) -> float:
-    """The temperature of joint models: the smallest log loss of true endings among all of them."""
+    """The temperature of joint models: the smallest log loss of the true final classes."""
     parts = []
     for models, rows in held_out:
         wanted = max(_JOINT_NUMBERS // width_of(models), _JOINT_ROWS)
@@ -234,9 +234,9 @@ def _joint_temperature(
             for models, evidence, right, weights in parts
         )
 
-    asked = [(found, w) for _, evidence, _, w in parts for _, found in evidence]
-    asked = [(found, w) for found, w in asked if found.shape[1] > 1]
-    return _smallest(loss, asked, valleys=True)
+    scored = [(found, w) for _, evidence, _, w in parts for _, found in evidence]
+    scored = [(found, w) for found, w in scored if found.shape[1] > 1]
+    return _smallest(loss, scored, valleys=True)
 
 
 def _log_loss(scores: FloatArray, right: IntArray, weights: FloatArray) -> float:
@@ -246,17 +246,17 @@ def _log_loss(scores: FloatArray, right: IntArray, weights: FloatArray) -> float
 
 def _smallest(
     loss: Callable[[float], float],
-    asked: list[tuple[FloatArray, FloatArray]],
+    scored: list[tuple[FloatArray, FloatArray]],
     valleys: bool = False,
 ) -> float:
     """The temperature with the smallest loss, looked for around the spread of the evidence.
 
     A loss with several ``valleys`` is first looked at all over.
     """
-    if not asked:
+    if not scored:
         return 1.0
-    spread = sum(float(weights @ np.ptp(evidence, axis=1)) for evidence, weights in asked)
-    middle = np.log(spread / sum(weights.sum() for _, weights in asked)) if spread > 0 else 0.0
+    spread = sum(float(weights @ np.ptp(evidence, axis=1)) for evidence, weights in scored)
+    middle = np.log(spread / sum(weights.sum() for _, weights in scored)) if spread > 0 else 0.0
 
     def log_loss(log_t: float) -> float:
         return loss(float(np.exp(log_t)))

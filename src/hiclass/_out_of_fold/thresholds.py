@@ -1,10 +1,10 @@
 """Thresholds of nodes that are learned from rows a model was not fitted on.
 
-The whole hierarchy is fitted on a few folds, and every row is answered for by the models that have
-not seen it. From the top down, each node then gets the threshold with the best F1 of its own
-question, given the decisions above it: a node is in a set only if all its parents are. A node with
-few positive rows would only fit their noise; such nodes share one threshold, the best for all of
-them together.
+The whole hierarchy is fitted on a few folds, and every row is scored by the models that have not
+seen it. From the top down, each node then gets the threshold with the best F1 of its own rows,
+given the decisions above it: a node is in a set only if all its parents are. The threshold of a
+node with few positive rows would fit their noise; such nodes share one threshold, the best for all
+of them together.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """The weights of the models of an ensemble, learned from rows that the models have not seen.
 
-The weights are those with the smallest log loss of the true endings, over the same folds from which
-a temperature and the F-score are learned (see ``_calibration``).
+The weights are those with the smallest log loss of the true final classes, over the same folds from
+which a temperature and the F-score are learned (see ``temperatures``).
 
-- A *product* is P(ending) proportional to prod p_i ** w_i. Its loss is convex: it is that of a
+- A *product* is P(final class) proportional to prod p_i ** w_i. Its loss is convex: it is that of a
   multinomial logistic regression with log p_i as features and one coefficient per model. Weights
   are not negative, and their sum is free: it acts as an inverse temperature.
 - A *mean* is a mixture. Its weights sum to one and are found by expectation maximisation.
 
-A probability of exactly zero rules an ending out in a product, however small the weight, unless the
-weight is zero and the model has no say at all. So the loss jumps there, and the weights are looked
-for with and without a model that rules out true endings.
+A probability of exactly zero rules a final class out in a product, however small the weight, unless
+the weight is zero and the model has no influence at all. So the loss jumps there, and weights are
+looked for with and without a model that rules out true classes.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from hiclass._typing import AnyArray, FloatArray, IntArray
 
 #: At most so many logarithms are kept; rows are thinned out beyond it.
 _MOST_NUMBERS = 20_000_000
-#: What the loss counts for a true ending that was ruled out, as a probability.
+#: What the loss counts for a true class that was ruled out, as a probability.
 _RULED_OUT = 1e-6
 #: Where models are always right, only this keeps the exponents from growing for ever.
 _LARGEST_EXPONENT = 1000.0
-_SMALLEST_SAY = 1e-6
+_SMALLEST_EXPONENT = 1e-6
 #: A smaller exponent is none.
-_NO_SAY = 1e-4
+_NEGLIGIBLE = 1e-4
 _MOST_STEPS = 1000
 #: The mean log loss of a mixture may be this much larger than the smallest one.
 _MIXTURE_GAP = 1e-7
 
 
 @dataclass(frozen=True)
-class Answers:
-    """What the models of a product say about some rows that they have not seen.
+class LogProba:
+    """Probabilities that the models of a product give to rows that they have not seen.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Answers:
     never : ndarray of bool of the same shape, or None
         Where a probability is exactly zero; None if it nowhere is.
     right : ndarray of int of shape (n_rows,)
-        The column of the true ending.
+        The column of the true final class.
     weights : ndarray of shape (n_rows,)
         Weights of the rows.
     """
@@ -63,13 +63,13 @@ class Answers:
     weights: FloatArray
 
     def rules_out_truth(self, model: int) -> bool:
-        """Whether a model gives a true ending the probability zero."""
+        """Whether a model gives a true class the probability zero."""
         if self.never is None:
             return False
         return bool(self.never[model, np.arange(len(self.right)), self.right].any())
 
     def rules_out(self, model: int) -> bool:
-        """Whether a model gives any ending the probability zero."""
+        """Whether a model gives any class the probability zero."""
         return self.never is not None and bool(self.never[model].any())
 
 
@@ -80,14 +80,14 @@ def learn_weights(
     nodes: IntArray,
     weights: AnyArray,
 ) -> tuple[float, ...]:
-    """Learn the weights of an ensemble from out-of-fold answers.
+    """Learn the weights of an ensemble from out-of-fold probabilities.
 
     Parameters
     ----------
     joint : EnsembleModels
         The ensemble, with the weights that are returned if there is nothing to learn from.
     held_out : list of (LocalModels, ndarray of int)
-        Ensembles of the same models that were fitted on other rows, and the rows to ask about.
+        Ensembles of the same models that were fitted on other rows, and the rows to score.
     X : rows
         All training rows.
     nodes : ndarray of int
@@ -100,25 +100,25 @@ def learn_weights(
     tuple of float
         One weight per model.
     """
-    asked = _ask(joint, held_out, X, nodes, weights)
+    by_chunk = _query(joint, held_out, X, nodes, weights)
     if joint.voting == "product":
-        answers = [as_answers(*part) for part in asked]
-        found = best_exponents(answers) if answers else None
+        parts = [take_logs(*part) for part in by_chunk]
+        found = best_exponents(parts) if parts else None
     else:
-        true = [(p[:, np.arange(len(right)), right].T, w) for p, right, w in asked]
+        true = [(p[:, np.arange(len(right)), right].T, w) for p, right, w in by_chunk]
         found = best_shares(*map(np.concatenate, zip(*true, strict=True))) if true else None
     # Nothing was learned, or that no model is of any use.
     return joint.weights if found is None or not found.any() else tuple(found.tolist())
 
 
-def _ask(
+def _query(
     joint: EnsembleModels,
     held_out: list[tuple[EnsembleModels, IntArray]],
     X: Any,
     nodes: IntArray,
     weights: AnyArray,
 ) -> Iterator[tuple[FloatArray, IntArray, AnyArray]]:
-    """Ask all models about rows that they have not seen, by chunks of rows.
+    """Query all models about rows that they have not seen, by chunks of rows.
 
     Yields probabilities (n_models, n_rows, n_final), the right columns and the weights of rows.
     """
@@ -127,7 +127,7 @@ def _ask(
         ends = models.options.ends
         if joint.voting == "product":  # which needs all of the numbers at once
             rows = rows[:: max(1, -(-n_models * len(nodes) * len(ends) // _MOST_NUMBERS))]
-        # A row whose ending the fold does not know says nothing about the models.
+        # A row of a final class that the fold does not know tells nothing about the models.
         rows = rows[np.isin(nodes[rows], ends) & (weights[rows] > 0)]
         if not len(rows):
             continue
@@ -141,22 +141,22 @@ def _ask(
 # -- products ----------------------------------------------------------------------------------
 
 
-def as_answers(proba: FloatArray, right: IntArray, weights: FloatArray) -> Answers:
+def take_logs(proba: FloatArray, right: IntArray, weights: FloatArray) -> LogProba:
     """Take the logarithms of probabilities, apart from those that are zero."""
     never = proba == 0
     if not never.any():
-        return Answers(np.log(proba), None, right, weights)
-    return Answers(np.log(np.where(never, 1.0, proba)), never, right, weights)
+        return LogProba(np.log(proba), None, right, weights)
+    return LogProba(np.log(np.where(never, 1.0, proba)), never, right, weights)
 
 
-def best_exponents(answers: list[Answers]) -> FloatArray:
+def best_exponents(parts: list[LogProba]) -> FloatArray:
     """The weights of a product with the smallest log loss; all zero if no model is of any use."""
-    chosen = list(range(len(answers[0].logs)))
-    harmful = [i for i in chosen if any(part.rules_out_truth(i) for part in answers)]
-    loss, weights = _smallest_loss(answers, chosen)
+    chosen = list(range(len(parts[0].logs)))
+    harmful = [i for i in chosen if any(part.rules_out_truth(i) for part in parts)]
+    loss, weights = _smallest_loss(parts, chosen)
     while len(chosen) > 1:
         fewer = [[i for i in chosen if i != j] for j in chosen if j in harmful]
-        tried = [(*_smallest_loss(answers, models), models) for models in fewer]
+        tried = [(*_smallest_loss(parts, models), models) for models in fewer]
         better = min(tried, key=lambda found: found[0], default=(np.inf, weights, chosen))
         if better[0] >= loss:
             break
@@ -164,34 +164,34 @@ def best_exponents(answers: list[Answers]) -> FloatArray:
     return weights
 
 
-def _smallest_loss(answers: list[Answers], chosen: list[int]) -> tuple[float, FloatArray]:
+def _smallest_loss(parts: list[LogProba], chosen: list[int]) -> tuple[float, FloatArray]:
     """The smallest mean log loss of a product of some of the models, and the weights of all."""
-    n_models = len(answers[0].logs)
-    parts = [_Loss.of(part, chosen) for part in answers]
-    total = sum(float(part.weights.sum()) for part in answers)
+    n_models = len(parts[0].logs)
+    losses = [_Loss.of(part, chosen) for part in parts]
+    total = sum(float(part.weights.sum()) for part in parts)
 
     def loss(weights: FloatArray) -> tuple[float, FloatArray]:
-        found = [part(weights) for part in parts]
+        found = [part(weights) for part in losses]
         return sum(v for v, _ in found) / total, np.sum([g for _, g in found], axis=0) / total
 
     start = np.zeros(n_models)
     start[chosen] = 1 / len(chosen)
     bounds = [(0.0, 0.0)] * n_models
     for i in chosen:
-        # A model whose zeros count must have a say.
-        has_zeros = any(part.rules_out(i) for part in answers)
-        bounds[i] = (_SMALLEST_SAY if has_zeros else 0.0, _LARGEST_EXPONENT)
+        # A model whose zeros count must have some weight.
+        has_zeros = any(part.rules_out(i) for part in parts)
+        bounds[i] = (_SMALLEST_EXPONENT if has_zeros else 0.0, _LARGEST_EXPONENT)
     options = {"ftol": 1e-13, "gtol": 1e-8}
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     # A minimum at the bound is only neared; whether it was reached must not depend on rounding.
-    weights = np.where(found.x < _NO_SAY, [low for low, _ in bounds], found.x)
-    # Without any say of a model there is no ensemble.
+    weights = np.where(found.x < _NEGLIGIBLE, [low for low, _ in bounds], found.x)
+    # Without any weight there is no ensemble.
     return loss(weights)[0] if weights.any() else np.inf, weights
 
 
 @dataclass(frozen=True)
 class _Loss:
-    """The loss of the answers about some rows, and its gradient, for weights of the models."""
+    """The loss of the probabilities of some rows, and its gradient, for weights of the models."""
 
     logs: FloatArray
     excluded: AnyArray | None
@@ -200,13 +200,13 @@ class _Loss:
     constant: float
 
     @classmethod
-    def of(cls, answers: Answers, chosen: list[int]) -> _Loss:
-        logs, right, weights = answers.logs, answers.right, answers.weights
-        if answers.never is None:
+    def of(cls, part: LogProba, chosen: list[int]) -> _Loss:
+        logs, right, weights = part.logs, part.right, part.weights
+        if part.never is None:
             return cls(logs, None, right, weights, 0.0)
-        excluded = np.asarray(answers.never[chosen].any(axis=0))
+        excluded = np.asarray(part.never[chosen].any(axis=0))
         lost = excluded[np.arange(len(right)), right]
-        # Where nothing is left, all endings are equally probable.
+        # Where nothing is left, all classes are equally probable.
         chance = np.where(excluded.all(axis=1), 1 / logs.shape[2], _RULED_OUT)
         constant = -float(weights[lost] @ np.log(chance[lost]))
         excluded[lost] = False
@@ -224,7 +224,7 @@ class _Loss:
         proba = np.exp(scores - largest[:, None])
         sums = proba.sum(axis=1)
         value = float(self.weights @ (np.log(sums) + largest - true))
-        # The gradient: the expected logarithms less those of the true endings.
+        # The gradient: the expected logarithms less those of the true classes.
         proba *= (self.weights / sums)[:, None]
         proba[everyone, self.right] -= self.weights
         return value + self.constant, flat @ proba.ravel()
@@ -239,7 +239,7 @@ def best_shares(likelihoods: FloatArray, weights: AnyArray) -> FloatArray:
     Parameters
     ----------
     likelihoods : ndarray of shape (n_rows, n_models)
-        Probabilities of the true endings.
+        Probabilities of the true final classes.
     weights : ndarray of shape (n_rows,)
         Weights of the rows.
 

@@ -12,7 +12,6 @@ looks at a node without rows in the batch, but for the policies that want every 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +31,7 @@ from hiclass._problems.index import (
 from hiclass._problems.policies import as_policy
 from hiclass._state import LevelColumns, Options, Stream
 from hiclass._typing import AnyArray, IntArray
+from hiclass._warnings import warn_user
 from hiclass.hierarchy import Hierarchy
 from hiclass.hierarchy._nodes import gather
 
@@ -114,7 +114,7 @@ def plan_per_node(index: BatchIndex, stream: Stream) -> Plan:
     if not policy.inside_parent:
         parents = np.flatnonzero(~hierarchy.is_leaf)
     else:
-        # A row that ends at a node says nothing about the children of that node.
+        # A row that ends at a node tells nothing about the children of that node.
         touched = index.distinct if policy.own else reached[1:]
         parents = np.unique(hierarchy.parent[touched])
     gates = reached[layout.can_stop[reached]]
@@ -303,7 +303,7 @@ def learns_by_counting(estimator: Any) -> bool:
 
 
 def warn_of_lack(guard: Guard, describe: Callable[[LocalProblem], str]) -> None:
-    """Say which classifiers sat a batch out, and which learned it and may forget classes."""
+    """Warn of classifiers that sat a batch out, and of those that learned it and may forget."""
     for problems, what in (
         (guard.left_out, "were left as they were, because they would forget these classes"),
         (guard.forgetting, "learned it and may forget these classes"),
@@ -311,12 +311,10 @@ def warn_of_lack(guard: Guard, describe: Callable[[LocalProblem], str]) -> None:
         if problems:
             names = ", ".join(describe(problem) for problem in problems[:3])
             more = f" and {len(problems) - 3} more" if len(problems) > 3 else ""
-            warnings.warn(
+            warn_user(
                 f"The batch has no rows of classes that local classifiers have learned: those of "
                 f"{names}{more} {what}. Mix rows of the classes so far into every batch, for "
-                f"example by shuffling the stream.",
-                UserWarning,
-                stacklevel=5,  # the line that calls partial_fit
+                f"example by shuffling the stream."
             )
 
 

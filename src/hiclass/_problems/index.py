@@ -1,10 +1,10 @@
 """Which training rows are in which class: one view of the rows for trees, DAGs and sets of labels.
 
-A policy or a strategy asks two questions only. ``own(c)`` are the rows whose most specific class is
+A policy or a strategy needs two things only. ``own(c)`` are the rows whose most specific class is
 ``c`` (with several labels per row: that have ``c`` among their most specific classes), and
 ``below(c)`` the rows of ``c`` or of a class below it. Everything else follows from these.
 
-In a tree with one path per row, one stable sort of the rows by their node answers both: nodes are
+In a tree with one path per row, one stable sort of the rows by their node gives both: nodes are
 numbered in preorder, so that the rows of every subtree are a contiguous run (:class:`TreeIndex`).
 Otherwise the columns of sparse matrices do (:class:`SetIndex`).
 """
@@ -39,10 +39,10 @@ class LocalProblem:
         The class of each of these rows, 0 .. k - 1; where rows are sets of classes, one column of 0
         and 1 per class.
     classes : ndarray of int
-        What the classes mean: nodes, where the owner itself says "stop here". For a binary problem
+        What the classes mean: nodes, where the owner itself means "stop here". For a binary problem
         per node, -1 (not this node) and the node; for a gate, -1 (go on) and the node.
     gate : bool
-        Whether this is the question "stop here?" of the per-node strategy.
+        Whether a binary problem of the per-node strategy is "stop here, or go on?".
     """
 
     owner: int
@@ -287,7 +287,7 @@ class SetIndex(RowIndex):
 def find_options(counts: RowCounts, *, leaf_only: bool) -> Options:
     """Work out the options of every node from the numbers of training rows.
 
-    With ``leaf_only`` a row that ends at an inner node says nothing about what is below it. Only
+    With ``leaf_only`` a row that ends at an inner node tells nothing about what is below it. Only
     where no row at all goes on from a node does a path still end there: nothing is known below.
     """
     hierarchy = counts.hierarchy
@@ -347,7 +347,7 @@ def options_of(options: Options, nodes: IntArray) -> IntArray:
 
 
 def gate_problem(index: RowIndex, node: int) -> LocalProblem:
-    """The question "does the path stop here?", asked of all rows of a node."""
+    """The problem "does the path stop here?", over all rows of a node."""
     rows = index.below(node)
     (stops,) = index.members(np.array([node]), rows, own=True)
     rows_or_none = all_as_none(rows, index.n_rows)

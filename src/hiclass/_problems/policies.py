@@ -37,7 +37,7 @@ RowsAndPositive = tuple[IntArray | None, AnyArray]
 class Scope(Enum):
     """From where a policy takes the rows of a class.
 
-    ``SIBLINGS``: from the children of its parents, so that the answer is conditional on a parent.
+    ``SIBLINGS``: from the children of its parents: its probability is conditional on a parent.
     ``ALL``: from everywhere, so that no batch leaves a class alone.
     """
 
@@ -47,7 +47,7 @@ class Scope(Enum):
 
 @dataclass(frozen=True)
 class Policy:
-    """One way to choose the training rows of a class.
+    """A rule that chooses the training rows of a class.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The strategies: which local problems there are, and what the answers of their classifiers mean.
+"""The strategies: which local problems there are, and what the classes of their classifiers mean.
 
 A strategy is an object in the table :data:`STRATEGIES`, and the only place that knows its name. It
 says which problems the training rows make, with one path per row (:class:`TreeIndex`) or with sets
@@ -54,7 +54,7 @@ _MOST_ROWS = 1e12
 class Decides(Enum):
     """What the classifiers of a strategy decide about.
 
-    ``CLASS``: whether a row is in one class; gates say where a path stops. ``BRANCHES``: which
+    ``CLASS``: whether a row is in one class; gates decide where a path stops. ``BRANCHES``: which
     branch is taken from the nodes of an owner. ``ALL``: which of all final classes it is.
     """
 
@@ -132,8 +132,8 @@ def _problems_global(
 ) -> Iterator[LocalProblem]:
     """One problem with a column per branch: which ones the path of a row takes."""
     if len(options.ends) > 1:
-        ways = all_branches(options)
-        yield LocalProblem(0, None, branches_taken(index, ways), ways)
+        classes = all_branches(options)
+        yield LocalProblem(0, None, branches_taken(index, classes), classes)
 
 
 def all_branches(options: Options) -> IntArray:
@@ -228,9 +228,9 @@ def _count_per_node(options: Options, hierarchy: Hierarchy) -> int:
 
 
 # -- sets of classes per row ---------------------------------------------------------------------
-# A row may be in several children of a node, so each class is a question of its own: a problem over
-# several nodes has one column of its target per node. A node that no row is in, or every row of the
-# problem, is left out.
+# A row may be in several children of a node, so that each class is decided about by itself: a
+# problem over several nodes has one column of its target per node. A node that no row is in, or
+# every row of the problem, is left out.
 
 
 def _undecided(index: SetIndex, nodes: IntArray, n_rows: int) -> IntArray:
@@ -328,7 +328,7 @@ def _level(hierarchy: Hierarchy, owner: int) -> int:
 
 @dataclass(frozen=True)
 class Strategy:
-    """One way to split a hierarchy into local problems.
+    """A rule that splits a hierarchy into local problems.
 
     Attributes
     ----------
@@ -397,7 +397,7 @@ class Strategy:
         return options_of(options, self.nodes(hierarchy, owner))
 
     def stops(self, problem: LocalProblem, hierarchy: Hierarchy) -> list[bool]:
-        """Which classes of a problem say "stop here"."""
+        """Which classes of a problem mean "stop here"."""
         if self.decides is not Decides.BRANCHES:
             return [False] * len(problem.classes)
         here = self.nodes(hierarchy, problem.owner)
