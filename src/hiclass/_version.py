@@ -22,30 +22,30 @@ FORMAT = 1
 STAMP, FORMAT_STAMP = "_hiclass_version", "_hiclass_format"
 
 
-class Stamped:
-    """Objects that remember, when they are saved, which version of this library saved them."""
+def reduce_stamped(model: Any) -> tuple[Any, ...]:
+    """What ``__reduce_ex__`` of a model returns, so that its file says who has written it.
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        # The version comes first, so that it is checked before anything else of the file is read:
-        # what another version calls its parts may not exist here.
-        state: Any = self.__getstate__()
-        if isinstance(state, dict):  # that of a subclass may not say it
-            state = {**state, **_stamps()}
-        return _new, (type(self), __version__, FORMAT), state
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), **_stamps()}  # type: ignore[dict-item]
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        version, name = state.pop(STAMP, None), type(self).__name__
-        check_written_by(version, name)
-        _check_format(state.pop(FORMAT_STAMP, None), version, name)
-        self.__dict__.update(state)
+    The version comes first, to be checked before anything else of the file is read: what another
+    version calls its parts may not exist here.
+    """
+    state: Any = model.__getstate__()
+    if isinstance(state, dict):  # that of a subclass may not say it
+        state = as_stamped(state)
+    return _new, (type(model), __version__, FORMAT), state
 
 
-def _stamps() -> dict[str, Any]:
-    return {STAMP: __version__, FORMAT_STAMP: FORMAT}
+def as_stamped(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a model together with the version and the format in which it is saved."""
+    return {**state, STAMP: __version__, FORMAT_STAMP: FORMAT}
+
+
+def read_stamped(state: dict[str, Any], name: str) -> dict[str, Any]:
+    """The state of a saved model, called ``name`` in errors, if this version reads its format."""
+    state = dict(state)
+    version = state.pop(STAMP, None)
+    check_written_by(version, name)
+    _check_format(state.pop(FORMAT_STAMP, None), version, name)
+    return state
 
 
 def _new(cls: type[Any], written_by: str, format: Any = None) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Set
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +15,66 @@ from hiclass._compat import BaseComposition, routing_enabled
 from hiclass._wrapping import name_for_fit, unwrap
 
 _PLAIN = (type(None), bool, int, float, str)
+
+
+@dataclass(frozen=True)
+class Prototype:
+    """What is copied and fitted for every local problem.
+
+    Attributes
+    ----------
+    given : estimator or callable
+        The estimator, or a callable that takes the key of a problem and returns one.
+    parameter : str
+        The parameter of the hierarchical classifier that holds it.
+    default : str
+        What it is by default, as a user writes it.
+    kinds : str
+        What it may be, for error messages.
+    may_be_factory : bool, default=True
+        Whether it may be a callable.
+    """
+
+    given: Any
+    parameter: str
+    default: str
+    kinds: str
+    may_be_factory: bool = True
+
+    @property
+    def is_factory(self) -> bool:
+        """Whether it is a callable that makes estimators."""
+        given = self.given
+        if not self.may_be_factory or hasattr(given, "fit"):
+            return False
+        return callable(given) and not isinstance(given, type)
+
+    def tags(self) -> Any:
+        """Tags of the estimator; None if it is trusted with any X."""
+        return None if self.is_factory else estimator_tags(self.given)
+
+    def promises_proba(self, calibrated: bool) -> bool:
+        """Whether fitted copies will have probabilities; a callable is trusted to see to it."""
+        scored = calibrated and hasattr(self.given, "decision_function")
+        return self.is_factory or scored or hasattr(self.given, "predict_proba")
+
+    def of(self, key: Any) -> Any:
+        """The estimator for the problem with this key, checked."""
+        if not self.is_factory:
+            return check_local_classifier(self.given, self.parameter, self.kinds)
+        return check_local_classifier(self.given(key), f"{self.parameter}({key!r})", self.kinds)
+
+    def check_inner_params(self, params: dict[str, Any], given: Any, owner: Any) -> None:
+        """Refuse parameters of the estimator inside where there is none that has parameters."""
+        inside = params.get(self.parameter, given)
+        inner = next((key for key in params if key.startswith(f"{self.parameter}__")), None)
+        if inner is not None and not hasattr(inside, "set_params"):
+            meaning = f", which stands for {self.default}," if inside is None else ""
+            raise ValueError(
+                f"{inner!r} cannot be set, because {self.parameter}={inside!r}{meaning} has no "
+                f"parameters. Give the estimator whose parameters are meant, for example "
+                f"{type(owner).__name__}({self.default})."
+            )
 
 
 def check_local_classifier(child: Any, name: str, kinds: str) -> Any:

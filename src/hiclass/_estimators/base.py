@@ -1,7 +1,8 @@
-"""The scikit-learn contract of everything that predicts paths.
+"""The scikit-learn contract of every hierarchical classifier: the one base class.
 
-Subclasses fit; here is what a fitted model does: X in, labels out. A fitted model is a
-:class:`~hiclass._inference.paths.LocalModels` and a :class:`~hiclass._targets.paths.LabelFormat`.
+Estimators fit; here is what a fitted one does: X in, labels out. What was fitted is a state
+(:mod:`hiclass._state`) and the format of the labels. Parameters of decisions, such as ``decoding``
+and ``min_confidence``, are read here, when predicting: they can be changed after ``fit``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterable
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,10 +19,27 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from hiclass import metrics
-from hiclass._compat import check_is_fitted, offered_if
-from hiclass._estimators.decision import Decides
+from hiclass._compat import (
+    Interval,
+    MetadataRouter,
+    MethodMapping,
+    check_is_fitted,
+    offered_if,
+    validate_parameter_constraints,
+)
+from hiclass._engine.local_classifiers import Prototype
+from hiclass._estimators.set_fitting import check_set_parameters
 from hiclass._inference.chunks import map_in_threads
-from hiclass._inference.decodings import Decision, best_paths, cut, width_of_best_paths
+from hiclass._inference.decodings import (
+    DECODINGS,
+    Decision,
+    Decoding,
+    Wish,
+    as_decoding,
+    best_paths,
+    cut,
+    width_of_best_paths,
+)
 from hiclass._inference.levels import level_columns, level_proba
 from hiclass._inference.paths import final_proba, node_proba, width_of
 from hiclass._inference.restrictions import restrict
@@ -29,25 +48,24 @@ from hiclass._labels.columns import object_array
 from hiclass._rows import check_X, is_as_fitted, map_chunks, n_rows_of
 from hiclass._state import AnySetModels, LabelFormat, PathModels, SetFormat
 from hiclass._targets.paths import (
-    Target,
-    as_hierarchy,
     classes_by_level,
     decode,
     distinct_labels,
-    encode,
     label_dtype,
     label_writer,
 )
-from hiclass._targets.sets import (
-    SetTarget,
-    encode_in_dag,
-    encode_sets,
-    set_classes,
-    write_sets,
-)
+from hiclass._targets.sets import set_classes, write_sets
 from hiclass._typing import AnyArray, FloatArray, IntArray
-from hiclass._version import Stamped
+from hiclass._version import as_stamped, read_stamped, reduce_stamped
 from hiclass.hierarchy import Hierarchy
+
+
+def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
+    """Check some parameters of an estimator: they may have been set anew after ``fit``."""
+    constraints = estimator._parameter_constraints
+    known = [k for k in names if k in constraints and hasattr(estimator, k)]
+    values = {k: getattr(estimator, k) for k in known}
+    validate_parameter_constraints(constraints, values, caller_name=type(estimator).__name__)
 
 
 def _has_proba(self: BaseHierarchicalClassifier) -> None:
@@ -71,69 +89,148 @@ def _has_paths(self: BaseHierarchicalClassifier) -> None:
     _has_proba(self)
 
 
-class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimator):
+class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     """Base of all hierarchical classifiers; not for direct use."""
 
     hierarchy: Any
+    decoding: Any
+    expected_f1: float | None = None
+    min_confidence: float
+    threshold: float | str = 0.5
+    multi_label: bool = False
+    leaf_only: bool = False
+    calibration: str | None = None
     n_jobs: int | None = None
-    thresholds_: FloatArray
+    hierarchy_: Hierarchy
     classes_: Any
+    expected_f1_: float
+    thresholds_: FloatArray
+    _models: Any  # what was fitted, of hiclass._state
+    _format: Any  # LabelFormat, or SetFormat for several labels per row
+    #: What else fit sets: attributes without an underscore at the end.
+    _private: ClassVar[tuple[str, ...]] = ("_models", "_format", "_stream")
     #: What fit may learn out of fold: with "name", the attribute name_ serves as parameter name.
     _learned: ClassVar[tuple[str, ...]] = ("expected_f1", "temperature")
+    #: Parameters that are read when predicting.
+    _decision_parameters: ClassVar[tuple[str, ...]] = (
+        "decoding",
+        "expected_f1",
+        "min_confidence",
+        "threshold",
+        "leaf_only",
+        "n_jobs",
+    )
+    _instead_of_calibration: ClassVar[str] = (
+        "use sklearn.calibration.CalibratedClassifierCV as local classifier"
+    )
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "expected_f1": [Interval(Real, 0, 1, closed="right"), None],
+        "min_confidence": [Interval(Real, 0, 1, closed="both")],
+        "threshold": [Interval(Real, 0, 1, closed="right")],
+    }
 
-    # -- what a subclass says ------------------------------------------------------------------
+    # -- what an estimator says about itself ---------------------------------------------------
+
+    def _prototype(self) -> Prototype | None:
+        """What is copied for every local problem; None for estimators that copy nothing."""
+        return None
 
     def _promises_proba(self) -> bool:
         """Whether a model that is not fitted yet will have probabilities."""
-        return True
+        prototype = self._prototype()
+        return prototype is None or prototype.promises_proba(self.calibration is not None)
 
     def _input_tags(self) -> Any:
         """Tags of whatever takes X in the end; None if it is trusted with any X."""
-        return None
+        prototype = self._prototype()
+        return None if prototype is None else prototype.tags()
 
-    # -- reading the labels --------------------------------------------------------------------
+    def _is_about_sets(self) -> bool:
+        """Whether predictions are sets of classes: several labels per row, or several parents."""
+        models = self.__dict__.get("_models")
+        if models is not None:
+            return bool(models.of_sets)
+        given = getattr(self, "hierarchy", None)
+        return self.multi_label or (isinstance(given, Hierarchy) and not given.is_tree)
 
-    def _encode(self, y: Any, hierarchy: Hierarchy | None = None) -> Target | SetTarget:
-        """The labels as nodes, or as sets of nodes where a row may be in several."""
-        if hierarchy is None and self.hierarchy is not None:
-            hierarchy = as_hierarchy(self.hierarchy)
-        if self.multi_label:
-            return encode_sets(y, hierarchy)
-        if hierarchy is None or hierarchy.is_tree:
-            if self.threshold != 0.5:
-                self._refuse_threshold()
-            return encode(y, hierarchy)
-        self._check_set_parameters()
-        return encode_in_dag(y, hierarchy)
+    def _require_paths(self, name: str) -> None:
+        """Refuse, for something that needs one path per row, to serve sets of classes."""
+        if self._is_about_sets():
+            raise ValueError(
+                f"{name} is about one path per row in a tree, but this {type(self).__name__} "
+                f"predicts sets of classes (multi_label=True, or a class with several parents). "
+                f"For those, choose a threshold, for example threshold='tuned'."
+            )
+
+    # -- parameters ----------------------------------------------------------------------------
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters of this estimator and, behind ``__``, of the estimator inside it.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name, as ``get_params`` lists them.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, or if the estimator inside has none.
+        """
+        prototype = self._prototype()
+        if prototype is not None:
+            prototype.check_inner_params(params, getattr(self, prototype.parameter), self)
+        return super().set_params(**params)
+
+    def _check_parameters(self) -> None:
+        check_parameters(self, tuple(self._parameter_constraints))
+        self._check_decision_parameters()
+
+    def _check_decision_parameters(self) -> None:
+        check_parameters(self, self._decision_parameters)
+        if self._is_about_sets():
+            check_set_parameters(self)
+        elif "_models" in self.__dict__ and self.threshold != 0.5:
+            self._refuse_threshold()
+        if self.leaf_only and self.min_confidence > 0:
+            raise ValueError(
+                f"leaf_only=True wants every path to end at a leaf, but min_confidence="
+                f"{self.min_confidence} ends paths earlier. Set one of the two."
+            )
+
+    def _refuse_threshold(self) -> None:
+        raise ValueError(
+            f"threshold={self.threshold!r} selects sets of classes by their probabilities, but "
+            f"here a prediction is one path. Use min_confidence, or multi_label=True if rows "
+            f"have several labels."
+        )
 
     # -- setting and forgetting what fit learns ------------------------------------------------
 
-    def _remember_sets(self, models: AnySetModels, format: LabelFormat | SetFormat) -> None:
-        """Set everything that the prediction of sets needs."""
-        self._models = models
-        self._format = format
-        self.hierarchy_ = models.hierarchy
-        self.missing_label_ = format.missing
-        self.classes_ = set_classes(models.hierarchy, models.populated, models.ends, format)
-
-    def _remember(self, models: PathModels, format: LabelFormat, f: float | None) -> None:
-        """Set everything that prediction needs."""
+    def _remember(
+        self, models: PathModels | AnySetModels, format: LabelFormat | SetFormat, **learned: Any
+    ) -> None:
+        """Set everything that prediction needs; also ``name_`` for what was ``learned``."""
         self._models = models
         self._format = format
         self.hierarchy_ = models.hierarchy
         self.missing_label_ = format.missing
         self.classes_ = self._classes()
-        if models.temperature is not None:
-            self.temperature_ = models.temperature
-        if f is not None:
-            self.expected_f1_ = f
+        for name, value in {"temperature": models.temperature, **learned}.items():
+            if value is not None:
+                setattr(self, f"{name}_", value)
 
     def _forget(self) -> None:
         """Remove everything that fit sets."""
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__")]:
             delattr(self, name)
-        self.__dict__.pop("_models", None)
-        self.__dict__.pop("_format", None)
+        for name in self._private:
+            self.__dict__.pop(name, None)
 
     def _refit(
         self, X: Any, y: Any, hierarchy: Hierarchy, fit_params: dict[str, Any]
@@ -207,11 +304,65 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         self._map_chunks(fill, X, width, everywhere)
         return out
 
+    # -- deciding ------------------------------------------------------------------------------
+
+    @property
+    def _decoding(self) -> Decoding:
+        known = DECODINGS.get(self.decoding) if isinstance(self.decoding, str) else None
+        return as_decoding(self.decoding) if known is None else known
+
+    def _wish(self) -> Wish:
+        return Wish(self.leaf_only, self._f_to_expect())
+
+    def _f_to_expect(self) -> float | None:
+        """The F-score that ``decoding="expected_f1"`` goes by, given or learned, if either."""
+        if self.expected_f1 is not None:
+            return float(self.expected_f1)
+        return self.__dict__.get("expected_f1_")
+
+    @property
+    def _learns_f(self) -> bool:
+        """Whether fit has to find out which F-score is reached."""
+        return self._decoding.needs_f and self.expected_f1 is None
+
+    def _needs_probabilities(self, direct: bool) -> str:
+        """Which parameter, if any, needs probabilities from the local classifiers."""
+        if self.min_confidence > 0:
+            return f"min_confidence={self.min_confidence}"
+        needed = self._decoding.needs_proba(direct)
+        return f"decoding={self.decoding!r}" if needed else ""
+
+    def _may_end(self) -> bool:
+        """Whether a prediction may leave levels out: from parameters and training rows only."""
+        fewest = self._decoding.fewest_labels
+        if self.min_confidence > 0 or fewest == 0:
+            return True
+        if fewest is not None and not self.leaf_only and self._format.ndim == 2:
+            return bool(fewest < self._format.n_levels) or self._ends_early()
+        return self._ends_early()
+
+    def _ends_early(self) -> bool:
+        ends = self.hierarchy_.levels[self._models.options.ends]
+        return self._format.ndim == 2 and bool(ends.min() < self._format.n_levels)
+
+    def _width_of_decoding(self) -> int:
+        """How many numbers per row deciding holds in each of a few arrays, at most."""
+        return self._decoding.width(self._models, self._wish())
+
     def _decision_of_chunk(self) -> Any:
         """A function that decides on a path for every row of a chunk."""
         self._check_decision_parameters()
-        decide = self._decoder()
-        return lambda chunk: cut(decide(chunk), self.hierarchy_, self.min_confidence)
+        models, decoding, wish = self._models, self._decoding, self._wish()
+        needed = self._needs_probabilities(models.is_direct)
+        if needed and not models.has_proba:
+            raise ValueError(
+                f"{needed} needs probabilities, which the local classifiers of this model do not "
+                f"have. Fit again with calibration='temperature' or another local classifier."
+            )
+        decoding.check(wish)
+        return lambda chunk: cut(
+            decoding.decide(models, chunk, wish), self.hierarchy_, self.min_confidence
+        )
 
     def _decide(self, X: Any) -> Decision:
         """Decide on a path for every row, in chunks."""
@@ -378,7 +529,10 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         return single
 
     def _classes(self) -> Any:
-        hierarchy, ends = self._models.hierarchy, self._models.options.ends
+        models, hierarchy = self._models, self._models.hierarchy
+        if models.of_sets:
+            return set_classes(hierarchy, models.populated, models.ends, self._format)
+        ends = models.options.ends
         if self._format.ndim == 2:
             return classes_by_level(hierarchy, self._format, ends)
         labels = object_array(distinct_labels(hierarchy.labels[ends]))
@@ -499,13 +653,44 @@ class BaseHierarchicalClassifier(Decides, Stamped, ClassifierMixin, BaseEstimato
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = self.multi_label
-        child = self._input_tags()
-        if child is None:
+        inner = self._input_tags()
+        if inner is None:
             tags.input_tags.sparse = tags.input_tags.allow_nan = True
             return tags
         for name in ("sparse", "allow_nan", "positive_only", "string", "categorical"):
-            setattr(tags.input_tags, name, getattr(child.input_tags, name))
-        tags.non_deterministic = child.non_deterministic
-        if child.classifier_tags is not None:
-            tags.classifier_tags.poor_score = child.classifier_tags.poor_score
+            setattr(tags.input_tags, name, getattr(inner.input_tags, name))
+        tags.non_deterministic = inner.non_deterministic
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
         return tags
+
+    def get_metadata_routing(self) -> Any:
+        """Say which metadata this estimator, and the one inside it, want.
+
+        Returns
+        -------
+        MetadataRouter or MetadataRequest
+            Encapsulates the routing.
+        """
+        prototype = self._prototype()
+        if prototype is None:
+            return super().get_metadata_routing()
+        router = MetadataRouter(owner=self).add_self_request(self)
+        if not prototype.is_factory:
+            mapping = MethodMapping()
+            for method in ("fit", "partial_fit"):
+                if hasattr(type(self), method):
+                    mapping.add(caller=method, callee=method)
+            router.add(**{prototype.parameter: prototype.given}, method_mapping=mapping)
+        return router
+
+    # -- files -----------------------------------------------------------------------------------
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return reduce_stamped(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return as_stamped(super().__getstate__())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(read_stamped(state, type(self).__name__))

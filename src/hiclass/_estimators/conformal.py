@@ -14,8 +14,8 @@ from sklearn.utils import check_random_state
 
 from hiclass._compat import Interval, StrOptions, check_is_fitted, routing_enabled
 from hiclass._engine.fit import is_per_row
-from hiclass._estimators.base import BaseHierarchicalClassifier
-from hiclass._estimators.decision import check_parameters
+from hiclass._estimators.base import BaseHierarchicalClassifier, check_parameters
+from hiclass._estimators.fitting import fitting
 from hiclass._inference.decodings import Decision, cut, with_confidence
 from hiclass._inference.paths import final_proba, final_to_nodes, sum_final
 from hiclass._labels.columns import read_labels
@@ -267,56 +267,63 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         ValueError
             If it has no probabilities, or if no row is left to fit it on.
         """
-        self._forget()
-        try:
-            self._fit(X, y, sample_weight, fit_params)
-        except BaseException:
-            self._forget()
-            raise
+        with fitting(self):
+            check_parameters(self, tuple(self._parameter_constraints))
+            self._check_model()
+            X = check_X(self, X, self._input_tags(), reset=True)
+            check_n_labels(read_labels(y).n_rows, n_rows_of(X))
+            fit_params = self._with_weights(X, sample_weight, fit_params)
+            model, X_held_out, y_held_out = self._fit_model(X, y, fit_params)
+            inside = unwrap(model).model
+            inside._require_paths(type(self).__name__)
+            if not inside._models.has_proba:
+                raise ValueError(_NO_PROBA)
+            self.model_ = model
+            self.kind_ = self.kind
+            self._remember(inside._models, inside._format)
+            self.threshold_ = self._quantile(self._scores(X_held_out, y_held_out))
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
-        check_parameters(self, tuple(self._parameter_constraints))
-        model, inside = self._given(), unwrap(self.model).model
+    def _check_model(self) -> None:
+        """Refuse a model that has no probabilities of paths."""
+        inside = unwrap(self.model).model
         if not isinstance(inside, BaseHierarchicalClassifier):
             raise TypeError(
                 f"model must be a hierarchical classifier of this library, or a pipeline or search "
-                f"that ends in one; got a {named(model)}."
+                f"that ends in one; got a {named(self._given())}."
             )
         inside._require_paths(type(self).__name__)
         if not self._promises_proba():
             raise ValueError(_NO_PROBA)
-        X = check_X(self, X, self._input_tags(), reset=True)
-        if sample_weight is not None:
-            # With metadata routing a pipeline knows by itself which step asks for weights.
-            name = "sample_weight" if routing_enabled() else name_for_fit(model, "sample_weight")
-            fit_params = {**fit_params, name: as_weights(sample_weight, X)}
-        check_n_labels(read_labels(y).n_rows, n_rows_of(X))
+
+    def _with_weights(
+        self, X: Any, sample_weight: Any, fit_params: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The keyword arguments for the fit of the model."""
+        if sample_weight is None:
+            return fit_params
+        # With metadata routing a pipeline knows by itself which step wants weights.
+        name = "sample_weight"
+        if not routing_enabled():
+            name = name_for_fit(self._given(), name)
+        return {**fit_params, name: as_weights(sample_weight, X)}
+
+    def _fit_model(self, X: Any, y: Any, fit_params: dict[str, Any]) -> tuple[Any, Any, Any]:
+        """The fitted model, and the rows that it has not been fitted on."""
         if isinstance(self.model, FrozenEstimator):
-            check_is_fitted(inside)
+            check_is_fitted(unwrap(self.model).model)
             if fit_params:
                 raise ValueError(
                     f"A frozen model is not fitted, so it has no use for {sorted(fit_params)}."
                 )
-            model = detached(model)  # as it is now: its owner may let it learn, or grow
-            X_cal, y_cal = X, y
-        else:
-            n_rows = n_rows_of(X)
-            train, held_out = self._split(n_rows)
-            fit_params = {
-                k: take_rows(v, train) if is_per_row(v, n_rows) else v
-                for k, v in fit_params.items()
-            }
-            model = clone(model).fit(take_rows(X, train), take_rows(y, train), **fit_params)
-            X_cal, y_cal = take_rows(X, held_out), take_rows(y, held_out)
-        inside = unwrap(model).model
-        inside._require_paths(type(self).__name__)
-        if not inside._models.has_proba:
-            raise ValueError(_NO_PROBA)
-        self.model_ = model
-        self.kind_ = self.kind
-        self._remember(inside._models, inside._format, None)
-        self.threshold_ = self._quantile(self._scores(X_cal, y_cal))
+            return detached(self._given()), X, y  # as it is now: its owner may let it learn
+        n_rows = n_rows_of(X)
+        train, held_out = self._split(n_rows)
+        fit_params = {
+            k: take_rows(v, train) if is_per_row(v, n_rows) else v for k, v in fit_params.items()
+        }
+        model = clone(self._given()).fit(take_rows(X, train), take_rows(y, train), **fit_params)
+        return model, take_rows(X, held_out), take_rows(y, held_out)
 
     def _split(self, n_rows: int) -> tuple[IntArray, IntArray]:
         n_held_out = int(np.ceil(self.calibration_size * n_rows))

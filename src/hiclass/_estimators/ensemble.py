@@ -20,7 +20,7 @@ from hiclass._compat import (
 )
 from hiclass._engine.fit import is_per_row
 from hiclass._estimators.base import BaseHierarchicalClassifier
-from hiclass._estimators.decision import check_parameters
+from hiclass._estimators.fitting import fitting
 from hiclass._inference.decodings import DECODINGS
 from hiclass._out_of_fold.temperatures import fit_folds, reached_f
 from hiclass._out_of_fold.weights import learn_weights
@@ -217,37 +217,19 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         self : object
             The fitted estimator.
         """
-        self._forget()
-        try:
-            self._fit(X, y, sample_weight, fit_params)
-        except BaseException:
-            self._forget()
-            raise
-        return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
-        check_parameters(self, tuple(self._parameter_constraints))
-        self._check_decision_parameters()
-        weights = self._check_models()
-        X = check_X(self, X, self._input_tags(), reset=True)
-        sample_weight = as_weights(sample_weight, X)
-        params = self._params_of_models(sample_weight, fit_params)
-        models = [clone(model).fit(X, y, **params[name]) for name, model in self.models]
-        if any(model._models.of_sets for model in models):
-            self._refuse_learning()
-            joint_sets = self._join_sets(models, weights)
-            self._name_models(models, weights)
-            self._remember_sets(joint_sets, models[0]._format)
-            self._check_decision_parameters()
-            return
-        if self.threshold != 0.5:
-            self._refuse_threshold()
-        joint = self._join([model._models for model in models], weights)
-        f = None
-        if self._learns_weights or self._learns_f:
+        with fitting(self):
+            self._check_parameters()
+            weights = self._check_models()
+            X = check_X(self, X, self._input_tags(), reset=True)
+            sample_weight = as_weights(sample_weight, X)
+            params = self._params_of_models(sample_weight, fit_params)
+            models = [clone(model).fit(X, y, **params[name]) for name, model in self.models]
+            joint = self._join([model._models for model in models], weights)
             joint, f = self._learn_out_of_fold(X, y, params, models, joint, sample_weight)
-        self._name_models(models, joint.weights)
-        self._remember(joint, models[0]._format, f)
+            self._name_models(models, joint.weights)
+            self._remember(joint, models[0]._format, expected_f1=f)
+            self._check_decision_parameters()  # which models of sets read in another way
+        return self
 
     @property
     def _learns_weights(self) -> bool:
@@ -269,6 +251,11 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         sample_weight: AnyArray | None,
     ) -> tuple[EnsembleModels, float | None]:
         """Learn the weights, and the F-score that is reached with them, whichever is wanted."""
+        if joint.of_sets:
+            self._refuse_learning()
+            return joint, None
+        if not self._learns_weights and not self._learns_f:
+            return joint, None
         nodes = encode(y, joint.hierarchy).nodes
         row_weights = np.ones(len(nodes)) if sample_weight is None else sample_weight
         n_rows = n_rows_of(X)
@@ -364,53 +351,31 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 "of classes. Give one number per model, or None for equal weights."
             )
 
-    def _join_sets(self, models: list[Any], weights: tuple[float, ...]) -> SetEnsembleModels:
-        """Put models together that predict sets of classes."""
-        parts = tuple(model._models for model in models)
-        first = parts[0]
+    def _join(self, parts: list[Any], weights: tuple[float, ...]) -> Any:
+        """Put the models together, if they fit together."""
+        first, name_of_first = parts[0], self.models[0][0]
         for (name, _), part in zip(self.models, parts, strict=True):
-            if type(part) is not type(first):
+            pair = f"the models {name_of_first!r} and {name!r}"
+            if part.of_sets != first.of_sets:
                 raise ValueError(
-                    f"One of the models {self.models[0][0]!r} and {name!r} predicts sets of "
-                    f"classes, the other single paths. Give both the same multi_label and "
-                    f"hierarchy."
+                    f"One of {pair} predicts sets of classes, the other single paths. Give both "
+                    f"the same multi_label and hierarchy."
                 )
-            self._check_same_hierarchy(first, name, part)
-        return SetEnsembleModels(
-            first.hierarchy,
-            first.populated,
-            first.ends,
-            members=parts,
-            weights=weights,
-            voting=self.voting,
-        )
-
-    def _check_same_hierarchy(self, first: Any, name: str, part: Any) -> None:
-        if part.hierarchy != first.hierarchy:
-            raise ValueError(
-                f"The models {self.models[0][0]!r} and {name!r} have different hierarchies. "
-                f"Give both the same hierarchy=, or none."
-            )
-
-    def _join(self, parts: list[EnsembleModels], weights: tuple[float, ...]) -> EnsembleModels:
-        """Put models together that predict paths."""
-        first = parts[0]
-        for (name, _), part in zip(self.models, parts, strict=True):
             if not part.has_proba:
                 raise ValueError(_NO_PROBA.format(name))
-            self._check_same_hierarchy(first, name, part)
-            if not np.array_equal(part.options.ends, first.options.ends):
+            if part.hierarchy != first.hierarchy:
                 raise ValueError(
-                    f"The models {self.models[0][0]!r} and {name!r} may end at different nodes. "
-                    f"Give both the same leaf_only."
+                    f"T{pair[1:]} have different hierarchies. Give both the same hierarchy=, or "
+                    f"none."
                 )
-        return EnsembleModels(
-            first.hierarchy,
-            first.options,
-            members=tuple(parts),
-            weights=weights,
-            voting=self.voting,
-        )
+            if not part.of_sets and not np.array_equal(part.options.ends, first.options.ends):
+                raise ValueError(
+                    f"T{pair[1:]} may end at different nodes. Give both the same leaf_only."
+                )
+        combined = tuple(parts), weights, self.voting
+        if first.of_sets:
+            return SetEnsembleModels(first.hierarchy, first.populated, first.ends, *combined)
+        return EnsembleModels(first.hierarchy, first.options, *combined)
 
     def _params_of_models(
         self, sample_weight: Any, fit_params: dict[str, Any]

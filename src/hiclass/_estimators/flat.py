@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from hiclass._compat import StrOptions
-from hiclass._estimators.incremental import IncrementalClassifier
+from hiclass._compat import UNUSED, StrOptions
+from hiclass._estimators import fitting, incremental
+from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._estimators.fitted import local_classes, local_classifiers
+from hiclass._estimators.fitting import LOCAL_CONSTRAINTS, local_prototype
 from hiclass._inference.decodings import DECODINGS
 from hiclass._problems.strategies import STRATEGIES
 
 
-class FlatClassifier(IncrementalClassifier):
+class FlatClassifier(BaseHierarchicalClassifier):
     """One multi-class classifier over all leaves, which knows nothing of the hierarchy.
 
     The baseline that every hierarchical model should be compared with. It predicts the most
@@ -104,12 +107,19 @@ class FlatClassifier(IncrementalClassifier):
 
     _strategy = STRATEGIES["flat"]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **IncrementalClassifier._parameter_constraints,
+        **LOCAL_CONSTRAINTS,
         "decoding": [
             StrOptions({d.name for d in DECODINGS.values() if not d.step_by_step}),
             callable,
         ],
     }
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+    __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+    _prototype = local_prototype
+    fit = fitting.fit
+    partial_fit = incremental.partial_fit
+    local_classifiers_ = property(local_classifiers)
+    local_classes_ = property(local_classes)
 
     def __init__(
         self,

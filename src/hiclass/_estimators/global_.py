@@ -13,6 +13,7 @@ them, that changes nothing, since the averages are coherent already.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -24,21 +25,38 @@ from sklearn.ensemble import ExtraTreesRegressor
 from hiclass._compat import Interval, StrOptions, routing_enabled
 from hiclass._engine.class_weights import keep_columns
 from hiclass._engine.fit import FitSettings
-from hiclass._engine.local_classifiers import copy_estimator, estimator_tags, named_for_fit
+from hiclass._engine.local_classifiers import (
+    Prototype,
+    copy_estimator,
+    estimator_tags,
+    named_for_fit,
+)
+from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._estimators.fitted import LocalClassifiers, local_classifiers
+from hiclass._estimators.fitting import (
+    LOCAL_CONSTRAINTS,
+    Recipe,
+    check_temperature,
+    encode_labels,
+    fit_models,
+    fitting,
+    learn_out_of_fold,
+    make_estimators,
+    route_params,
+)
 from hiclass._estimators.forest import FOREST_PARAMS, forest_params
-from hiclass._estimators.local_base import BaseLocalClassifier, LocalClassifiers
 from hiclass._estimators.set_fitting import takes_sets
 from hiclass._inference.decodings import DECODINGS
-from hiclass._inference.sets import answers
+from hiclass._inference.sets import column_proba
 from hiclass._problems.index import LocalProblem
 from hiclass._problems.strategies import STRATEGIES, column_of
-from hiclass._rows import check_weights, n_rows_of
-from hiclass._state import Options
+from hiclass._rows import check_weights, check_X, n_rows_of
+from hiclass._targets.paths import check_n_labels
 from hiclass._typing import FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
 
-class GlobalClassifier(BaseLocalClassifier):
+class GlobalClassifier(BaseHierarchicalClassifier):
     """One model of the whole hierarchy: a multi-output estimator that is asked about every class.
 
     The target has a column per class, with ones for the classes of a row and all above them, and
@@ -170,13 +188,9 @@ class GlobalClassifier(BaseLocalClassifier):
     array([['Plant', 'Fern']], dtype=object)
     """
 
-    _strategy = STRATEGIES["global"]
-    _estimator_parameter = "estimator"
-    _default_name = "ExtraTreesRegressor()"
-    _estimator_kinds = "a regressor, or a classifier with predict_proba, that takes several outputs"
-    _instead_of_calibration = "leave it out; threshold='tuned' learns where to cut"
+    _instead_of_calibration = "leave it out; threshold='tuned' learns where to select"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseLocalClassifier._parameter_constraints,
+        **LOCAL_CONSTRAINTS,
         "estimator": "no_validation",
         "level_weight": [Interval(Real, 0, 1, closed="right")],
         "calibration": [StrOptions({"temperature"}), None],
@@ -216,32 +230,109 @@ class GlobalClassifier(BaseLocalClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _settings(self, title: str) -> FitSettings:
-        # There is one fit, in this process: the estimator may have jobs of its own.
-        return FitSettings(n_jobs=1, verbose=self.verbose, title=title)
+    # -- fit -----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
+        """Fit one estimator to the whole hierarchy.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, frame, list} of n_samples rows
+            Whatever the estimator takes.
+        y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
+            One label per row, or one path per row from the top of the hierarchy down. Labels may be
+            missing at the end of a path, written as ``""``, ``None``, ``NaN``, ``pandas.NA`` or by
+            a shorter list.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, none of them negative, handed to the estimator by keyword; in a
+            pipeline, or a search over one, to its last step.
+        **fit_params : dict
+            More keyword arguments for the ``fit`` of the estimator; what has one entry per row is
+            sliced. With metadata routing enabled, what the estimator requested.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with fitting(self):
+            self._check_parameters()
+            X = check_X(self, X, self._input_tags(), reset=True)
+            target = encode_labels(self, y)
+            check_n_labels(target.n_rows, n_rows_of(X))
+            # Shares of rows with negative weights are no probabilities, and no numbers where they
+            # cancel out: trees would fail only when they predict.
+            weights = check_weights(sample_weight, X)
+            recipe = self._recipe(route_params(self, X, weights, fit_params))
+            models = fit_models(recipe, X, target)
+            models, learned = learn_out_of_fold(self, recipe, models, X, target)
+            self._remember(models, target.format, **learned)
+        return self
+
+    def _recipe(self, fit_params: dict[str, Any]) -> Recipe:
+        return Recipe(
+            type(self).__name__,
+            STRATEGIES["global"],
+            None,
+            self._make_outputs,
+            fit_params,
+            # There is one fit, in this process: the estimator may have jobs of its own.
+            FitSettings(n_jobs=1, verbose=self.verbose),
+            self.leaf_only,
+            self.calibration,
+            None if self.temperature is None else float(self.temperature),
+        )
+
+    def _make_outputs(
+        self, hierarchy: Hierarchy, final: IntArray | None, of_sets: bool
+    ) -> Callable[[LocalProblem], Any]:
+        # Without the final classes, as inner classes can be weighed, too.
+        make_estimator = make_estimators(self, STRATEGIES["global"], hierarchy, None)
+
+        def make(problem: LocalProblem) -> Any:
+            estimator, branches = make_estimator(problem), problem.classes
+            by_rows = self.estimator is None
+            if of_sets:
+                return NodeOutputs(
+                    estimator, self.level_weight, hierarchy.levels[branches], by_rows
+                )
+            source = np.where(branches < 0, ~branches, hierarchy.parent[branches])
+            levels = hierarchy.levels[source] + 1
+            return FinalOutputs(estimator, self.level_weight, levels, source, branches, by_rows)
+
+        return make
 
     # -- the estimator -------------------------------------------------------------------------
 
-    def _is_factory(self) -> bool:
-        return False
+    def _prototype(self) -> Prototype:
+        given = self.estimator
+        if given is None:
+            given = ExtraTreesRegressor(100, n_jobs=self.n_jobs)
+            given = given.set_fit_request(sample_weight=True) if routing_enabled() else given
+        return Prototype(
+            given,
+            "estimator",
+            "ExtraTreesRegressor()",
+            "a regressor, or a classifier with predict_proba, that takes several outputs",
+            may_be_factory=False,
+        )
 
     def _promises_proba(self) -> bool:
         return True
 
-    def _child(self) -> Any:
-        if self.estimator is not None:
-            return self.estimator
-        child = ExtraTreesRegressor(100, n_jobs=self.n_jobs)
-        return child.set_fit_request(sample_weight=True) if routing_enabled() else child
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_temperature(self)
+        self._check_capability(self._prototype().of(None))
 
-    def _check_capability(self, child: Any) -> None:
-        """Refuse, before any work, an estimator that could not answer, or not as it is asked to."""
-        name = type(child).__name__
-        if not has_classes(child):
-            if not hasattr(child, "predict"):
+    def _check_capability(self, estimator: Any) -> None:
+        """Refuse, before any work, an estimator that could not predict what is wanted."""
+        name = type(estimator).__name__
+        if not has_classes(estimator):
+            if not hasattr(estimator, "predict"):
                 raise ValueError(f"{type(self).__name__} needs predict; {name} has no such method.")
             return
-        if not hasattr(child, "predict_proba"):
+        if not hasattr(estimator, "predict_proba"):
             raise ValueError(
                 f"{type(self).__name__} needs probabilities, but {name} has no predict_proba. Use "
                 f"another classifier, or a regressor such as ExtraTreesRegressor()."
@@ -252,36 +343,6 @@ class GlobalClassifier(BaseLocalClassifier):
                 f"regressor, but {name} is a classifier. Use level_weight=1, by which all classes "
                 f"count the same, or a regressor such as ExtraTreesRegressor()."
             )
-
-    def _check_has_proba(self, child: Any) -> Any:
-        """Answers of regressors are probabilities, too; ``_check_capability`` has seen to it."""
-        return child
-
-    def _params_of_estimators(
-        self, X: Any, sample_weight: Any, fit_params: dict[str, Any], method: str = "fit"
-    ) -> dict[str, Any]:
-        # Shares of rows with negative weights are no probabilities, and no numbers where they
-        # cancel out: trees would fail only when they are asked.
-        weights = check_weights(sample_weight, X)
-        return super()._params_of_estimators(X, weights, fit_params, method)
-
-    def _estimator_factory(self, hierarchy: Hierarchy, options: Options | None = None) -> Any:
-        make_estimator = super()._estimator_factory(
-            hierarchy
-        )  # inner classes can be weighed as well
-
-        def make(problem: LocalProblem) -> Any:
-            child = make_estimator(problem)
-            ways = problem.classes
-            sets = self.multi_label or not hierarchy.is_tree
-            by_rows = self.estimator is None
-            if sets:
-                return NodeOutputs(child, self.level_weight, hierarchy.levels[ways], by_rows)
-            source = np.where(ways < 0, ~ways, hierarchy.parent[ways])
-            levels = hierarchy.levels[source] + 1
-            return FinalOutputs(child, self.level_weight, levels, source, ways, by_rows)
-
-        return make
 
     # -- what was fitted -----------------------------------------------------------------------
 
@@ -310,12 +371,12 @@ class GlobalClassifier(BaseLocalClassifier):
     def column_scales_(self) -> FloatArray:
         """What the columns of the estimator are multiplied by."""
         _ = self.estimator_  # which says so where there is none
-        return np.asarray(super().local_classifiers_[()].scales())
+        return np.asarray(local_classifiers(self)[()].scales())
 
     @property
     def local_classifiers_(self) -> LocalClassifiers:
         """The fitted estimator, by the path of the root."""
-        outputs = super().local_classifiers_
+        outputs = local_classifiers(self)
         fitted = {0: outputs[()].estimator_} if () in outputs else {}
         return LocalClassifiers(fitted, self._models.hierarchy)
 
@@ -325,27 +386,27 @@ class GlobalClassifier(BaseLocalClassifier):
 
         The complement ``~v`` of a node stands for "stop at v".
         """
-        outputs = super().local_classifiers_
+        outputs = local_classifiers(self)
         if () not in outputs:
             return {}
         models = self._models
-        ways = models.classes[0] if models.of_sets else outputs[()].ways
-        return {(): ways[outputs[()].varies_]}
+        branches = models.classes[0] if models.of_sets else outputs[()].branches
+        return {(): branches[outputs[()].varies_]}
 
 
-def has_classes(child: Any) -> bool:
+def has_classes(estimator: Any) -> bool:
     """Whether an estimator is a classifier; if it does not say, whether it has probabilities."""
-    tags = estimator_tags(child)
+    tags = estimator_tags(estimator)
     if tags is None or tags.estimator_type is None:
-        return hasattr(child, "predict_proba")
+        return hasattr(estimator, "predict_proba")
     return bool(tags.estimator_type == "classifier")
 
 
-# -- the estimator, as it is asked ---------------------------------------------------------------
+# -- the estimator, as it is queried ---------------------------------------------------------------
 
 
 class NodeOutputs(ClassifierMixin, BaseEstimator):
-    """A multi-output estimator as probabilities of nodes, which are independent questions.
+    """A multi-output estimator as probabilities of nodes, which are independent.
 
     Parameters
     ----------
@@ -363,7 +424,7 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
     estimator_ : estimator
         The fitted estimator.
     varies_ : ndarray of bool
-        The columns that it was asked about: those that are not the same in all rows.
+        The columns that it was fitted to: those that are not the same in all rows.
     constant_ : ndarray of float
         The values of the others.
     """
@@ -389,39 +450,39 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
         y = np.asarray(y).reshape(len(y), -1)
         self.varies_ = y.min(axis=0) != y.max(axis=0)
         self.constant_ = y[0].astype(np.float64)
-        child = copy_estimator(self.estimator)
+        estimator = copy_estimator(self.estimator)
         if self.by_rows:
-            child.set_params(**forest_params(X, y, child.n_estimators, sets=self._sets))
+            estimator.set_params(**forest_params(X, y, estimator.n_estimators, sets=self._sets))
         target = y if self.varies_.all() else y[:, self.varies_]
-        if has_classes(child):
+        if has_classes(estimator):
             target = target.astype(np.intp)
         else:
             target = np.multiply(target, self.scales(), dtype=np.float64)
-        tags = estimator_tags(child)
+        tags = estimator_tags(estimator)
         if target.shape[1] == 1 and (tags is None or tags.target_tags.single_output):
             target = target[:, 0]
-        keep_columns(child, np.flatnonzero(self.varies_).tolist(), single=target.ndim == 1)
+        keep_columns(estimator, np.flatnonzero(self.varies_).tolist(), single=target.ndim == 1)
         try:
-            child.fit(X, target, **named_for_fit(child, fit_params))
+            estimator.fit(X, target, **named_for_fit(estimator, fit_params))
         except (TypeError, ValueError) as error:
-            if target.ndim == 2 and tags is not None and not takes_sets(child):
-                error.add_note(_TAKES_ONE.format(type(child).__name__))
+            if target.ndim == 2 and tags is not None and not takes_sets(estimator):
+                error.add_note(_TAKES_ONE.format(type(estimator).__name__))
             raise
-        self.estimator_ = child
+        self.estimator_ = estimator
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of a one in every column; for one column, of 0 and 1."""
-        proba = self._answers(X)
+        proba = self._query(X)
         return np.hstack([1 - proba, proba]) if proba.shape[1] == 1 else proba
 
-    def _answers(self, X: Any) -> FloatArray:
+    def _query(self, X: Any) -> FloatArray:
         """The probability of a one in every column."""
         k = int(self.varies_.sum())
         # Threads of a forest would add up its trees in any order, and sums differ by it.
         with joblib.parallel_config(backend="sequential"):
             if has_classes(self.estimator_):
-                found = answers(self.estimator_, X, k)
+                found = column_proba(self.estimator_, X, k)
             else:
                 found = _predicted(self.estimator_, X, k) / self.scales()
         if k == len(self.varies_):
@@ -438,7 +499,7 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
 
 
 class FinalOutputs(NodeOutputs):
-    """A multi-output estimator as a classifier over the endings of a tree.
+    """A multi-output estimator as a classifier over the final classes of a tree.
 
     Parameters
     ----------
@@ -446,7 +507,7 @@ class FinalOutputs(NodeOutputs):
         As in ``NodeOutputs``.
     source : ndarray of int
         The node that each column leads on from, ascending.
-    ways : ndarray of int
+    branches : ndarray of int
         The node that each column leads to; the complement of the source for "stop here".
     by_rows : bool, default=False
         As in ``NodeOutputs``.
@@ -460,31 +521,31 @@ class FinalOutputs(NodeOutputs):
         level_weight: float,
         levels: IntArray,
         source: IntArray,
-        ways: IntArray,
+        branches: IntArray,
         by_rows: bool = False,
     ) -> None:
         super().__init__(estimator, level_weight, levels, by_rows)
         self.source = source
-        self.ways = ways
+        self.branches = branches
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of every ending, in the order of their nodes."""
+        """Return the probability of every final class, in the order of their nodes."""
         proba = self._given_source(X)
-        nodes = np.where(self.ways < 0, ~self.ways, self.ways)
-        column = column_of(self.ways, int(nodes.max()) + 1)
+        nodes = np.where(self.branches < 0, ~self.branches, self.branches)
+        column = column_of(self.branches, int(nodes.max()) + 1)
         for level in range(2, int(self.levels.max()) + 1):
             here = np.flatnonzero(self.levels == level)
             proba[:, here] *= proba[:, column[self.source[here]]]
-        ends = np.flatnonzero((self.ways < 0) | ~np.isin(nodes, self.source))
+        ends = np.flatnonzero((self.branches < 0) | ~np.isin(nodes, self.source))
         return proba[:, ends[np.argsort(nodes[ends])]]
 
     def _given_source(self, X: Any) -> FloatArray:
-        """The probability of every way on, given the node that it leads on from."""
-        found = self._answers(X)
+        """The probability of every branch, given the node that it leads on from."""
+        found = self._query(X)
         starts = np.flatnonzero(np.diff(self.source, prepend=-1))
         counts = np.diff(starts, append=len(self.source))
         total = np.add.reduceat(found, starts, axis=1)
-        # Where no way has any evidence, all are as good.
+        # Where no branch has any evidence, all are as good.
         lost = total == 0
         found += np.repeat(lost, counts, axis=1)
         total += lost * counts

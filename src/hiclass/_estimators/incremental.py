@@ -11,15 +11,22 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from hiclass._compat import UNUSED, offered_if
-from hiclass._engine.fit import FitSettings, fit_problems
-from hiclass._estimators.local_base import BaseLocalClassifier
-from hiclass._inference.decodings import as_decoding
+from hiclass._compat import offered_if
+from hiclass._engine.fit import fit_problems
+from hiclass._estimators.fitting import (
+    Recipe,
+    check_all_scores,
+    check_local_parameters,
+    local_recipe,
+    route_params,
+)
 from hiclass._labels.columns import LabelColumns, check_paths, read_labels, refuse_path_tuples
 from hiclass._problems.batches import (
     Guard,
@@ -54,20 +61,21 @@ _WITH_PARTIAL_FIT = (
 )
 
 
-def _has_partial_fit(self: IncrementalClassifier) -> None:
+def _has_partial_fit(self: Any) -> None:
     """Say why there is no ``partial_fit``; a callable is asked when it makes a classifier."""
     if self._strategy.plan is None:
         raise AttributeError(
             f"{type(self).__name__} has no partial_fit because its strategy, "
             f"{self._strategy.name!r}, does not say what a batch updates. Call fit with all rows."
         )
-    if not self._is_factory() and not hasattr(self._child(), "partial_fit"):
-        raise AttributeError(_without_partial_fit(type(self).__name__, self._child()))
+    prototype = self._prototype()
+    if not prototype.is_factory and not hasattr(prototype.given, "partial_fit"):
+        raise AttributeError(_without_partial_fit(type(self).__name__, prototype.given))
 
 
-def _without_partial_fit(name: str, child: Any) -> str:
+def _without_partial_fit(name: str, estimator: Any) -> str:
     return (
-        f"{name} has no partial_fit because its local classifier, {type(child).__name__}, has "
+        f"{name} has no partial_fit because its local classifier, {type(estimator).__name__}, has "
         f"none. Use one that learns from batches, for example {_WITH_PARTIAL_FIT}, or call fit "
         f"with all rows."
     )
@@ -89,434 +97,446 @@ class _Learner:
         return self
 
 
-class IncrementalClassifier(BaseLocalClassifier):
-    """Base of the classifiers that can learn from batches; not for direct use."""
+@offered_if(_has_partial_fit)
+def partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+    """Learn from one batch of rows, and keep what was learned before.
 
-    _routed_methods: ClassVar[tuple[str, ...]] = ("fit", "partial_fit")
-    # Handed on to the local classifiers, as in fit.
-    __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+    Only the local classifiers that have rows in the batch are updated, so a batch costs time in
+    proportion to its rows and their depth. An error leaves the whole model as it was. A local
+    classifier that would forget most of its classes, because the batch lacks them, does not
+    learn the batch; the others do. Offered where the local classifier has ``partial_fit``.
 
-    binary_policy: Any
-    _stream: Stream
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, frame, list} of n_samples rows
+        As in ``fit``, with the same features in every batch.
+    y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
+        As in ``fit``, in the same form in every batch.
+    classes : array-like of labels or paths, or Hierarchy, default=None
+        All classes that there will be, for the first call; ``hierarchy=`` does the same. By
+        default the classes of the first batch. ``LocalClassifierPerNode`` takes up classes that
+        come later; the others must know them all. Paths may stop at every inner node of these
+        classes unless ``leaf_only`` is set.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, handed to every local classifier by keyword.
 
-    @offered_if(_has_partial_fit)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from one batch of rows, and keep what was learned before.
+    Returns
+    -------
+    self : object
+        The updated estimator.
 
-        Only the local classifiers that have rows in the batch are updated, so a batch costs time in
-        proportion to its rows and their depth. An error leaves the whole model as it was. A local
-        classifier that would forget most of its classes, because the batch lacks them, does not
-        learn the batch; the others do. Offered where the local classifier has ``partial_fit``.
+    Raises
+    ------
+    ValueError
+        If there is a class that the model does not know and cannot take up, if the batch is
+        empty or has other features than before, or for what a stream cannot serve:
+        ``calibration``, ``checkpoint_dir`` and, unless ``fit`` came first or ``expected_f1`` is
+        given, ``decoding="expected_f1"``.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, frame, list} of n_samples rows
-            As in ``fit``, with the same features in every batch.
-        y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
-            As in ``fit``, in the same form in every batch.
-        classes : array-like of labels or paths, or Hierarchy, default=None
-            All classes that there will be, for the first call; ``hierarchy=`` does the same. By
-            default the classes of the first batch. ``LocalClassifierPerNode`` takes up classes that
-            come later; the others must know them all. Paths may stop at every inner node of these
-            classes unless ``leaf_only`` is set.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, handed to every local classifier by keyword.
+    Warns
+    -----
+    UserWarning
+        Whenever local classifiers do not learn the batch, or learn it and may forget classes,
+        because it has no rows of classes that they have learned. Mix rows of the classes so far
+        into every batch.
 
-        Returns
-        -------
-        self : object
-            The updated estimator.
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerNode
+    >>> from sklearn.naive_bayes import MultinomialNB
+    >>> model = LocalClassifierPerNode(MultinomialNB())
+    >>> model = model.partial_fit([[9, 0], [0, 9]], [["Animal", "Cat"], ["Plant", "Fern"]])
+    >>> model.partial_fit([[8, 1]], [["Animal", "Dog"]]).hierarchy_
+    Hierarchy(tree, 5 classes, 2 levels, 3 leaves)
+    """
+    with _learning(self):
+        _learn(self, X, y, classes, sample_weight)
+    return self
 
-        Raises
-        ------
-        ValueError
-            If there is a class that the model does not know and cannot take up, if the batch is
-            empty or has other features than before, or for what a stream cannot serve:
-            ``calibration``, ``checkpoint_dir`` and, unless ``fit`` came first or ``expected_f1`` is
-            given, ``decoding="expected_f1"``.
 
-        Warns
-        -----
-        UserWarning
-            Whenever local classifiers do not learn the batch, or learn it and may forget classes,
-            because it has no rows of classes that they have learned. Mix rows of the classes so far
-            into every batch.
+@contextmanager
+def _learning(model: Any) -> Iterator[None]:
+    """Put the model back as it was if learning fails: nothing is changed in place."""
+    before = model.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        model.__dict__.clear()
+        model.__dict__.update(before)
+        raise
 
-        Examples
-        --------
-        >>> from hiclass import LocalClassifierPerNode
-        >>> from sklearn.naive_bayes import MultinomialNB
-        >>> model = LocalClassifierPerNode(MultinomialNB())
-        >>> model = model.partial_fit([[9, 0], [0, 9]], [["Animal", "Cat"], ["Plant", "Fern"]])
-        >>> model.partial_fit([[8, 1]], [["Animal", "Dog"]]).hierarchy_
-        Hierarchy(tree, 5 classes, 2 levels, 3 leaves)
-        """
-        before = self.__dict__.copy()
-        try:
-            self._learn(X, y, classes, sample_weight)
-        except BaseException:
-            # Nothing is changed in place, so these are the attributes as they were.
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-        return self
 
-    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
-        self._check_parameters()
-        self._check_stream_parameters()
-        models: LocalModels | None = self.__dict__.get("_models")
-        X = check_X(self, X, self._input_tags(), reset=models is None)
-        columns = _read_paths(y, "y")
-        self._check_form(columns, n_rows_of(X))
-        params = self._params_of_estimators(X, sample_weight, {}, "partial_fit")
-        given: LabelColumns | None = None
-        declared = classes is not None or self.hierarchy is not None
-        if models is None:
-            models, given = self._begin(columns, classes)
-        if classes is not None and given is None:
-            models, _ = self._take_up(models, _classes_as_paths(classes, models), "classes")
-        models, nodes = self._take_up(models, columns, "y")
-        stream = self._stream_for(models, nodes, given, declared)
-        models = replace(models, layout=stream.layout)
-        format = self._format_for(models, columns, given)
-        index = BatchIndex(models.hierarchy, nodes)
-        updated = self._update(models, stream, index, X, params)
-        self._check_scores(updated, index, X)
-        self._stream = stream
-        if self._looks_the_same(updated, format):
-            self._models = updated
-        else:
-            self._remember(updated, format, None)
+def _learn(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+    check_local_parameters(model)
+    _check_stream_parameters(model)
+    models: LocalModels | None = model.__dict__.get("_models")
+    X = check_X(model, X, model._input_tags(), reset=models is None)
+    columns = _read_paths(y, "y")
+    _check_form(model, columns, n_rows_of(X))
+    recipe = local_recipe(model, route_params(model, X, sample_weight, {}, "partial_fit"))
+    given: LabelColumns | None = None
+    declared = classes is not None or model.hierarchy is not None
+    if models is None:
+        models, given = _begin(model, columns, classes)
+    if classes is not None and given is None:
+        models, _ = _take_up(model, models, _classes_as_paths(classes, models), "classes")
+    models, nodes = _take_up(model, models, columns, "y")
+    stream = _stream_for(model, models, nodes, given, declared)
+    models = replace(models, layout=stream.layout)
+    format = _format_for(model, models, columns, given)
+    index = BatchIndex(models.hierarchy, nodes)
+    updated = _update(recipe, models, stream, index, X)
+    check_all_scores(recipe, updated, index, X)
+    model._stream = stream
+    if _is_unchanged(model, updated, format):
+        model._models = updated
+    else:
+        model._remember(updated, format)
 
-    def _looks_the_same(self, models: LocalModels, format: LabelFormat) -> bool:
-        """Whether a batch changed nothing that a user sees: ``classes_`` looks at every node."""
-        old: LocalModels | None = self.__dict__.get("_models")
-        if old is None or old.hierarchy is not models.hierarchy or format is not self._format:
-            return False
-        if old.options is models.options:
-            return True
-        levels = models.hierarchy.levels
-        first_ends = [int(levels[m.options.ends].min()) for m in (old, models)]
-        return format.ndim == 2 and first_ends[0] == first_ends[1]
 
-    # -- what is known -------------------------------------------------------------------------
+def _is_unchanged(model: Any, models: LocalModels, format: LabelFormat) -> bool:
+    """Whether a batch changed nothing that a user sees: ``classes_`` looks at every node."""
+    old: LocalModels | None = model.__dict__.get("_models")
+    if old is None or old.hierarchy is not models.hierarchy or format is not model._format:
+        return False
+    if old.options is models.options:
+        return True
+    levels = models.hierarchy.levels
+    first_ends = [int(levels[m.options.ends].min()) for m in (old, models)]
+    return format.ndim == 2 and first_ends[0] == first_ends[1]
 
-    def _check_stream_parameters(self) -> None:
-        if self.multi_label:
-            raise ValueError(
-                "partial_fit learns one label or path per row; multi_label=True is for fit. Set "
-                "multi_label=False, or call fit."
-            )
-        if self.threshold != 0.5:
-            self._refuse_threshold()
-        if self.calibration is not None:
-            raise ValueError(
-                f"calibration={self.calibration!r} has one temperature for all rows, which "
-                f"partial_fit never has together. Set calibration=None, or call fit."
-            )
-        models = self.__dict__.get("_models")
-        if isinstance(models, RestrictedModels):
-            raise ValueError(
-                "A model that is restricted to some classes does not learn: call partial_fit of "
-                "the model that it was made from."
-            )
-        if models is not None and not isinstance(models, LocalModels):
-            raise ValueError(
-                "This model was fitted on sets of classes, which partial_fit does not learn. Call "
-                "fit to start anew."
-            )
-        if models is not None and models.temperature is not None:
-            raise ValueError(
-                "This model was calibrated by fit: after more rows its temperature would be wrong. "
-                "Call fit with calibration=None before partial_fit."
-            )
-        if self.checkpoint_dir is not None:
-            raise ValueError(
-                "checkpoint_dir keeps the classifiers of a fit; a model that learns from batches "
-                "is its own checkpoint. Set checkpoint_dir=None and pickle the model between "
-                "batches."
-            )
-        if as_decoding(self.decoding).needs_f and self._f_to_expect() is None:
-            raise ValueError(
-                "decoding='expected_f1' needs the F-score that is reached out of fold, which a "
-                "stream cannot tell. Call fit on a part of the rows before partial_fit, say which "
-                "to expect (expected_f1=0.8), or use another decoding."
-            )
-        stream = self.__dict__.get("_stream")
-        if stream is not None and stream.settings != self._stream_settings():
-            raise ValueError(
-                f"{', '.join(self._setting_names())} must stay as they were in the first batch: "
-                f"{stream.settings} then, {self._stream_settings()} now. Call fit to start anew."
-            )
 
-    def _setting_names(self) -> list[str]:
-        return ["leaf_only", *(["binary_policy"] if self._strategy.is_binary else [])]
+# -- what is known ------------------------------------------------------------------------------
 
-    def _stream_settings(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self._setting_names())
 
-    def _check_form(self, columns: LabelColumns, n_rows: int) -> None:
-        check_n_labels(columns.n_rows, n_rows)
-        if "_format" in self.__dict__ and columns.ndim != self._format.ndim:
-            now, before = ("single labels", "paths")[:: 1 if columns.ndim == 1 else -1]
-            raise ValueError(
-                f"y holds {now}, but the rows before this batch had {before}. Write y in the same "
-                f"form in every batch."
-            )
-
-    def _begin(
-        self, columns: LabelColumns, classes: Any
-    ) -> tuple[LocalModels, LabelColumns | None]:
-        """A model that has seen nothing, and the paths, if any, that it got its hierarchy from."""
-        given = None
-        if self.hierarchy is not None or isinstance(classes, Hierarchy):
-            hierarchy = as_hierarchy(classes if self.hierarchy is None else self.hierarchy)
-        else:
-            given = columns if classes is None else _read_paths(classes, "classes")
-            name = "y" if classes is None else "classes"
-            refuse_path_tuples(given, "partial_fit learns one path per row; fit takes them", name)
-            hierarchy, _ = Hierarchy._from_columns(given)
-            warn_of_similar_labels(hierarchy)
-        if not hierarchy.is_tree:
-            label = hierarchy.labels[int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))]
-            raise ValueError(
-                f"The hierarchy is no tree: {label!r} has several parents. partial_fit learns to "
-                f"classify into trees; leave out all but one of the parents."
-            )
-        n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
-        options = find_options(RowCounts(hierarchy, n_own), leaf_only=self.leaf_only)
-        models = LocalModels(
-            self._strategy.name,
-            hierarchy,
-            options,
-            {},
-            {},
-            True,
-            is_direct=self._strategy.is_direct,
-            n_own=n_own,
+def _check_stream_parameters(model: Any) -> None:
+    if model.multi_label:
+        raise ValueError(
+            "partial_fit learns one label or path per row; multi_label=True is for fit. Set "
+            "multi_label=False, or call fit."
         )
-        return models, given
-
-    def _take_up(
-        self, models: LocalModels, columns: LabelColumns, name: str
-    ) -> tuple[LocalModels, IntArray]:
-        """Find the node of every row; where the model can grow, it does so."""
-        old = models.hierarchy
-        nodes, unknown = find_nodes(columns, old)
-        if unknown is None:
-            return models, nodes
-        reason = self._cannot_grow(old, columns)
-        if reason:
-            try:
-                nodes_of(columns, old, name)
-            except ValueError as error:
-                raise ValueError(f"{error} {reason}") from None
-        hierarchy, moved, nodes = grow(old, columns)
-        new = np.ones(hierarchy.n_nodes, dtype=bool)
-        new[moved] = False
-        warn_of_similar_labels(hierarchy, new)
-        n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
-        n_own[moved] = models.n_own
-        models = replace(
-            models,
-            hierarchy=hierarchy,
-            classifiers={int(moved[node]): c for node, c in models.classifiers.items()},
-            gates={int(moved[node]): c for node, c in models.gates.items()},
-            n_own=n_own,
-            one_sided=renumbered(models.one_sided, moved),
-            learned=renumbered(models.learned, moved),
+    if model.threshold != 0.5:
+        model._refuse_threshold()
+    if model.calibration is not None:
+        raise ValueError(
+            f"calibration={model.calibration!r} has one temperature for all rows, which "
+            f"partial_fit never has together. Set calibration=None, or call fit."
         )
+    models = model.__dict__.get("_models")
+    if isinstance(models, RestrictedModels):
+        raise ValueError(
+            "A model that is restricted to some classes does not learn: call partial_fit of "
+            "the model that it was made from."
+        )
+    if models is not None and not isinstance(models, LocalModels):
+        raise ValueError(
+            "This model was fitted on sets of classes, which partial_fit does not learn. Call "
+            "fit to start anew."
+        )
+    if models is not None and models.temperature is not None:
+        raise ValueError(
+            "This model was calibrated by fit: after more rows its temperature would be wrong. "
+            "Call fit with calibration=None before partial_fit."
+        )
+    if model.checkpoint_dir is not None:
+        raise ValueError(
+            "checkpoint_dir keeps the classifiers of a fit; a model that learns from batches "
+            "is its own checkpoint. Set checkpoint_dir=None and pickle the model between "
+            "batches."
+        )
+    if model._decoding.needs_f and model._f_to_expect() is None:
+        raise ValueError(
+            "decoding='expected_f1' needs the F-score that is reached out of fold, which a "
+            "stream cannot tell. Call fit on a part of the rows before partial_fit, say which "
+            "to expect (expected_f1=0.8), or use another decoding."
+        )
+    stream = model.__dict__.get("_stream")
+    if stream is not None and stream.settings != _stream_settings(model):
+        raise ValueError(
+            f"{', '.join(_setting_names(model))} must stay as they were in the first batch: "
+            f"{stream.settings} then, {_stream_settings(model)} now. Call fit to start anew."
+        )
+
+
+def _setting_names(model: Any) -> list[str]:
+    return ["leaf_only", *(["binary_policy"] if model._strategy.is_binary else [])]
+
+
+def _stream_settings(model: Any) -> tuple[Any, ...]:
+    return tuple(getattr(model, name) for name in _setting_names(model))
+
+
+def _check_form(model: Any, columns: LabelColumns, n_rows: int) -> None:
+    check_n_labels(columns.n_rows, n_rows)
+    if "_format" in model.__dict__ and columns.ndim != model._format.ndim:
+        now, before = ("single labels", "paths")[:: 1 if columns.ndim == 1 else -1]
+        raise ValueError(
+            f"y holds {now}, but the rows before this batch had {before}. Write y in the same "
+            f"form in every batch."
+        )
+
+
+def _begin(
+    model: Any, columns: LabelColumns, classes: Any
+) -> tuple[LocalModels, LabelColumns | None]:
+    """A model that has seen nothing, and the paths, if any, that it got its hierarchy from."""
+    given = None
+    if model.hierarchy is not None or isinstance(classes, Hierarchy):
+        hierarchy = as_hierarchy(classes if model.hierarchy is None else model.hierarchy)
+    else:
+        given = columns if classes is None else _read_paths(classes, "classes")
+        name = "y" if classes is None else "classes"
+        refuse_path_tuples(given, "partial_fit learns one path per row; fit takes them", name)
+        hierarchy, _ = Hierarchy._from_columns(given)
+        warn_of_similar_labels(hierarchy)
+    if not hierarchy.is_tree:
+        label = hierarchy.labels[int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))]
+        raise ValueError(
+            f"The hierarchy is no tree: {label!r} has several parents. partial_fit learns to "
+            f"classify into trees; leave out all but one of the parents."
+        )
+    n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
+    options = find_options(RowCounts(hierarchy, n_own), leaf_only=model.leaf_only)
+    models = LocalModels(
+        model._strategy.name,
+        hierarchy,
+        options,
+        {},
+        {},
+        True,
+        is_direct=model._strategy.is_direct,
+        n_own=n_own,
+    )
+    return models, given
+
+
+def _take_up(
+    model: Any, models: LocalModels, columns: LabelColumns, name: str
+) -> tuple[LocalModels, IntArray]:
+    """Find the node of every row; where the model can grow, it does so."""
+    old = models.hierarchy
+    nodes, unknown = find_nodes(columns, old)
+    if unknown is None:
         return models, nodes
+    reason = _cannot_grow(model, old, columns)
+    if reason:
+        try:
+            nodes_of(columns, old, name)
+        except ValueError as error:
+            raise ValueError(f"{error} {reason}") from None
+    hierarchy, moved, nodes = grow(old, columns)
+    new = np.ones(hierarchy.n_nodes, dtype=bool)
+    new[moved] = False
+    warn_of_similar_labels(hierarchy, new)
+    n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
+    n_own[moved] = models.n_own
+    models = replace(
+        models,
+        hierarchy=hierarchy,
+        classifiers={int(moved[node]): c for node, c in models.classifiers.items()},
+        gates={int(moved[node]): c for node, c in models.gates.items()},
+        n_own=n_own,
+        one_sided=renumbered(models.one_sided, moved),
+        learned=renumbered(models.learned, moved),
+    )
+    return models, nodes
 
-    def _cannot_grow(self, hierarchy: Hierarchy, columns: LabelColumns) -> str:
-        """Why a new class is an error, and what to do about it; empty if it is none."""
-        if not self._strategy.is_binary:
-            return (
-                f"{type(self).__name__} must know all classes before the first batch: start anew "
-                f"and give them with classes= in the first call or with hierarchy=, or use "
-                f"LocalClassifierPerNode, which takes up new classes as they come."
-            )
-        if self.hierarchy is not None:
-            return "With hierarchy= the classes are fixed: add it there and start anew."
-        if hierarchy.identity == "label":
-            return (
-                "A hierarchy in which a class is its label does not grow: start anew with the new "
-                "class in it, or with paths, Hierarchy.from_paths."
-            )
-        if columns.ndim == 1 and hierarchy.depth > 1:
-            return "A new class needs its whole path, which a single label does not tell."
-        return ""
 
-    def _stream_for(
-        self, models: LocalModels, nodes: IntArray, given: LabelColumns | None, declared: bool
-    ) -> Stream:
-        """What is known at a batch: as before, or more."""
-        stream: Stream | None = self.__dict__.get("_stream")
-        ends_early = bool((~models.hierarchy.is_leaf[nodes]).any())
-        if stream is None:
-            stream = self._first_stream(models, nodes, given, declared)
-        elif self._outgrown(stream, models, nodes):
-            stream = replace(stream, layout=self._layout(models, nodes, stream.complete))
-        if self._strategy.is_binary:
-            if ends_early and not stream.ended_early and stream.policy != self.binary_policy:
-                _warn_of_late_stops(self.binary_policy, stream.policy)
-            return replace(stream, ended_early=stream.ended_early or ends_early)
-        if not stream.complete:
-            check_layout(models.hierarchy, stream.layout, nodes, self.leaf_only)
-        return stream
-
-    def _first_stream(
-        self, models: LocalModels, nodes: IntArray, given: LabelColumns | None, declared: bool
-    ) -> Stream:
-        inner = ~models.hierarchy.is_leaf
-        after_fit = "_models" in self.__dict__
-        # Per node, what was not announced is taken up as it comes; the others must know it now.
-        complete = not after_fit and (declared or not self._strategy.is_binary)
-        if after_fit and not self._strategy.is_binary:
-            layout = models.options
-        else:
-            layout = self._layout(models, nodes, complete)
-        policy, ended_early = "", False
-        if self._strategy.is_binary:
-            ends = nodes if given is None else find_nodes(given, models.hierarchy)[0]
-            ended_early = bool((inner & (models.n_own > 0)).any() or inner[ends].any())
-            read = read_policy(as_policy(self.binary_policy), ends_early=ended_early)
-            policy = read.name if read in POLICIES.values() else self.binary_policy
-        columns = None
-        if self._strategy.columns is not None:
-            columns = self._strategy.columns(models.hierarchy, layout)
-        return Stream(layout, columns, complete, policy, self._stream_settings(), ended_early)
-
-    def _outgrown(self, stream: Stream, models: LocalModels, nodes: IntArray) -> bool:
-        """Whether a batch brings something that the layout has no place for; per node only."""
-        if len(stream.layout.can_stop) < models.hierarchy.n_nodes:
-            return True
-        if stream.complete or self.leaf_only or not self._strategy.is_binary:
-            return False
-        return bool((~models.hierarchy.is_leaf[nodes] & ~stream.layout.can_stop[nodes]).any())
-
-    def _layout(self, models: LocalModels, nodes: IntArray, complete: bool) -> Options:
-        """All children; stops everywhere, or where there have been some, or nowhere."""
-        stops = np.full(models.hierarchy.n_nodes, complete and not self.leaf_only)
-        if not complete and not self.leaf_only:
-            stops = models.n_own > 0
-            stops[nodes] = True
-        return make_layout(models.hierarchy, stops)
-
-    def _format_for(
-        self, models: LocalModels, columns: LabelColumns, given: LabelColumns | None
-    ) -> LabelFormat:
-        old: LabelFormat | None = self.__dict__.get("_format")
-        if old is None:
-            return first_format(columns, given, models.hierarchy)
-        same_type = columns.dtype.kind == old.dtype.kind
-        fits = len(columns.codes) <= old.n_levels and (
-            old.dtype == object
-            or (same_type and np.result_type(columns.dtype, old.dtype) == old.dtype)
+def _cannot_grow(model: Any, hierarchy: Hierarchy, columns: LabelColumns) -> str:
+    """Why a new class is an error, and what to do about it; empty if it is none."""
+    if not model._strategy.is_binary:
+        return (
+            f"{type(model).__name__} must know all classes before the first batch: start anew "
+            f"and give them with classes= in the first call or with hierarchy=, or use "
+            f"LocalClassifierPerNode, which takes up new classes as they come."
         )
-        if fits and models.hierarchy is self._models.hierarchy:
-            return old
-        return widen_format(old, columns, models.hierarchy)
-
-    # -- learning ------------------------------------------------------------------------------
-
-    def _plan(self, stream: Stream, index: BatchIndex) -> Plan:
-        assert self._strategy.plan is not None
-        return self._strategy.plan(index, stream)
-
-    def _update(
-        self, models: LocalModels, stream: Stream, index: BatchIndex, X: Any, params: dict[str, Any]
-    ) -> LocalModels:
-        """Let the classifiers that have rows in the batch learn them."""
-        hierarchy = models.hierarchy
-        plan = self._plan(stream, index)
-        one_sided, guard = dict(models.one_sided), self._guard(models, stream, index)
-
-        def admitted() -> Iterator[LocalProblem]:
-            for problem in plan.problems:
-                old = (models.gates if problem.gate else models.classifiers).get(problem.owner)
-                if guard.admits(
-                    problem, may_forget=old is not None and not learns_by_counting(old)
-                ):
-                    yield problem
-
-        learned = fit_problems(
-            admitted(),
-            plan.n_problems,
-            X,
-            self._learner_factory(models, one_sided),
-            lambda problem: self._owner_name(problem, hierarchy),
-            params,
-            FitSettings(self.n_jobs, None, self.verbose, "Learning a batch"),
+    if model.hierarchy is not None:
+        return "With hierarchy= the classes are fixed: add it there and start anew."
+    if hierarchy.identity == "label":
+        return (
+            "A hierarchy in which a class is its label does not grow: start anew with the new "
+            "class in it, or with paths, Hierarchy.from_paths."
         )
-        soft, merged = models.soft, []
-        for old, learners in zip((models.classifiers, models.gates), learned, strict=True):
-            new = {owner: learner.estimator for owner, learner in learners.items()}
-            both = {**old, **new}
-            if len(both) > len(old):
-                soft &= all(hasattr(c, "predict_proba") for c in new.values())
-                both = dict(sorted(both.items()))
-            merged.append(both)
-        warn_of_lack(guard, lambda problem: self._owner_name(problem, hierarchy))
-        n_own = models.n_own.copy()
-        known = np.ones(index.n_rows, dtype=np.intp)
-        for rows in guard.unknown:
-            known[rows] = 0
-        np.add.at(n_own, index.nodes, known)
-        options = models.options
-        if len(options.can_stop) < len(n_own) or not models.n_own[index.distinct].all():
-            options = find_options(RowCounts(hierarchy, n_own), leaf_only=self.leaf_only)
-        return replace(
-            models,
-            options=options,
-            classifiers=merged[0],
-            gates=merged[1],
-            soft=soft,
-            n_own=n_own,
-            one_sided=one_sided,
-            learned=guard.learned,
-        )
+    if columns.ndim == 1 and hierarchy.depth > 1:
+        return "A new class needs its whole path, which a single label does not tell."
+    return ""
 
-    def _guard(self, models: LocalModels, stream: Stream, index: BatchIndex) -> Guard:
-        """What decides which classifiers learn; after ``fit``, it counts the rows of that."""
-        learned = models.learned
-        if not learned and (models.classifiers or models.gates):
-            nodes = np.flatnonzero(models.n_own)
-            plan = self._plan(stream, BatchIndex(models.hierarchy, nodes))
-            owners = {*models.classifiers, *(~node for node in models.gates)}
-            learned = rows_learned(plan, models.n_own[nodes], owners)
-        if not self._strategy.is_binary:
-            return Guard(learned)
-        return Guard(learned, lacking_siblings(plan_per_parent(index, stream), learned))
 
-    def _learner_factory(
-        self, models: LocalModels, one_sided: dict[int, int]
-    ) -> Callable[[LocalProblem], _Learner]:
-        """A function that makes what the engine fits, and notes who has seen one class only."""
-        make: list[Any] = []  # made when it is needed: it may draw a random number
+def _stream_for(
+    model: Any, models: LocalModels, nodes: IntArray, given: LabelColumns | None, declared: bool
+) -> Stream:
+    """What is known at a batch: as before, or more."""
+    stream: Stream | None = model.__dict__.get("_stream")
+    ends_early = bool((~models.hierarchy.is_leaf[nodes]).any())
+    if stream is None:
+        stream = _first_stream(model, models, nodes, given, declared)
+    elif _outgrown(model, stream, models, nodes):
+        stream = replace(stream, layout=_layout(model, models, nodes, stream.complete))
+    if model._strategy.is_binary:
+        if ends_early and not stream.ended_early and stream.policy != model.binary_policy:
+            _warn_of_late_stops(model.binary_policy, stream.policy)
+        return replace(stream, ended_early=stream.ended_early or ends_early)
+    if not stream.complete:
+        check_layout(models.hierarchy, stream.layout, nodes, model.leaf_only)
+    return stream
 
-        def learner(problem: LocalProblem) -> _Learner:
-            old = (models.gates if problem.gate else models.classifiers).get(problem.owner)
-            if self._strategy.is_binary:
-                note_sides(problem, old is None, one_sided)
-            if old is not None:
-                return _Learner(old, None)
-            if not make:
-                make.append(self._estimator_factory(models.hierarchy, models.known))
-            child = make[0](problem)
-            if not hasattr(child, "partial_fit"):
-                name = self._owner_name(problem, models.hierarchy)
-                message = _without_partial_fit(type(self).__name__, child)
-                raise ValueError(f"{message} This is the classifier of {name}.")
-            return _Learner(child, len(problem.classes))
 
-        return learner
+def _first_stream(
+    model: Any, models: LocalModels, nodes: IntArray, given: LabelColumns | None, declared: bool
+) -> Stream:
+    inner = ~models.hierarchy.is_leaf
+    after_fit = "_models" in model.__dict__
+    # Per node, what was not announced is taken up as it comes; the others must know it now.
+    complete = not after_fit and (declared or not model._strategy.is_binary)
+    if after_fit and not model._strategy.is_binary:
+        layout = models.options
+    else:
+        layout = _layout(model, models, nodes, complete)
+    policy, ended_early = "", False
+    if model._strategy.is_binary:
+        ends = nodes if given is None else find_nodes(given, models.hierarchy)[0]
+        ended_early = bool((inner & (models.n_own > 0)).any() or inner[ends].any())
+        read = read_policy(as_policy(model.binary_policy), ends_early=ended_early)
+        policy = read.name if read in POLICIES.values() else model.binary_policy
+    columns = None
+    if model._strategy.columns is not None:
+        columns = model._strategy.columns(models.hierarchy, layout)
+    return Stream(layout, columns, complete, policy, _stream_settings(model), ended_early)
 
-    # -- the rest of the contract --------------------------------------------------------------
 
-    def _forget(self) -> None:
-        super()._forget()
-        self.__dict__.pop("_stream", None)
+def _outgrown(model: Any, stream: Stream, models: LocalModels, nodes: IntArray) -> bool:
+    """Whether a batch brings something that the layout has no place for; per node only."""
+    if len(stream.layout.can_stop) < models.hierarchy.n_nodes:
+        return True
+    if stream.complete or model.leaf_only or not model._strategy.is_binary:
+        return False
+    return bool((~models.hierarchy.is_leaf[nodes] & ~stream.layout.can_stop[nodes]).any())
+
+
+def _layout(model: Any, models: LocalModels, nodes: IntArray, complete: bool) -> Options:
+    """All children; stops everywhere, or where there have been some, or nowhere."""
+    stops = np.full(models.hierarchy.n_nodes, complete and not model.leaf_only)
+    if not complete and not model.leaf_only:
+        stops = models.n_own > 0
+        stops[nodes] = True
+    return make_layout(models.hierarchy, stops)
+
+
+def _format_for(
+    model: Any, models: LocalModels, columns: LabelColumns, given: LabelColumns | None
+) -> LabelFormat:
+    old: LabelFormat | None = model.__dict__.get("_format")
+    if old is None:
+        return first_format(columns, given, models.hierarchy)
+    same_type = columns.dtype.kind == old.dtype.kind
+    fits = len(columns.codes) <= old.n_levels and (
+        old.dtype == object or (same_type and np.result_type(columns.dtype, old.dtype) == old.dtype)
+    )
+    if fits and models.hierarchy is model._models.hierarchy:
+        return old
+    return widen_format(old, columns, models.hierarchy)
+
+
+# -- learning ------------------------------------------------------------------------------------
+
+
+def _update(
+    recipe: Recipe, models: LocalModels, stream: Stream, index: BatchIndex, X: Any
+) -> LocalModels:
+    """Let the classifiers that have rows in the batch learn them."""
+    hierarchy, describe = models.hierarchy, partial(recipe.describe, models.hierarchy)
+    plan = _plan(recipe, stream, index)
+    one_sided, guard = dict(models.one_sided), _guard(recipe, models, stream, index)
+
+    def admitted() -> Iterator[LocalProblem]:
+        for problem in plan.problems:
+            old = _fitted(models, problem)
+            if guard.admits(problem, may_forget=old is not None and not learns_by_counting(old)):
+                yield problem
+
+    learned = fit_problems(
+        admitted(),
+        plan.n_problems,
+        X,
+        _make_learners(recipe, models, one_sided),
+        describe,
+        recipe.fit_params,
+        replace(recipe.settings, title="Learning a batch"),
+    )
+    soft, merged = models.soft, []
+    for old, learners in zip((models.classifiers, models.gates), learned, strict=True):
+        new = {owner: learner.estimator for owner, learner in learners.items()}
+        both = {**old, **new}
+        if len(both) > len(old):
+            soft &= all(hasattr(c, "predict_proba") for c in new.values())
+            both = dict(sorted(both.items()))
+        merged.append(both)
+    warn_of_lack(guard, describe)
+    n_own = models.n_own.copy()
+    known = np.ones(index.n_rows, dtype=np.intp)
+    for rows in guard.unknown:
+        known[rows] = 0
+    np.add.at(n_own, index.nodes, known)
+    options = models.options
+    if len(options.can_stop) < len(n_own) or not models.n_own[index.distinct].all():
+        options = find_options(RowCounts(hierarchy, n_own), leaf_only=recipe.leaf_only)
+    return replace(
+        models,
+        options=options,
+        classifiers=merged[0],
+        gates=merged[1],
+        soft=soft,
+        n_own=n_own,
+        one_sided=one_sided,
+        learned=guard.learned,
+    )
+
+
+def _plan(recipe: Recipe, stream: Stream, index: BatchIndex) -> Plan:
+    assert recipe.strategy.plan is not None
+    return recipe.strategy.plan(index, stream)
+
+
+def _guard(recipe: Recipe, models: LocalModels, stream: Stream, index: BatchIndex) -> Guard:
+    """What decides which classifiers learn; after ``fit``, it counts the rows of that."""
+    learned = models.learned
+    if not learned and (models.classifiers or models.gates):
+        nodes = np.flatnonzero(models.n_own)
+        plan = _plan(recipe, stream, BatchIndex(models.hierarchy, nodes))
+        owners = {*models.classifiers, *(~node for node in models.gates)}
+        learned = rows_learned(plan, models.n_own[nodes], owners)
+    if not recipe.strategy.is_binary:
+        return Guard(learned)
+    return Guard(learned, lacking_siblings(plan_per_parent(index, stream), learned))
+
+
+def _make_learners(
+    recipe: Recipe, models: LocalModels, one_sided: dict[int, int]
+) -> Callable[[LocalProblem], _Learner]:
+    """A function that makes what the engine fits, and notes who has seen one class only."""
+    make: list[Any] = []  # made when it is needed: it may draw a random number
+
+    def learner(problem: LocalProblem) -> _Learner:
+        old = _fitted(models, problem)
+        if recipe.strategy.is_binary:
+            note_sides(problem, old is None, one_sided)
+        if old is not None:
+            return _Learner(old, None)
+        if not make:
+            make.append(recipe.factory(models.hierarchy, models.known.ends, False))
+        estimator = make[0](problem)
+        if not hasattr(estimator, "partial_fit"):
+            name = recipe.describe(models.hierarchy, problem)
+            message = _without_partial_fit(recipe.owner, estimator)
+            raise ValueError(f"{message} This is the classifier of {name}.")
+        return _Learner(estimator, len(problem.classes))
+
+    return learner
+
+
+def _fitted(models: LocalModels, problem: LocalProblem) -> Any:
+    """The classifier of a problem, if it has learned before."""
+    return (models.gates if problem.gate else models.classifiers).get(problem.owner)
 
 
 def _read_paths(y: Any, name: str) -> LabelColumns:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from hiclass._compat import StrOptions
-from hiclass._estimators.incremental import IncrementalClassifier
-from hiclass._estimators.local_base import LocalClassifiers
+from hiclass._compat import UNUSED, StrOptions
+from hiclass._estimators import fitting, incremental
+from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._estimators.fitted import (
+    classifiers_by_level,
+    local_classes,
+    local_classifiers,
+    stop_classifiers,
+)
+from hiclass._estimators.fitting import LOCAL_CONSTRAINTS, local_prototype
 from hiclass._inference.decodings import DECODINGS
 from hiclass._problems.policies import POLICIES
 from hiclass._problems.strategies import STRATEGIES
 
 _LOCAL_CONSTRAINTS = {
-    **IncrementalClassifier._parameter_constraints,
+    **LOCAL_CONSTRAINTS,
     "decoding": [StrOptions(set(DECODINGS)), callable],
 }
 
 
-class LocalClassifierPerNode(IncrementalClassifier):
+class LocalClassifierPerNode(BaseHierarchicalClassifier):
     """One binary classifier per node of the hierarchy.
 
     The classifier of a node tells its rows from other rows, which ones is up to the policy. At a
@@ -129,6 +135,14 @@ class LocalClassifierPerNode(IncrementalClassifier):
         **_LOCAL_CONSTRAINTS,
         "binary_policy": [StrOptions(set(POLICIES)), callable],
     }
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+    __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+    _prototype = local_prototype
+    fit = fitting.fit
+    partial_fit = incremental.partial_fit
+    local_classifiers_ = property(local_classifiers)
+    local_classes_ = property(local_classes)
+    stop_classifiers_ = property(stop_classifiers)
 
     def __init__(
         self,
@@ -165,15 +179,8 @@ class LocalClassifierPerNode(IncrementalClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @property
-    def stop_classifiers_(self) -> LocalClassifiers:
-        """The fitted gates by path."""
-        if "_models" not in self.__dict__:
-            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
-        return LocalClassifiers(self._models.gates, self._models.hierarchy)
 
-
-class LocalClassifierPerParentNode(IncrementalClassifier):
+class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
     """One multi-class classifier per parent node, which chooses among its children.
 
     Where training rows end at an inner node, "stop here" is one class more of its classifier.
@@ -273,6 +280,13 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
 
     _strategy = STRATEGIES["parent"]
     _parameter_constraints: ClassVar[dict[str, Any]] = _LOCAL_CONSTRAINTS
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+    __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+    _prototype = local_prototype
+    fit = fitting.fit
+    partial_fit = incremental.partial_fit
+    local_classifiers_ = property(local_classifiers)
+    local_classes_ = property(local_classes)
 
     def __init__(
         self,
@@ -308,7 +322,7 @@ class LocalClassifierPerParentNode(IncrementalClassifier):
         self.verbose = verbose
 
 
-class LocalClassifierPerLevel(IncrementalClassifier):
+class LocalClassifierPerLevel(BaseHierarchicalClassifier):
     """One multi-class classifier per level of the hierarchy.
 
     At a node the probabilities of the next level are restricted to its children and normalised, so
@@ -410,6 +424,13 @@ class LocalClassifierPerLevel(IncrementalClassifier):
 
     _strategy = STRATEGIES["level"]
     _parameter_constraints: ClassVar[dict[str, Any]] = _LOCAL_CONSTRAINTS
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+    __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+    _prototype = local_prototype
+    fit = fitting.fit
+    partial_fit = incremental.partial_fit
+    local_classifiers_ = property(classifiers_by_level)
+    local_classes_ = property(local_classes)
 
     def __init__(
         self,
@@ -443,10 +464,3 @@ class LocalClassifierPerLevel(IncrementalClassifier):
         self.checkpoint_dir = checkpoint_dir
         self.random_state = random_state
         self.verbose = verbose
-
-    @property
-    def local_classifiers_(self) -> Mapping[Any, Any]:  # type: ignore[override]
-        """The fitted classifiers by level, from 1."""
-        if "_models" not in self.__dict__:
-            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
-        return dict(self._models.classifiers)

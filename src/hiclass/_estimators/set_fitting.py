@@ -6,6 +6,7 @@ if not, :class:`OneVsRest` fits one copy of it per node.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from hiclass._engine.class_weights import keep_columns
 from hiclass._engine.fit import FitSettings, fit_problems
 from hiclass._engine.local_classifiers import copy_estimator, estimator_tags, named_for_fit
-from hiclass._inference.sets import answers
+from hiclass._inference.sets import column_proba
 from hiclass._problems.index import LocalProblem, SetIndex
 from hiclass._problems.policies import Policy
 from hiclass._problems.strategies import Strategy
@@ -47,28 +48,58 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
         """Fit a copy to every column of y, which holds 0 and 1."""
         self.estimators_ = []
         for j, column in enumerate(np.ascontiguousarray(y.T)):
-            child = copy_estimator(self.estimator)
-            keep_columns(child, [j], single=True)
-            # Its own copy of the rows: a child may write into them.
-            child.fit(take_rows(X, None), column, **named_for_fit(child, fit_params))
-            self.estimators_.append(child)
+            estimator = copy_estimator(self.estimator)
+            keep_columns(estimator, [j], single=True)
+            # Its own copy of the rows: an estimator may write into them.
+            estimator.fit(take_rows(X, None), column, **named_for_fit(estimator, fit_params))
+            self.estimators_.append(estimator)
         return self
 
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of a one in every column."""
-        return np.hstack([answers(e, protect(X), 1) for e in self.estimators_])
+        return np.hstack([column_proba(e, protect(X), 1) for e in self.estimators_])
 
 
-def takes_sets(child: Any) -> bool:
+def takes_sets(estimator: Any) -> bool:
     """Whether a classifier takes several labels per row as they are."""
-    tags = estimator_tags(child)
+    tags = estimator_tags(estimator)
     if tags is None:
         return False
     many = tags.classifier_tags is not None and tags.classifier_tags.multi_label
     return bool(many or tags.target_tags.multi_output)
 
 
-def fit_set_models(
+def check_has_proba(estimator: Any) -> Any:
+    """Refuse an estimator without probabilities, by which sets of classes are selected."""
+    if not hasattr(estimator, "predict_proba"):
+        name = type(estimator).__name__
+        raise ValueError(
+            f"A set of classes is selected by probabilities, but {name} has no predict_proba. "
+            f"Wrap it: sklearn.calibration.CalibratedClassifierCV({name}())."
+        )
+    return estimator
+
+
+def check_set_parameters(model: Any) -> None:
+    """Refuse parameters that choose or truncate a single path, where predictions are sets."""
+    usual = inspect.signature(type(model)).parameters["decoding"].default
+    why = "the hierarchy is a DAG" if not model.multi_label else "multi_label=True"
+    for name, neutral, remedy in (
+        ("decoding", usual, "leave it out: threshold decides"),
+        ("expected_f1", None, "leave it out: threshold decides"),
+        ("min_confidence", 0, "use threshold"),
+        ("leaf_only", False, "leave it out: a set may end anywhere"),
+        ("calibration", None, model._instead_of_calibration),
+    ):
+        value = getattr(model, name)
+        if value != neutral:
+            raise ValueError(
+                f"{name}={value!r} is for one path per row in a tree, but {why}, so that a "
+                f"prediction is a set of classes; {remedy}."
+            )
+
+
+def fit_set_problems(
     strategy: Strategy,
     policy: Policy | None,
     X: Any,
@@ -120,15 +151,16 @@ def fit_set_models(
                 yield replace(problem, rows=here)
 
     def make(problem: LocalProblem) -> Any:
-        child = make_estimator(problem)
-        tags = estimator_tags(child)
+        estimator = make_estimator(problem)
+        tags = estimator_tags(estimator)
         if problem.target.ndim == 1 and tags is not None and not tags.target_tags.single_output:
             raise ValueError(
-                f"{type(child).__name__} takes several labels per row only, but "
+                f"{type(estimator).__name__} takes several labels per row only, but "
                 f"{describe(problem)} is one question. Give the classifier inside it: one copy is "
                 f"fitted per class."
             )
-        return OneVsRest(child) if problem.target.ndim == 2 and not takes_sets(child) else child
+        several = problem.target.ndim == 2 and not takes_sets(estimator)
+        return OneVsRest(estimator) if several else estimator
 
     classifiers, gates = fit_problems(
         problems(), strategy.count_sets(index), X, make, describe, fit_params, settings

@@ -32,7 +32,7 @@ from hiclass._typing import FloatArray, IntArray
 # -- querying a classifier ---------------------------------------------------------------------
 
 
-def answers(estimator: Any, X: Any, k: int) -> FloatArray:
+def column_proba(estimator: Any, X: Any, k: int) -> FloatArray:
     """Probability of each of the k nodes that a classifier decides about independently."""
     found = estimator.predict_proba(X)
     if k == 1:
@@ -134,7 +134,7 @@ def _of_final(models: SetModels, X: Any) -> FloatArray:
     for node in models.nodes[::-1].tolist():
         estimator = models.classifiers.get(node)
         if estimator is not None:
-            found = answers(estimator, protect(X), 1)[:, 0]
+            found = column_proba(estimator, protect(X), 1)[:, 0]
             proba[:, node] = np.maximum(proba[:, node], found)
         elif ends[node]:  # without a negative row
             proba[:, node] = 1
@@ -150,7 +150,7 @@ def _per_class(models: SetModels, X: Any, floor: float) -> FloatArray:
     # What a node leaves to its children; the same array unless there are gates.
     passed = proba.copy(order="F") if models.gates else proba
     if 0 in models.gates:
-        passed[:, 0] = 1 - answers(models.gates[0], protect(X), 1)[:, 0]
+        passed[:, 0] = 1 - column_proba(models.gates[0], protect(X), 1)[:, 0]
     for node in models.nodes.tolist():
         bound = _at_most(models, passed, node)
         rows = _worth_querying(bound, floor)
@@ -160,11 +160,11 @@ def _per_class(models: SetModels, X: Any, floor: float) -> FloatArray:
         X_here = None if estimator is gate is None else rows_at(X, rows)
         bound = bound[rows]
         if estimator is not None:
-            found = answers(estimator, protect(X_here), 1)[:, 0]
+            found = column_proba(estimator, protect(X_here), 1)[:, 0]
             bound = found * bound if models.inside_parent else np.minimum(found, bound)
         proba[rows, node] = bound
         if gate is not None:
-            bound = bound * (1 - answers(gate, protect(X_here), 1)[:, 0])
+            bound = bound * (1 - column_proba(gate, protect(X_here), 1)[:, 0])
         passed[rows, node] = bound
     return proba
 
@@ -182,7 +182,7 @@ def _per_parent(models: SetModels, X: Any, floor: float) -> FloatArray:
         if estimator is not None and len(rows):
             nodes = models.classes[node]
             place = np.searchsorted(children, nodes)
-            found = answers(estimator, rows_at(X, rows), len(nodes)) * bound[rows, None]
+            found = column_proba(estimator, rows_at(X, rows), len(nodes)) * bound[rows, None]
             at = np.ix_(rows, place)
             least[at] = np.minimum(least[at], found)
         proba[:, children] = least
@@ -195,7 +195,7 @@ def _together(models: SetModels, X: Any) -> FloatArray:
     proba[:, 1:] = models.populated[1:]
     for owner, estimator in models.classifiers.items():
         nodes = models.classes[owner]
-        proba[:, nodes] = answers(estimator, protect(X), len(nodes))
+        proba[:, nodes] = column_proba(estimator, protect(X), len(nodes))
     for node in models.nodes.tolist():
         proba[:, node] = np.minimum(proba[:, node], _at_most(models, proba, node))
     return proba
@@ -225,7 +225,7 @@ def set_query_of_everyone(models: SetModels) -> Callable[[Any], Any] | None:
         estimator = models.classifiers.get(owner)
         if estimator is not None:
             k = 1 if strategy.is_binary else len(models.classes[owner])
-            return lambda X: answers(estimator, X, k)
+            return lambda X: column_proba(estimator, X, k)
     return None
 
 

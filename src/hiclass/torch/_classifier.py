@@ -15,9 +15,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from hiclass._compat import Interval, StrOptions, validate_data
-from hiclass._estimators.base import BaseHierarchicalClassifier
-from hiclass._estimators.decision import check_parameters
-from hiclass._inference.decodings import DECODINGS, as_decoding
+from hiclass._estimators.base import BaseHierarchicalClassifier, check_parameters
+from hiclass._estimators.fitting import encode_labels
+from hiclass._inference.decodings import DECODINGS
 from hiclass._out_of_fold.temperatures import fit_out_of_fold
 from hiclass._out_of_fold.thresholds import tune_thresholds
 from hiclass._rows import check_weights
@@ -153,6 +153,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     array([['Plant', 'Fern']], dtype=object)
     """
 
+    _private: ClassVar[tuple[str, ...]] = ("_models", "_format", "_known", "_trainer")
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseHierarchicalClassifier._parameter_constraints,
         "hierarchy": "no_validation",
@@ -262,7 +263,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     def _fit(self, X: Any, y: Any, sample_weight: Any, before: FittedNetwork | None) -> None:
         self._check_parameters()
         X = self._as_rows(X, reset=True)
-        target = self._encode(y)
+        target = encode_labels(self, y)
         check_n_labels(target.n_rows, X.shape[0])
         weights = mean_one(check_weights(sample_weight, X))
         known, trainer, course = fit_network(Parameters.of(self), X, target, weights, before)
@@ -385,7 +386,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         known, params = self.__dict__.get("_known"), Parameters.of(self)
         if known is not None:
             return known, encode_next(y, known, self._format, params, classes)
-        target = self._encode(y, announced(y, classes, params))
+        target = encode_labels(self, y, announced(y, classes, params))
         known = Known.announced(target, leaf_only=self.leaf_only)
         return known, with_all_levels(target, known)
 
@@ -410,28 +411,16 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     ) -> None:
         models = as_models(Parameters.of(self), known, trainer)
         self._known = known
-        if models.of_sets:
-            self._remember_sets(models, format)
-        else:
-            self._remember(models, format, f)
+        self._remember(models, format, expected_f1=f)
         self.loss_curve_ = losses
         self.validation_curve_ = validation
         self.n_epochs_ = len(losses)
 
-    def _forget(self) -> None:
-        super()._forget()
-        for name in ("_known", "_trainer"):
-            self.__dict__.pop(name, None)
-
     # -- checks --------------------------------------------------------------------------------
-
-    def _check_parameters(self) -> None:
-        check_parameters(self, tuple(self._parameter_constraints))
-        self._check_decision_parameters()
 
     def _check_stream(self) -> None:
         """Refuse what batches cannot serve."""
-        if as_decoding(self.decoding).needs_f and self._f_to_expect() is None:
+        if self._decoding.needs_f and self._f_to_expect() is None:
             self._refuse_to_learn(
                 "decoding", "the F-score that is reached", ", say which to expect (expected_f1=0.8)"
             )

@@ -1,0 +1,99 @@
+"""What was fitted, by names: the local classifiers of a model, and what their classes mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hiclass._labels.columns import plain
+from hiclass._state import Options, RestrictedModels
+from hiclass._typing import IntArray
+from hiclass.hierarchy import Hierarchy
+
+
+class LocalClassifiers(Mapping[Any, Any]):
+    """The local classifiers of a fitted model, looked up by path, label or level.
+
+    Parameters
+    ----------
+    estimators : dict
+        Fitted estimators by node number.
+    hierarchy : Hierarchy
+        The hierarchy, to find nodes.
+    """
+
+    def __init__(self, estimators: dict[int, Any], hierarchy: Hierarchy) -> None:
+        self._estimators = estimators
+        self._hierarchy = hierarchy
+
+    def __getitem__(self, key: Any) -> Any:
+        try:
+            node = self._hierarchy.find(key)
+        except ValueError as error:
+            raise KeyError(str(error)) from None
+        if node not in self._estimators:
+            raise KeyError(
+                f"{self._hierarchy.describe(node)} has no classifier: there was nothing to decide."
+            )
+        return self._estimators[node]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (
+            plain(self._hierarchy.labels[node])
+            if self._hierarchy.identity == "label" and node
+            else self._hierarchy.path(node)
+            for node in self._estimators
+        )
+
+    def __len__(self) -> int:
+        return len(self._estimators)
+
+    def __repr__(self) -> str:
+        return f"LocalClassifiers({len(self)} classifiers)"
+
+
+def local_classifiers(model: Any) -> LocalClassifiers:
+    """The fitted local classifiers by path or label."""
+    return LocalClassifiers(_models_of(model).classifiers, model._models.hierarchy)
+
+
+def stop_classifiers(model: Any) -> LocalClassifiers:
+    """The fitted gates by path."""
+    return LocalClassifiers(_models_of(model).gates, model._models.hierarchy)
+
+
+def classifiers_by_level(model: Any) -> dict[int, Any]:
+    """The fitted classifiers by level, from 1."""
+    return dict(_models_of(model).classifiers)
+
+
+def _models_of(model: Any) -> Any:
+    if "_models" not in model.__dict__:
+        raise AttributeError(f"This {type(model).__name__} is not fitted yet.")
+    return model._models
+
+
+def local_classes(model: Any) -> dict[Any, IntArray]:
+    """What the classes of every local classifier mean, by the keys of ``local_classifiers_``.
+
+    Entry ``j`` is the node of ``hierarchy_`` that class ``j`` stands for. The node that a
+    classifier belongs to (per level: any node of the level above) means "stop here"; -1, which
+    only ``LocalClassifierPerNode`` has, means "not this node". A restricted model leaves out
+    the classifiers that it never queries.
+    """
+    keys = list(model.local_classifiers_)
+    models = model._models
+    if models.of_sets:
+        return {k: models.classes[v] for k, v in zip(keys, models.classifiers, strict=True)}
+    while isinstance(models, RestrictedModels):
+        models = models.base
+
+    def classes(owner: int, options: Options) -> IntArray:
+        found: IntArray = model._strategy.classes(owner, options, models.hierarchy)
+        return found
+
+    return {
+        key: classes(owner, models.known)
+        for key, owner in zip(keys, models.classifiers, strict=True)
+        if len(classes(owner, models.options))
+    }

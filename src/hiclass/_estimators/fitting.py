@@ -1,0 +1,466 @@
+"""The fit of an estimator that copies another one for every local problem: one story.
+
+``fit`` checks, encodes the labels, fits the local problems, learns from held-out rows what is
+learned there, and remembers the result. A :class:`Recipe` is everything that decides about the
+local problems but the rows: whoever fits folds follows the same recipe with other rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_random_state
+
+from hiclass._compat import Interval, StrOptions, process_routing, routing_enabled
+from hiclass._engine.class_weights import Weights, read_class_weights, set_class_weights
+from hiclass._engine.fit import FitSettings, fit_problems
+from hiclass._engine.local_classifiers import (
+    Prototype,
+    check_accepts_weights,
+    copy_estimator,
+    may_name_classes,
+    set_random_state,
+)
+from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._estimators.set_fitting import check_has_proba, check_set_parameters, fit_set_problems
+from hiclass._inference.evidence import check_scores
+from hiclass._out_of_fold.temperatures import fit_out_of_fold
+from hiclass._out_of_fold.thresholds import tune_thresholds
+from hiclass._problems.index import BatchIndex, LocalProblem, TreeIndex, find_options
+from hiclass._problems.policies import Policy, as_policy
+from hiclass._problems.strategies import Strategy
+from hiclass._rows import as_weights, check_X, n_rows_of
+from hiclass._state import LocalModels, SetModels
+from hiclass._targets.paths import Target, as_hierarchy, check_n_labels, encode
+from hiclass._targets.sets import SetTarget, encode_in_dag, encode_sets
+from hiclass._typing import IntArray
+from hiclass.hierarchy import Hierarchy
+
+#: The parameters that all estimators with local classifiers have.
+LOCAL_CONSTRAINTS: dict[str, Any] = {
+    **BaseHierarchicalClassifier._parameter_constraints,
+    "local_classifier": "no_validation",
+    "hierarchy": "no_validation",
+    "multi_label": ["boolean"],
+    "threshold": [Interval(Real, 0, 1, closed="right"), StrOptions({"tuned"})],
+    "leaf_only": ["boolean"],
+    "calibration": [StrOptions({"temperature", "joint"}), None],
+    "temperature": [Interval(Real, 0, None, closed="neither"), None],
+    "random_state": ["random_state"],
+    "n_jobs": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Integral, None, -1, closed="right"),
+        None,
+    ],
+    "checkpoint_dir": [str, PathLike, None],
+    "verbose": ["verbose"],
+}
+
+
+# -- fit -----------------------------------------------------------------------------------------
+
+
+def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
+    """Fit one local classifier per local problem.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, frame, list} of n_samples rows
+        Whatever the local classifier takes. Rows are sliced and otherwise passed through.
+    y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
+        One label per row, or one path per row from the top of the hierarchy down. Labels may be
+        missing at the end of a path, written as ``""``, ``None``, ``NaN``, ``pandas.NA`` or by
+        a shorter list.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, handed to every local classifier by keyword; in a pipeline, or a
+        search over one, to its last step.
+    **fit_params : dict
+        More keyword arguments for the ``fit`` of every local classifier; what has one entry per
+        row is sliced. With metadata routing enabled, what the local classifier requested.
+
+    Returns
+    -------
+    self : object
+        The fitted estimator.
+    """
+    with fitting(self):
+        check_local_parameters(self)
+        X = check_X(self, X, self._input_tags(), reset=True)
+        target = encode_labels(self, y)
+        check_n_labels(target.n_rows, n_rows_of(X))
+        recipe = local_recipe(self, route_params(self, X, sample_weight, fit_params))
+        models = fit_models(recipe, X, target)
+        models, learned = learn_out_of_fold(self, recipe, models, X, target)
+        self._remember(models, target.format, **learned)
+    return self
+
+
+@contextmanager
+def fitting(model: BaseHierarchicalClassifier) -> Iterator[None]:
+    """Forget what was fitted before and, where fit fails, whatever it has set until then."""
+    model._forget()
+    try:
+        yield
+    except BaseException:
+        model._forget()
+        raise
+
+
+def encode_labels(
+    model: BaseHierarchicalClassifier, y: Any, hierarchy: Hierarchy | None = None
+) -> Target | SetTarget:
+    """The labels as nodes, or as sets of nodes where a row may be in several."""
+    if hierarchy is None and model.hierarchy is not None:
+        hierarchy = as_hierarchy(model.hierarchy)
+    if model.multi_label:
+        return encode_sets(y, hierarchy)
+    if hierarchy is None or hierarchy.is_tree:
+        if model.threshold != 0.5:
+            model._refuse_threshold()
+        return encode(y, hierarchy)
+    check_set_parameters(model)
+    return encode_in_dag(y, hierarchy)
+
+
+def route_params(
+    model: Any, X: Any, sample_weight: Any, fit_params: dict[str, Any], method: str = "fit"
+) -> dict[str, Any]:
+    """What a method of the local classifiers is given by keyword."""
+    params = dict(fit_params)
+    if sample_weight is not None:
+        params["sample_weight"] = as_weights(sample_weight, X)
+    prototype = model._prototype()
+    if prototype.is_factory:
+        return params
+    if routing_enabled():
+        routed = process_routing(model, method, **params)
+        return dict(routed[prototype.parameter][method])
+    for name in params:
+        check_accepts_weights(prototype.given, name, method)
+    return params
+
+
+# -- what is fitted ------------------------------------------------------------------------------
+
+#: ``(hierarchy, final, of_sets)`` to a function that makes the unfitted estimator of a problem.
+#: Given the final classes, it warns of class weights that have no effect: once, not in every fold.
+Factory = Callable[[Hierarchy, IntArray | None, bool], Callable[[LocalProblem], Any]]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How local problems are made and fitted: everything but the rows.
+
+    Attributes
+    ----------
+    owner : str
+        The name of the hierarchical classifier, for error messages.
+    strategy : Strategy
+        Which local problems there are.
+    policy : Policy or None
+        Which rows train a binary classifier; None where classifiers are not binary.
+    factory : callable
+        Makes the unfitted estimators.
+    fit_params : dict
+        Keyword arguments for every ``fit``.
+    settings : FitSettings
+        How they are fitted.
+    leaf_only : bool
+        Whether every path must end at a leaf.
+    calibration : str or None
+        How scores become probabilities.
+    temperature : float or None
+        The temperature of the calibration, where it is given.
+    """
+
+    owner: str
+    strategy: Strategy
+    policy: Policy | None
+    factory: Factory
+    fit_params: dict[str, Any]
+    settings: FitSettings
+    leaf_only: bool = False
+    calibration: str | None = None
+    temperature: float | None = None
+
+    def describe(self, hierarchy: Hierarchy, problem: LocalProblem) -> str:
+        """What messages call the classifier of a problem."""
+        name = self.strategy.describe(hierarchy, problem.owner)
+        return f"stopping at {name}" if problem.gate else name
+
+
+def local_recipe(model: Any, fit_params: dict[str, Any]) -> Recipe:
+    """The recipe of an estimator with local classifiers."""
+    strategy = model._strategy
+    directory = None if model.checkpoint_dir is None else str(model.checkpoint_dir)
+    return Recipe(
+        type(model).__name__,
+        strategy,
+        as_policy(model.binary_policy) if strategy.is_binary else None,
+        partial(make_estimators, model, strategy, check=partial(check_capability, model)),
+        fit_params,
+        FitSettings(model.n_jobs, directory, model.verbose),
+        model.leaf_only,
+        model.calibration,
+        None if model.temperature is None else float(model.temperature),
+    )
+
+
+def fit_models(
+    recipe: Recipe, X: Any, target: Target | SetTarget, rows: IntArray | None = None
+) -> Any:
+    """Fit the classifiers of the whole hierarchy, on all rows, or on those of a fold.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        How to fit.
+    X : rows
+        All training rows.
+    target : Target or SetTarget
+        Their labels.
+    rows : ndarray of int, default=None
+        The rows of a fold.
+
+    Returns
+    -------
+    LocalModels or SetModels
+        What was fitted.
+    """
+    if rows is None:
+        return _fit_rows(recipe, X, target, None)
+    recipe = replace(recipe, settings=replace(recipe.settings, title="Fitting a fold"))
+    with warnings.catch_warnings():
+        # Said once, by the fit on all rows.
+        warnings.filterwarnings("ignore", message="No training row ends at an inner node")
+        try:
+            return _fit_rows(recipe, X, target, rows)
+        except Exception as error:
+            error.add_note("while fitting a fold to learn from out-of-fold scores")
+            raise
+
+
+def _fit_rows(
+    recipe: Recipe, X: Any, target: Any, rows: IntArray | None
+) -> LocalModels | SetModels:
+    if target.of_sets:
+        return _fit_sets(recipe, X, target, rows)
+    strategy, hierarchy = recipe.strategy, target.hierarchy
+    index = TreeIndex(hierarchy, target.nodes if rows is None else target.nodes[rows])
+    options = find_options(index, leaf_only=recipe.leaf_only)
+    problems = strategy.problems(index, options, recipe.policy)
+    if rows is not None:
+        problems = (replace(p, rows=rows if p.rows is None else rows[p.rows]) for p in problems)
+    classifiers, gates = fit_problems(
+        problems,
+        strategy.count(options, hierarchy),
+        X,
+        recipe.factory(hierarchy, options.ends if rows is None else None, False),
+        partial(recipe.describe, hierarchy),
+        recipe.fit_params,
+        recipe.settings,
+    )
+    models = LocalModels(
+        strategy.name,
+        hierarchy,
+        options,
+        classifiers,
+        gates,
+        all(hasattr(c, "predict_proba") for c in (*classifiers.values(), *gates.values())),
+        temperature=recipe.temperature,
+        joint=recipe.calibration == "joint",
+        is_direct=strategy.is_direct or recipe.calibration == "joint",
+        n_own=index.n_own,
+    )
+    if rows is None:  # those of a fold are of the same kind
+        check_all_scores(recipe, models, index, X)
+    return models
+
+
+def _fit_sets(recipe: Recipe, X: Any, target: SetTarget, rows: IntArray | None) -> SetModels:
+    hierarchy = target.hierarchy
+    return fit_set_problems(
+        recipe.strategy,
+        recipe.policy,
+        X,
+        target,
+        recipe.factory(hierarchy, None, True),
+        partial(recipe.describe, hierarchy),
+        recipe.fit_params,
+        recipe.settings,
+        rows,
+    )
+
+
+def learn_out_of_fold(
+    model: Any, recipe: Recipe, models: Any, X: Any, target: Any
+) -> tuple[Any, dict[str, Any]]:
+    """Learn from held-out rows what the parameters ask for: a temperature, an F, thresholds.
+
+    Returns the models, with their temperature, and what else was learned, by name.
+    """
+    fit_fold = partial(fit_models, recipe, X, target)
+    weights = recipe.fit_params.get("sample_weight")
+    if target.of_sets:
+        tuned = model.threshold == "tuned"
+        return models, {
+            "thresholds": tune_thresholds(fit_fold, X, target, weights) if tuned else None
+        }
+    calibrate = model.calibration is not None and model.temperature is None
+    if not calibrate and not model._learns_f:
+        return models, {}
+    temperature, f = fit_out_of_fold(
+        fit_fold,
+        X,
+        target.nodes,
+        target.hierarchy,
+        weights,
+        calibrate=calibrate,
+        leaf_only=model.leaf_only,
+    )
+    return replace(models, temperature=temperature) if calibrate else models, {"expected_f1": f}
+
+
+def check_all_scores(recipe: Recipe, models: LocalModels, index: BatchIndex, X: Any) -> None:
+    """Refuse local classifiers whose scores are needed and are not one per class."""
+    strategy = recipe.strategy
+    chosen = strategy.takes_choices and models.layout is None
+    if recipe.calibration is None and (models.soft or strategy.is_binary or chosen):
+        return
+    for owner, estimator in models.classifiers.items():
+        joint = recipe.calibration == "joint" and hasattr(estimator, "predict_proba")
+        if joint or not hasattr(estimator, "decision_function"):
+            continue
+        classes = strategy.classes(owner, models.known, models.hierarchy)
+        try:
+            check_scores(estimator, len(classes), X, partial(_rows_of_classes, index, classes))
+        except ValueError as error:
+            problem = LocalProblem(owner, None, classes, classes)
+            error.add_note(f"in {recipe.describe(models.hierarchy, problem)}")
+            raise
+
+
+def _rows_of_classes(index: BatchIndex, classes: IntArray) -> IntArray:
+    """Rows of some nodes or below them, ascending."""
+    return np.unique(np.concatenate([index.below(node) for node in classes.tolist()]))
+
+
+# -- the local classifiers -----------------------------------------------------------------------
+
+
+def local_prototype(model: Any) -> Prototype:
+    """What an estimator with a ``local_classifier`` copies: by default a logistic regression."""
+    given = model.local_classifier
+    if given is None:  # not "or": an unfitted forest has a length of 0
+        given = LogisticRegression()
+        given = given.set_fit_request(sample_weight=True) if routing_enabled() else given
+    return Prototype(
+        given,
+        "local_classifier",
+        "LogisticRegression()",
+        "a classifier with fit and predict_proba, or a callable that takes the path of a node and "
+        "returns one",
+    )
+
+
+def make_estimators(
+    model: Any,
+    strategy: Strategy,
+    hierarchy: Hierarchy,
+    final: IntArray | None,
+    of_sets: bool = False,
+    *,
+    check: Callable[[Any], None] = lambda estimator: None,
+) -> Callable[[LocalProblem], Any]:
+    """A function that makes the unfitted estimator of a local problem; see ``Factory``.
+
+    ``check`` refuses an estimator that could not predict what is wanted.
+    """
+    prototype: Prototype = model._prototype()
+    final = final if strategy.is_direct else None
+    seed = None
+    if model.random_state is not None:
+        seed = check_random_state(model.random_state).randint(2**31 - 1)
+
+    def weights_of(estimator: Any) -> Weights:
+        if not may_name_classes(estimator):
+            return {}
+        return read_class_weights(estimator, hierarchy, final)
+
+    is_factory = prototype.is_factory
+    shared: Weights = {} if is_factory else weights_of(prototype.given)
+    if of_sets and not is_factory:
+        check_has_proba(prototype.given)
+
+    def make(problem: LocalProblem) -> Any:
+        estimator, weights = prototype.given, shared
+        if is_factory:
+            estimator = prototype.of(strategy.key(hierarchy, problem.owner))
+            check(estimator)
+            weights = weights_of(estimator)
+        estimator = copy_estimator(estimator)
+        if weights:
+            set_class_weights(estimator, weights, problem, strategy, hierarchy)
+        if seed is not None:
+            # By name, not by position: a new class leaves the other classifiers as they are.
+            name = f"{strategy.key(hierarchy, problem.owner)!r} {problem.gate}"
+            set_random_state(estimator, zlib.crc32(name.encode(), seed) & 0x7FFFFFFF)
+        return check_has_proba(estimator) if of_sets else estimator
+
+    return make
+
+
+def check_local_parameters(model: Any) -> None:
+    """Check all parameters of an estimator with local classifiers, before any work."""
+    model._check_parameters()
+    check_temperature(model)
+    prototype = model._prototype()
+    if not prototype.is_factory:
+        check_capability(model, prototype.of(None))
+
+
+def check_temperature(model: Any) -> None:
+    """Refuse a temperature without a calibration."""
+    if model.temperature is not None and model.calibration is None:
+        raise ValueError(
+            f"temperature={model.temperature!r} is for calibrated models. Set "
+            f"calibration='temperature', too, or leave it out."
+        )
+
+
+def check_capability(model: Any, estimator: Any) -> None:
+    """Refuse, before any work, a local classifier that could not predict what is wanted."""
+    name, owner = type(estimator).__name__, type(model).__name__
+    if hasattr(estimator, "predict_proba"):
+        return
+    scored = hasattr(estimator, "decision_function")
+    if model.calibration is not None and scored:
+        return
+    remedy = (
+        f"Use {'calibration=' + repr('temperature') if scored else 'another classifier'}, or "
+        f"wrap it: sklearn.calibration.CalibratedClassifierCV({name}())."
+    )
+    if model.calibration is not None:
+        raise ValueError(
+            f"calibration={model.calibration!r} needs predict_proba or decision_function; "
+            f"{name} has neither. {remedy}"
+        )
+    wish = model._needs_probabilities(model._strategy.is_direct)
+    if wish:
+        raise ValueError(f"{wish} needs probabilities, but {name} has no predict_proba. {remedy}")
+    if not model._strategy.takes_choices and not scored:
+        raise ValueError(
+            f"{owner} needs predict_proba or decision_function; {name} has neither. {remedy}"
+        )
+    if not hasattr(estimator, "predict"):
+        raise ValueError(f"{owner} needs predict; {name} has no such method.")
