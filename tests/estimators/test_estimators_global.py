@@ -246,7 +246,7 @@ def test_the_default_is_a_forest_of_pure_leaves_for_paths_and_of_shares_for_sets
     assert paths.predict(animals[0]).tolist() == animals[1].tolist()
     sets = GlobalClassifier(hierarchy=DAG, multi_label=True).fit(X6, SETS)
     assert (sets.estimator_.min_samples_leaf, sets.estimator_.max_leaf_nodes) == (5, None)
-    assert GlobalClassifier(n_jobs=3)._child().n_jobs == 3
+    assert GlobalClassifier(n_jobs=3)._prototype().given.n_jobs == 3
 
 
 @pytest.mark.parametrize(
@@ -436,7 +436,7 @@ def test_parameters_of_single_paths_are_refused_for_sets(options):
 
 
 def test_a_threshold_is_refused_for_single_paths():
-    with pytest.raises(ValueError, match=r"threshold=0.3 cuts sets .* Use min_confidence"):
+    with pytest.raises(ValueError, match=r"threshold=0.3 selects sets .* Use min_confidence"):
         GlobalClassifier(NEAREST, threshold=0.3).fit(X4, PATHS)
 
 

@@ -394,7 +394,7 @@ def test_an_error_in_a_fold_says_that_it_was_in_a_fold(kind):
     y = ["a", "b"] * 14
     with pytest.raises(RuntimeError, match="too few rows") as caught:
         make(kind, "temperature", child=WantsAllRows()).fit(rows_for(y, 0), y)
-    assert "while fitting a fold to learn from out-of-fold answers" in caught.value.__notes__
+    assert "while fitting a fold to learn from out-of-fold scores" in caught.value.__notes__
 
 
 def test_the_warning_about_a_policy_is_given_once_and_not_for_every_fold():

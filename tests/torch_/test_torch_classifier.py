@@ -919,7 +919,7 @@ def test_rows_to_stop_on_are_scored_in_pieces(hard, stream, sets, sparse, monkey
         ({"max_epochs": 0}, "max_epochs"),
         ({"learning_rate": 0.0}, "learning_rate"),
         ({"leaf_only": True, "min_confidence": 0.5}, "leaf_only=True wants every path"),
-        ({"threshold": 0.3}, "threshold=0.3 cuts sets"),
+        ({"threshold": 0.3}, "threshold=0.3 selects sets"),
     ],
 )
 def test_parameters_out_of_range_are_refused_by_name(hard, params, message):
