@@ -82,11 +82,10 @@ def first_format(
     missing = columns.missing
     if given is not None and not _has_missing(columns) and _has_missing(given):
         missing = given.missing
-    n_levels = hierarchy.depth if columns.ndim == 1 else len(columns.codes)
     dtype = columns.dtype
     if given is not None and given.dtype.kind == dtype.kind:
         dtype = np.result_type(dtype, given.dtype)
-    start = LabelFormat(columns.ndim, n_levels, dtype, missing)
+    start = LabelFormat(columns.ndim, len(columns.codes), dtype, missing)
     return widen_format(start, columns, hierarchy)
 
 

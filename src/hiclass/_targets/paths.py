@@ -40,9 +40,8 @@ _NUMBERS_AT_A_TIME = 1 << 21
 class Target:
     """Encoded labels: the most specific node of every row, and how to write nodes as labels.
 
-    Whoever need not know whether a row is a node or a set of nodes uses what it has in common with
-    :class:`~hiclass._targets.sets.SetTarget`: ``hierarchy``, ``format``, ``n_rows``, ``some`` and
-    ``of_sets``, which tells them apart.
+    :class:`~hiclass._targets.sets.SetTarget` is the same for sets of nodes: both have
+    ``hierarchy``, ``format``, ``n_rows``, ``some`` and ``of_sets``, which tells them apart.
     """
 
     hierarchy: Hierarchy
@@ -191,15 +190,15 @@ def _remedy_for_labels(hierarchy: Hierarchy, label: Any, name: str) -> str:
 
 
 def known_nodes(y: Any, hierarchy: Hierarchy) -> IntArray:
-    """The deepest node of every path that the hierarchy knows; 0 where it knows none.
+    """The deepest node of every path that is in the hierarchy; 0 where no part of it is.
 
-    For rows that are not for training: classes that were never seen are no error here.
+    For rows that are not for training: classes that were never seen are not an error here.
     """
     return find_nodes(read_paths(y), hierarchy)[0]
 
 
 def find_nodes(columns: LabelColumns, hierarchy: Hierarchy) -> tuple[IntArray, Unknown | None]:
-    """Follow every path as far as a hierarchy knows it; see :func:`follow_paths`."""
+    """Follow every path as far as it is in a hierarchy; see :func:`follow_paths`."""
     if columns.ndim == 2:
         child_of = hierarchy._child_index
         return follow_paths(
@@ -371,7 +370,7 @@ def distinct_labels(labels: AnyArray) -> list[Any]:
 
 
 def warn_of_similar_labels(hierarchy: Hierarchy, new: AnyArray | None = None) -> None:
-    """Warn where siblings differ only by case or surrounding spaces: mostly a slip of the pen.
+    """Warn where siblings differ only by case or surrounding spaces: mostly a typing error.
 
     With a mask of new nodes, only pairs with a new one count.
     """

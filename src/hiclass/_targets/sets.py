@@ -1,4 +1,4 @@
-"""Several labels per row <-> closed sets of nodes: what ``_targets`` is for one label per row."""
+"""Several labels per row <-> closed sets of nodes: what ``paths`` is for one label per row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hiclass._labels.columns import object_array, read_paths
 from hiclass._labels.merging import merge_labels
 from hiclass._labels.sets import SetLabels, read_sets, strip_missing
 from hiclass._state import LabelFormat, SetFormat
-from hiclass._targets.paths import Target, as_hierarchy, check_pair, encode
+from hiclass._targets.paths import as_hierarchy, check_pair, encode
 from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
 from hiclass.hierarchy._lookup import membership, names_of, to_sets
@@ -76,24 +76,18 @@ def encode_sets(y: Any, hierarchy: Any = None) -> SetTarget:
     return SetTarget(hierarchy, closed, most_specific(closed, hierarchy), labels.format)
 
 
-def as_set_target(target: Target) -> SetTarget:
-    """One label per row as sets, for hierarchies in which a class may have several parents."""
-    hierarchy, nodes = target.hierarchy, target.nodes
-    own = from_entries(np.arange(len(nodes)), nodes, (len(nodes), hierarchy.n_nodes))
-    return SetTarget(hierarchy, close(own, hierarchy), own, target.format)
-
-
 def encode_in_dag(y: Any, hierarchy: Hierarchy) -> SetTarget:
     """Encode one label per row where a class may have several parents, and so no single path."""
     target = encode(y, hierarchy)
     if target.format.ndim == 2:
-        node = int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))
         raise ValueError(
-            f"y holds paths, but the hierarchy is a DAG: {hierarchy.labels[node]!r} has "
+            f"y holds paths, but the hierarchy is a DAG: {hierarchy._shared_label()!r} has "
             f"several parents and several paths. Give the most specific label of every row, "
             f"or, with multi_label=True, a list of labels."
         )
-    return as_set_target(target)
+    n_rows = target.n_rows
+    own = from_entries(np.arange(n_rows), target.nodes, (n_rows, hierarchy.n_nodes))
+    return SetTarget(hierarchy, close(own, hierarchy), own, target.format)
 
 
 def encode_set_pair(y_true: Any, y_pred: Any, hierarchy: Any = None) -> tuple[Hierarchy, Any, Any]:
@@ -164,7 +158,8 @@ def write_sets(closed: Any, hierarchy: Hierarchy, format: SetFormat) -> Any:
         names = [strip_missing(c) if format.as_paths else c for c in format.columns]
         return _frame(closed.toarray()[:, [hierarchy.find(n) for n in names]], format)
     specific = most_specific(closed, hierarchy)
-    names = names_of(hierarchy, format.as_paths and not _labels_are_tuples(hierarchy))
+    labels_are_tuples = isinstance(hierarchy.labels[1], tuple)
+    names = names_of(hierarchy, format.as_paths and not labels_are_tuples)
     flat = [names[v] for v in specific.indices.tolist()]
     bounds = specific.indptr.tolist()
     return object_array([flat[a:b] for a, b in itertools.pairwise(bounds)])
@@ -182,7 +177,3 @@ def _frame(values: AnyArray, format: SetFormat) -> Any:
     if format.as_paths:
         columns = pandas.MultiIndex.from_tuples(columns)
     return pandas.DataFrame(values, columns=columns)
-
-
-def _labels_are_tuples(hierarchy: Hierarchy) -> bool:
-    return isinstance(hierarchy.labels[1], tuple)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hiclass._labels.columns import is_hashable, is_missing, plain
+from hiclass._labels.columns import is_missing, plain
 from hiclass._typing import AnyArray, IntArray
+from hiclass.hierarchy._lookup import check_hashable
 
 
 def read_edges(edges: Iterable[Any]) -> list[tuple[Any, Any]]:
@@ -74,10 +75,7 @@ def number_nodes(
 
     def add(name: Any) -> int:
         name = plain(name)
-        if not is_hashable(name):
-            raise TypeError(
-                f"{name!r} is a {type(name).__name__}, which cannot be the label of a class."
-            )
+        check_hashable(name)
         if name is not None and is_missing(name):
             raise ValueError(f"{name!r} cannot be the label of a class: it spells 'missing'.")
         key = (type(name), name)  # 1, True and 1.0 are three labels

@@ -100,7 +100,7 @@ class Hierarchy(Nodes):
         y : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
             Paths, in any form that ``fit`` takes. Missing labels may stand at the end.
         root : label, default=None
-            A label that every path starts with and that is no class of its own.
+            A label that every path starts with and that is not a class of its own.
         return_nodes : bool, default=False
             Whether to return also the node of every row: the last one of its path.
 
@@ -131,10 +131,10 @@ class Hierarchy(Nodes):
         Parameters
         ----------
         edges : iterable of (parent, child)
-            With ``None`` as parent the child stands at the top. Labels that are nobody's child
-            stand at the top as well.
+            With ``None`` as parent the child stands at the top. Labels without a parent stand
+            at the top as well.
         root : label, default=None
-            The label of a node that is the root and no class.
+            The label of a node that is the root and not a class.
 
         Returns
         -------
@@ -164,7 +164,7 @@ class Hierarchy(Nodes):
         children : mapping of label to iterable of labels
             The children of every inner node. A leaf may be left out or have an empty list.
         root : label, default=None
-            The label of a node that is the root and no class.
+            The label of a node that is the root and not a class.
 
         Returns
         -------
@@ -193,7 +193,7 @@ class Hierarchy(Nodes):
         graph : networkx.DiGraph
             Its nodes are the labels.
         root : label, default=None
-            The node that is the root and no class.
+            The node that is the root and not a class.
 
         Returns
         -------
@@ -223,7 +223,7 @@ class Hierarchy(Nodes):
         text : str
             The JSON text.
         root : label, default=None
-            The label of a node that is the root and no class.
+            The label of a node that is the root and not a class.
 
         Returns
         -------

@@ -25,10 +25,7 @@ def find_node(hierarchy: Any, key: Any) -> int:
     if isinstance(key, np.ndarray):
         key = tuple(np.atleast_1d(key).tolist())
     for label in key if isinstance(key, list | tuple) else (key,):
-        if not is_hashable(label):
-            raise TypeError(
-                f"{label!r} is a {type(label).__name__}, which cannot be the label of a class."
-            )
+        check_hashable(label)
     if isinstance(key, list | tuple) and not hierarchy._has_label(key):
         return _follow(hierarchy, key)
     nodes = nodes_with_label(hierarchy, plain(key))
@@ -41,6 +38,14 @@ def find_node(hierarchy: Any, key: Any) -> int:
         f"{len(nodes)} classes are called {key!r}: {paths}{'; ...' if len(nodes) > 4 else ''}. "
         f"Give the whole path."
     )
+
+
+def check_hashable(label: Any) -> None:
+    """Refuse what cannot be a label."""
+    if not is_hashable(label):
+        raise TypeError(
+            f"{label!r} is a {type(label).__name__}, which cannot be the label of a class."
+        )
 
 
 def nodes_with_label(hierarchy: Any, label: Any) -> list[int]:

@@ -19,7 +19,7 @@ from hiclass._closure import closure_matrix
 from hiclass._labels.columns import LabelColumns, object_array
 from hiclass._typing import AnyArray, IntArray
 
-#: From this number of entries on, paths of nodes are walked and not looked up in a table.
+#: From this number of entries on, paths of nodes are walked instead of looked up in a table.
 _MOST_TABLE = 1 << 23
 
 _STATE = (
@@ -307,10 +307,13 @@ class Nodes:
 
     def _require_tree(self, what: str) -> None:
         if not self.is_tree:
-            node = int(np.argmax(np.diff(self.parent_indptr) > 1))
             raise ValueError(
-                f"{what} exists for trees only; {self.labels[node]!r} has several parents."
+                f"{what} exists for trees only; {self._shared_label()!r} has several parents."
             )
+
+    def _shared_label(self) -> Any:
+        """The label of the first node of a DAG that has several parents."""
+        return self.labels[int(np.argmax(np.diff(self.parent_indptr) > 1))]
 
 
 @dataclass(frozen=True)
