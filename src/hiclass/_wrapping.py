@@ -43,6 +43,16 @@ class Unwrapped:
             X = step.transform(X)
         return X
 
+    def names_out(self, names: list[str] | None) -> list[str] | None:
+        """Names of the features that the model sees, from those of X; None if a step gives none."""
+        for step in self.before:
+            try:
+                names = [str(name) for name in step.get_feature_names_out(names)]
+            except (AttributeError, ValueError, TypeError):
+                # Some steps have no such method, others refuse the names of the step before.
+                names = None
+        return names
+
 
 def unwrap(model: Any) -> Unwrapped:
     """Take an estimator, fitted or not, out of pipelines, searches and ``FrozenEstimator``.

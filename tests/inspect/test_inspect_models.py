@@ -183,10 +183,10 @@ def test_what_is_no_fitted_hierarchical_model_is_refused():
         open_model(LocalClassifierPerParentNode())
 
 
-def test_a_model_that_is_no_tree_is_refused():
+def test_a_model_of_a_dag_is_refused():
     edges = [("pet", "cat"), ("feline", "cat"), ("pet", "dog")]
     model = FlatClassifier(hierarchy=edges, multi_label=True)
-    with pytest.raises(ValueError, match="no tree"):
+    with pytest.raises(ValueError, match="fitted on a DAG"):
         open_model(model.fit([[0.0], [1.0]], [["cat"], ["dog"]]))
 
 

@@ -473,7 +473,7 @@ def test_words_are_the_features_of_a_pipeline_of_text():
     best = data["features"]["sets"][place]["feature"][0]
     assert data["features"]["names"][best] == "whale"
     assert data["model"]["steps"] == ["TfidfVectorizer"]
-    assert data["model"]["children"] == ["LogisticRegression"]
+    assert data["model"]["local_classifiers"] == ["LogisticRegression"]
 
 
 def test_the_model_is_described():

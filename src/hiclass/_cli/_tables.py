@@ -12,8 +12,6 @@ import gzip
 import io
 import json
 import os
-import shutil
-import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -26,6 +24,7 @@ import numpy as np
 
 from hiclass._cli._errors import CommandError, unknown_column
 from hiclass._cli._screen import count
+from hiclass._files import write_whole
 
 FORMATS = {
     ".csv": "csv",
@@ -353,29 +352,10 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
         sys.stdout.buffer.flush()
         return
     try:
-        with _draft(Path(path).resolve()) as file:
+        with write_whole(Path(path).resolve()) as file:
             yield file
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror or error}.") from error
-
-
-@contextlib.contextmanager
-def _draft(target: Path) -> Iterator[IO[bytes]]:
-    """Write beside a file, and take its place at the end."""
-    if target.exists() and not stat.S_ISREG(target.stat().st_mode):
-        # A device or a pipe: it must not be replaced by a file.
-        with target.open("wb") as file:
-            yield file
-        return
-    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with draft.open("xb") as file:
-            yield file
-        if target.exists():
-            shutil.copymode(target, draft)
-        os.replace(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def write_table(frame: Any, path: str, *, format: str, as_they_are: bool = False) -> None:

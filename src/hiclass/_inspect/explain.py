@@ -1,7 +1,7 @@
 """Why a model predicts what it does for one row: step by step down the tree.
 
-At every step one question is asked: given this node, which way on? The answer has probabilities,
-those of `predict_node_proba`, and reasons, which `_reasons` finds in the local classifiers.
+Every step chooses one branch of a node. It has probabilities, those of `predict_node_proba`, and
+reasons, which `reasons` finds in the local classifiers.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from hiclass._inspect.models import label_text, local_models, open_model
-from hiclass._inspect.reasons import Advocate, Reason
+from hiclass._inspect.reasons import Reason, ReasonFinder
 from hiclass._inspect.rendering import to_html, to_text
+from hiclass._labels.columns import read_labels
+from hiclass._targets.paths import nodes_of
 from hiclass._typing import FloatArray
 
 #: A probability of stopping below this is what rounding leaves.
@@ -23,7 +25,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Option:
-    """One way to go on: a label, or None for "stop here", with its probability given the node."""
+    """One branch: a label, or None for "stop here", with its probability given the node."""
 
     label: Any
     probability: float | None
@@ -44,7 +46,7 @@ class Step:
     confidence : float or None
         The probability of the whole path down to here.
     runners_up : list of Option
-        The most probable other ways.
+        The most probable other branches.
     reasons : list of Reason
         One per model of an ensemble, else one.
     """
@@ -67,8 +69,8 @@ class Explanation:
     confidence : float or None
         Its probability.
     steps : list of Step
-        One per label. Where a path ends at an inner node, the last step says "stop here"; it has
-        no probability where the path was cut because of ``min_confidence`` or a guarantee.
+        One per label. Where a path ends at an inner node, the last step is "stop here"; it has no
+        probability where the path was truncated by ``min_confidence`` or a guarantee.
     """
 
     def __init__(
@@ -145,8 +147,9 @@ def explain(
     For a linear local classifier (with ``coef_``, or multinomial naive Bayes) a feature contributes
     its value times the difference of two weights: that of the class that was chosen and that of the
     runner-up. Per node these are the weights of two binary classifiers; in a flat model, those of
-    the most probable endings below the two nodes. A forest shows the importances of its features,
-    which are the same for every row. Other classifiers show nothing, and the text says so.
+    the most probable final classes below the two nodes. A forest shows the importances of its
+    features, which are the same for every row. Other classifiers show nothing, and the text says
+    so.
 
     Examples
     --------
@@ -210,11 +213,9 @@ class _Explainer:
         self.proba: FloatArray | None = None
         if hasattr(model, "predict_node_proba"):
             self.proba = model.predict_node_proba(X)[0]
-        self.advocates = [
-            Advocate(
-                member.name, member.model, member.transform(X), self.proba, member.names(names), top
-            )
-            for member in local_models(model)
+        self.finders = [
+            ReasonFinder(m.name, m.model, m.transform(X), self.proba, m.names_out(names), top)
+            for m in local_models(model)
         ]
 
     def run(self) -> Explanation:
@@ -230,21 +231,8 @@ class _Explainer:
 
     def _predicted(self) -> list[int]:
         """Nodes of the predicted path, from the top down."""
-        label = self.model.predict(self.X)[0]
-        if self.proba is not None:
-            length = int((~np.isnan(self.model.predict_confidence(self.X)[0])).sum())
-        else:
-            length = 1 if np.ndim(label) == 0 else self._length(label.tolist())
-        if length == 0:
-            return []
-        node = self.tree.find(label if np.ndim(label) == 0 else tuple(label[:length]))
-        return [*self.tree.ancestors(node).tolist()[1:], node]
-
-    def _length(self, labels: list[Any]) -> int:
-        """The number of labels before the first one that says "missing"."""
-        missing = self.model.missing_label_
-        over = [v is missing or v == missing or (v != v and missing != missing) for v in labels]
-        return over.index(True) if True in over else len(over)
+        node = int(nodes_of(read_labels(self.model.predict(self.X)), self.tree)[0])
+        return [*self.tree.ancestors(node).tolist()[1:], node] if node else []
 
     def _why_it_ends(self, node: int) -> str:
         name = self.tree.describe(node) if node else "the top"
@@ -257,54 +245,45 @@ class _Explainer:
 
     def _step(self, above: int, chosen: int) -> Step:
         """One step from a node to a child; the node itself as goal is "stop here"."""
-        if self.proba is None:
-            rivals = [advocate.best_other(above, chosen) for advocate in self.advocates]
-            runners = [Option(self._label(above, v), None) for v in rivals[:1] if v is not None]
-            return self._make_step(above, chosen, None, None, runners[: self.k], None)
-        options = self._options(above)
+        options = self._options(above, chosen)
         probability = dict(options).get(chosen)
-        if probability is None:  # cut short: no classifier has said "stop here"
-            cut = [Option(self._label(above, v), p) for v, p in options[: self.k]]
-            return Step(int(self.tree.levels[above]) + 1, None, None, None, cut, [])
-        others = [(v, p) for v, p in options if v != chosen]
-        return self._make_step(
-            above,
-            chosen,
-            probability,
-            float(self.proba[above]) * probability,
-            [Option(self._label(above, v), p) for v, p in others[: self.k]],
-            others[0][0] if others else None,
+        others = [(option, p) for option, p in options if option != chosen]
+        rival = others[0][0] if others and self.proba is not None else None
+        # No classifier has chosen a stop that has no probability: the path was truncated.
+        truncated = self.proba is not None and probability is None
+        finders = [] if truncated else self.finders
+        return Step(
+            level=int(self.tree.levels[above]) + 1,
+            label=self._label(above, chosen),
+            probability=probability,
+            confidence=None if probability is None else self._reached(above) * probability,
+            runners_up=[Option(self._label(above, v), p) for v, p in others[: self.k]],
+            reasons=[finder.reason(above, chosen, rival) for finder in finders],
         )
 
-    def _make_step(
-        self,
-        above: int,
-        chosen: int,
-        probability: float | None,
-        confidence: float | None,
-        runners_up: list[Option],
-        rival: int | None,
-    ) -> Step:
-        reasons = [advocate.reason(above, chosen, rival) for advocate in self.advocates]
-        level = int(self.tree.levels[above]) + 1
-        label = self._label(above, chosen)
-        return Step(level, label, probability, confidence, runners_up, reasons)
+    def _options(self, node: int, chosen: int) -> list[tuple[int, float | None]]:
+        """Branches and their probabilities given the node, the most probable first.
 
-    def _options(self, node: int) -> list[tuple[int, float]]:
-        """Ways on and their probabilities given the node, the most probable first.
-
-        The node itself stands for "stop here".
+        The node itself stands for "stop here". Without probabilities, the best other branch only.
         """
-        assert self.proba is not None
-        reached = float(self.proba[node])
-        given = [
-            (child, float(self.proba[child]) / reached if reached > 0 else 0.0)
+        if self.proba is None:
+            rivals = [finder.best_other(node, chosen) for finder in self.finders[:1]]
+            return [(rival, None) for rival in rivals if rival is not None]
+        reached = self._reached(node)
+        given = {
+            child: float(self.proba[child]) / reached if reached > 0 else 0.0
             for child in self.tree.children(node).tolist()
-        ]
-        stop = 1.0 - sum(p for _, p in given)
+        }
+        stop = 1.0 - sum(given.values())
         if stop > _ROUNDING:
-            given.append((node, stop))
-        return sorted(given, key=lambda option: (-option[1], option[0]))
+            given[node] = stop
+        order = sorted(given, key=lambda option: (-given[option], option))
+        return [(option, given[option]) for option in order]
 
-    def _label(self, above: int, way: int) -> Any:
-        return None if way == above else self.tree.labels[way]
+    def _reached(self, node: int) -> float:
+        """The probability of a node."""
+        assert self.proba is not None
+        return float(self.proba[node])
+
+    def _label(self, above: int, option: int) -> Any:
+        return None if option == above else self.tree.labels[option]

@@ -8,7 +8,7 @@ weights of a linear one, the importances of a forest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ import scipy.sparse as sp
 from sklearn.naive_bayes import ComplementNB, MultinomialNB
 from sklearn.svm import SVC, NuSVC
 
+from hiclass._problems.strategies import STRATEGIES, Strategy
+from hiclass._state import LocalModels, RestrictedModels
 from hiclass._typing import FloatArray, IntArray
 from hiclass._wrapping import Unwrapped, unwrap, unwrap_fitted
 
@@ -27,10 +29,14 @@ class OpenModel(Unwrapped):
     Attributes
     ----------
     names : list of str or None
-        Names of the features that the classifier sees; None where nobody knows them.
+        Names of the features that the classifier sees; None where they are unknown.
+    name : str
+        What it is called in an ensemble, "outer / inner" in an ensemble within an ensemble; empty
+        for a model that stands alone.
     """
 
     names: list[str] | None = None
+    name: str = ""
 
 
 def open_model(model: Any, feature_names: Any = None) -> OpenModel:
@@ -51,32 +57,15 @@ def open_model(model: Any, feature_names: Any = None) -> OpenModel:
     inner = opened.model
     if not inner.hierarchy_.is_tree or getattr(inner, "multi_label", False):
         raise ValueError(
-            f"This {type(inner).__name__} was fitted on a hierarchy that is no tree, or on "
-            f"several labels per row; only models of trees with one path per row can be shown."
+            f"This {type(inner).__name__} was fitted on a DAG, or on several labels per row; "
+            f"only models of trees with one path per row can be shown."
         )
-    names = _names_behind(opened.before, None)
+    names = opened.names_out(None)
     if names is None and hasattr(inner, "feature_names_in_"):
         names = [str(name) for name in inner.feature_names_in_]
     if feature_names is not None:
         names = _check_names(feature_names, getattr(inner, "n_features_in_", None))
     return OpenModel(inner, opened.before, names=names)
-
-
-def _names_behind(before: list[Any], names: list[str] | None) -> list[str] | None:
-    """Names of the features behind some transformers, from the names before them."""
-    for step in before:
-        names = _names_out(step, names)
-    return names
-
-
-def _names_out(steps: Any, names: list[str] | None) -> list[str] | None:
-    """Names of the features that come out of some transformers; None if they do not say."""
-    try:
-        found = steps.get_feature_names_out(names)
-    except (AttributeError, ValueError, TypeError):
-        # Some steps have no such method, others do not like the names of the step before.
-        return None
-    return None if found is None else [str(name) for name in found]
 
 
 def _check_names(feature_names: Any, n_features: int | None) -> list[str]:
@@ -91,25 +80,7 @@ def _check_names(feature_names: Any, n_features: int | None) -> list[str]:
     return names
 
 
-@dataclass(frozen=True)
-class Member(Unwrapped):
-    """A model with local classifiers, taken out of the models that are made of it.
-
-    Attributes
-    ----------
-    name : str
-        Empty for a model that stands alone; a member of an ensemble within an ensemble is called
-        "outer / inner".
-    """
-
-    name: str = ""
-
-    def names(self, names: list[str] | None) -> list[str] | None:
-        """Names of the features that it sees, from those that the whole sees."""
-        return _names_behind(self.before, names)
-
-
-def local_models(model: Any, name: str = "") -> Iterator[Member]:
+def local_models(model: Any, name: str = "") -> Iterator[OpenModel]:
     """Yield the models with local classifiers that a fitted model is made of."""
     if hasattr(model, "named_models_"):
         for key, member in model.named_models_.items():
@@ -119,7 +90,15 @@ def local_models(model: Any, name: str = "") -> Iterator[Member]:
         for member in local_models(opened.model, name):
             yield replace(member, before=opened.before + member.before)
     elif hasattr(model, "local_classes_"):
-        yield Member(model, [], name=name)
+        yield OpenModel(model, [], name=name)
+
+
+def fitted_state(model: Any) -> tuple[LocalModels, Strategy]:
+    """What a model with local classifiers has learned, all classes of a restricted one, and how."""
+    models = model._models
+    while isinstance(models, RestrictedModels):
+        models = models.base
+    return models, STRATEGIES[models.strategy]
 
 
 @dataclass(frozen=True)
@@ -133,13 +112,13 @@ class OpenEstimator(Unwrapped):
         classifiers. Of two classes each gets half of the weights of the decision function, with
         opposite signs, so that for two classes, too, the difference of scores decides.
     intercepts : ndarray of shape (n_classes,)
-        The constant part of the scores; only with weights.
+        The constant part of the scores; zeros without weights.
     importances : ndarray of shape (n_features,) or None
         How much a forest, or another ensemble of trees, uses a feature at all.
     """
 
     weights: FloatArray | None = None
-    intercepts: FloatArray | None = None
+    intercepts: FloatArray = field(default_factory=lambda: np.zeros(0))
     importances: FloatArray | None = None
 
     @property
@@ -151,7 +130,7 @@ class OpenEstimator(Unwrapped):
 
     def names(self, names: list[str] | None) -> list[str]:
         """Names of the features that the classifier sees, from those that its wrapping sees."""
-        names = _names_behind(self.before, names)
+        names = self.names_out(names)
         shown = self.weights if self.weights is not None else self.importances
         n_features = 0 if shown is None else shown.shape[-1]
         if names is None or len(names) != n_features:
@@ -159,43 +138,43 @@ class OpenEstimator(Unwrapped):
         return names
 
 
-def open_estimator(child: Any, n_classes: int) -> OpenEstimator:
+def open_estimator(estimator: Any, n_classes: int) -> OpenEstimator:
     """Unwrap a fitted local classifier, and find its weights or importances."""
-    opened = unwrap(child)
-    child, before = opened.model, opened.before
-    linear = _linear(child, n_classes)
-    if linear is not None:
-        weights, intercepts = linear
-        classes = getattr(child, "classes_", None)
-        if isinstance(classes, np.ndarray) and classes.shape == (n_classes,):
-            order = np.argsort(classes)  # rows need not be in the order of the classes
-            weights, intercepts = weights[order], intercepts[order]
-        return OpenEstimator(child, before, weights=weights, intercepts=intercepts)
-    importances = getattr(child, "feature_importances_", None)
+    opened = unwrap(estimator)
+    weights, intercepts = _linear(opened.model, n_classes)
+    classes = getattr(opened.model, "classes_", None)
+    if weights is not None and isinstance(classes, np.ndarray) and classes.shape == (n_classes,):
+        order = np.argsort(classes)  # rows need not be in the order of the classes
+        weights, intercepts = weights[order], intercepts[order]
+    importances = getattr(opened.model, "feature_importances_", None)
     if importances is not None:
-        return OpenEstimator(child, before, importances=np.asarray(importances, dtype=np.float64))
-    return OpenEstimator(child, before)
+        importances = np.asarray(importances, dtype=np.float64)
+    return OpenEstimator(
+        opened.model,
+        opened.before,
+        weights=weights,
+        intercepts=intercepts,
+        importances=importances,
+    )
 
 
-def _linear(child: Any, n_classes: int) -> tuple[FloatArray, FloatArray] | None:
-    """Weights and intercepts of a linear classifier, a row per class."""
-    if isinstance(child, MultinomialNB):
-        return child.feature_log_prob_, child.class_log_prior_
-    if isinstance(child, ComplementNB):
-        return child.feature_log_prob_, np.zeros(n_classes)
-    if isinstance(child, SVC | NuSVC) and n_classes > 2:
-        return None  # one row per pair of classes
-    weights = getattr(child, "coef_", None)
-    if weights is None:
-        return None
+def _linear(estimator: Any, n_classes: int) -> tuple[FloatArray | None, FloatArray]:
+    """Weights, None if it is not linear, and intercepts of a classifier, a row per class."""
+    none = np.zeros(n_classes)
+    if isinstance(estimator, MultinomialNB):
+        return estimator.feature_log_prob_, estimator.class_log_prior_
+    if isinstance(estimator, ComplementNB):
+        return estimator.feature_log_prob_, none
+    weights = getattr(estimator, "coef_", None)
+    if weights is None or (isinstance(estimator, SVC | NuSVC) and n_classes > 2):
+        return None, none  # not linear, or one row per pair of classes
     weights = weights.toarray() if sp.issparse(weights) else np.asarray(weights, dtype=np.float64)
     weights = np.atleast_2d(weights)
-    intercepts = np.ravel(np.asarray(getattr(child, "intercept_", 0.0), dtype=np.float64))
+    intercepts = np.ravel(np.asarray(getattr(estimator, "intercept_", 0.0), dtype=np.float64))
     if n_classes == 2 and len(weights) == 1:
-        intercept = float(intercepts[0])
-        return np.vstack([-weights, weights]) / 2, np.array([-intercept, intercept]) / 2
+        return np.vstack([-weights, weights]) / 2, np.append(-intercepts, intercepts) / 2
     if len(weights) != n_classes:
-        return None
+        return None, none
     return weights, np.broadcast_to(intercepts, n_classes)
 
 

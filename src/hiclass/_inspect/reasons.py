@@ -1,8 +1,9 @@
-"""Why a local classifier prefers one way on from a node to another, feature by feature.
+"""Why a local classifier prefers one branch of a node to another, feature by feature.
 
-A *way* from a node is one of its children, or the node itself for "stop here". In every strategy
-some class of some local classifier speaks for it. If that is linear, its score is a sum over the
-features, and so is the difference between the scores of two ways: these terms are the reasons.
+A branch (*option* in code) is a child of the node, or the node itself for "stop here". In every
+strategy it is scored by some class of some local classifier. If that is linear, its score is a sum
+over the features, and so is the difference between the scores of two branches: these terms are the
+reasons.
 """
 
 from __future__ import annotations
@@ -14,10 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.global_ import GlobalClassifier
-from hiclass._estimators.local import LocalClassifierPerLevel, LocalClassifierPerNode
-from hiclass._inspect.models import OpenEstimator, open_estimator, strongest
+from hiclass._inspect.models import OpenEstimator, fitted_state, open_estimator, strongest
 from hiclass._typing import FloatArray
 
 
@@ -46,7 +45,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class Reason:
-    """What one local classifier says about a step.
+    """What one local classifier contributes to a step.
 
     Attributes
     ----------
@@ -74,28 +73,27 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Voice:
-    """The class of a local classifier that speaks for a way.
+class Scorer:
+    """The class of a local classifier that scores a branch.
 
-    ``own`` is its number; None for a binary classifier per node, where the whole decision function
-    speaks for class 1. ``scale`` is what a global model multiplies its answers with.
+    ``column`` is its number; None for a binary classifier per node, whose whole decision function
+    is the score of class 1. A global model multiplies its columns by ``scale``.
     """
 
-    child: OpenEstimator
-    own: int | None
+    estimator: OpenEstimator
+    column: int | None
     scale: float = 1.0
 
     def line(self) -> tuple[FloatArray, float]:
-        """Weights and intercept of its score."""
-        weights, intercepts = self.child.weights, self.child.intercepts
+        """Weights and intercept of the score."""
+        weights, intercepts = self.estimator.weights, self.estimator.intercepts
         assert weights is not None
-        assert intercepts is not None
-        if self.own is None:
+        if self.column is None:
             return weights[1] - weights[0], float(intercepts[1] - intercepts[0])
-        return weights[self.own] / self.scale, float(intercepts[self.own]) / self.scale
+        return weights[self.column] / self.scale, float(intercepts[self.column]) / self.scale
 
 
-class Advocate:
+class ReasonFinder:
     """Finds the reasons of one model with local classifiers for one row.
 
     Parameters
@@ -103,7 +101,7 @@ class Advocate:
     name : str
         The name of the model in an ensemble, or nothing.
     model : hierarchical classifier
-        A model with ``local_classifiers_`` and ``local_classes_``.
+        A fitted model with local classifiers.
     X : rows
         The one row.
     proba : ndarray of shape (n_nodes,) or None
@@ -126,166 +124,133 @@ class Advocate:
         self.name, self.model, self.X, self.proba = name, model, X, proba
         self.names, self.top = names, top
         self.tree = model.hierarchy_
-        self.classes = model.local_classes_
-        self.is_flat = isinstance(model, FlatClassifier)
-        self.is_global = isinstance(model, GlobalClassifier)
-        self.by_level = isinstance(model, LocalClassifierPerLevel)
-        self.by_node = isinstance(model, LocalClassifierPerNode)
+        self.models, self.strategy = fitted_state(model)
 
-    # -- who speaks for a way ------------------------------------------------------------------
+    # -- which class scores a branch -----------------------------------------------------------
 
-    def voice(self, above: int, way: int) -> Voice | None:
-        """The class that speaks for a way; None where there is nothing to decide."""
-        if self.by_node:
-            stop = way == above
-            source = self.model.stop_classifiers_ if stop else self.model.local_classifiers_
-            if (~way if stop else way) in self.model._models.one_sided:
-                return None  # it has seen one class only, and is not asked
-            key = self._key(way)
-            return Voice(open_estimator(source[key], 2), None) if key in source else None
-        if self.is_global:
-            return self._column(above, way)
-        key = self._level(above) if self.by_level else self._key(0 if self.is_flat else above)
-        classes = self.classes.get(key)
-        if classes is None:
+    def _scorers(self, above: int) -> dict[int, Scorer]:
+        """What scores each branch of a node; nothing where there is nothing to decide."""
+        options = [*self.tree.children(above).tolist(), above]
+        found = {option: self._scorer(above, option) for option in options}
+        return {option: scorer for option, scorer in found.items() if scorer is not None}
+
+    def _scorer(self, above: int, option: int) -> Scorer | None:
+        number = ~option if option == above else option  # of gates and global columns
+        if isinstance(self.model, GlobalClassifier):
+            return self._global_scorer(number)
+        if self.strategy.is_binary:
+            fitted = (self.models.gates if number < 0 else self.models.classifiers).get(option)
+            # One that has seen rows of one class only is not queried.
+            if fitted is None or number in self.models.one_sided:
+                return None
+            return Scorer(open_estimator(fitted, 2), None)
+        owner = 0 if self.strategy.is_direct else int(self.strategy.owner(self.tree, above))
+        if owner not in self.models.classifiers:
             return None
-        place = np.flatnonzero(classes == (self._ending(above, way) if self.is_flat else way))
-        if not len(place):
-            return None
-        return Voice(
-            open_estimator(self.model.local_classifiers_[key], len(classes)), int(place[0])
-        )
+        if self.strategy.is_direct and option != above:
+            option = self._likeliest_final(option)
+        classes = self.strategy.classes(owner, self.models.known, self.tree)
+        place = np.flatnonzero(classes == option)
+        estimator = open_estimator(self.models.classifiers[owner], len(classes))
+        return Scorer(estimator, int(place[0])) if len(place) else None
 
-    def _column(self, above: int, way: int) -> Voice | None:
-        """The column of a global model that speaks for a way."""
-        for key, classes in self.classes.items():
-            columns = np.flatnonzero(classes == (~way if way == above else way))
-            if len(columns):
-                child = open_estimator(self.model.local_classifiers_[key], len(classes))
-                scale = float(self.model.column_scales_[columns[0]])
-                return Voice(child, int(columns[0]), scale)
+    def _global_scorer(self, number: int) -> Scorer | None:
+        """The column of a global model that scores a branch."""
+        for key, classes in self.model.local_classes_.items():
+            for column in np.flatnonzero(classes == number).tolist():
+                estimator = open_estimator(self.model.local_classifiers_[key], len(classes))
+                return Scorer(estimator, column, float(self.model.column_scales_[column]))
         return None
 
-    def _key(self, node: int) -> Any:
-        return self.tree.labels[node] if self._named(node) else self.tree.path(node)
-
-    def _named(self, node: int) -> bool:
-        return bool(self.tree.identity == "label" and node)
-
-    def _level(self, above: int) -> int:
-        return int(self.tree.levels[above]) + 1
-
-    def _ending(self, above: int, way: int) -> int:
-        """The ending that stands for a way in a flat model: the likeliest one below it."""
-        if way == above:
-            return way
-        (ends,) = self.classes.values()
-        inside = np.flatnonzero((ends >= way) & (ends < self.tree.subtree_end[way]))
-        if not len(inside):
-            return -1
-        return int(ends[inside[np.argmax(self._endings[inside])]])
+    def _likeliest_final(self, node: int) -> int:
+        """The final class that stands for a branch of a flat model; -1 if it knows none."""
+        final = self.models.known.ends
+        inside = np.flatnonzero((final >= node) & (final < self.tree.subtree_end[node]))
+        return int(final[inside[np.argmax(self._final_scores[inside])]]) if len(inside) else -1
 
     @cached_property
-    def _endings(self) -> FloatArray:
-        """Probabilities of the endings of a flat model, or its scores, where they are linear."""
-        ((key, ends),) = self.classes.items()
+    def _final_scores(self) -> FloatArray:
+        """Probabilities of the final classes of a flat model, or its scores if it is linear."""
+        final = self.models.known.ends
         if self.proba is not None:
-            below = [self.proba[self.tree.children(v)].sum() for v in ends.tolist()]
-            return self.proba[ends] - below
-        child = open_estimator(self.model.local_classifiers_[key], len(ends))
-        if child.weights is None or child.intercepts is None:
-            return np.zeros(len(ends))
-        return child.weights @ _dense(child.transform(self.X)) + child.intercepts
+            return self.proba[final] - [self.proba[self.tree.children(v)].sum() for v in final]
+        estimator = open_estimator(self.models.classifiers[0], len(final))
+        if estimator.weights is None:
+            return np.zeros(len(final))
+        return estimator.weights @ _dense(estimator.transform(self.X)) + estimator.intercepts
 
     # -- reasons -------------------------------------------------------------------------------
 
     def reason(self, above: int, chosen: int, rival: int | None) -> Reason:
-        """Why the chosen way was preferred to its rival."""
-        voices = self._voices(above)
-        if len(voices) < 2 and not (self.by_node and above in voices):
-            return self._say("", "none", "nothing to decide: there is one way on only")
+        """Why the chosen branch was preferred to its rival."""
+        scorers = self._scorers(above)
+        if len(scorers) < 2 and not (self.strategy.is_binary and above in scorers):
+            note = "nothing to decide: there is only one branch"
+            return Reason(self.name, "", "none", note, None, [])
         if rival is None:
-            rival = self.best_other(above, chosen)
-        sides, note = self._sides(voices, above, chosen, rival)
-        child = sides[0][1].child
-        classifier = type(child.model).__name__
-        if child.kind == "forest":
+            rival = self._best_other(scorers, chosen)
+        sides, note = self._sides(scorers, above, chosen, rival)
+        estimator = sides[0][1].estimator
+        classifier, names = type(estimator.model).__name__, estimator.names(self.names)
+        margin, features = None, []
+        if estimator.kind == "linear":
+            weights, margin, x = self._score(sides)
+            terms = weights * x
+            features = [
+                Feature(names[j], float(x[j]), float(weights[j]), float(terms[j]))
+                for j in strongest(terms, self.top).tolist()
+            ]
+        elif estimator.importances is not None:
             note = "importances of the features in the whole decision, the same for every row"
-            return self._say(classifier, "forest", note, None, self._important(child))
-        if child.kind == "other":
-            return self._say(classifier, "other", "shows neither weights nor importances")
-        weights, margin, x = self._score(sides)
-        terms = weights * x
-        names = child.names(self.names)
-        features = [
-            Feature(names[j], float(x[j]), float(weights[j]), float(terms[j]))
-            for j in strongest(terms, self.top).tolist()
-        ]
-        return self._say(classifier, "linear", note, margin, features)
-
-    def _voices(self, above: int) -> dict[int, Voice]:
-        """Who speaks for each way on from a node."""
-        ways = [*self.tree.children(above).tolist(), above]
-        found = {way: self.voice(above, way) for way in ways}
-        return {way: voice for way, voice in found.items() if voice is not None}
+            features = [
+                Feature(names[j], None, float(estimator.importances[j]), None)
+                for j in strongest(estimator.importances, self.top).tolist()
+            ]
+        else:
+            note = "shows neither weights nor importances"
+        return Reason(self.name, classifier, estimator.kind, note, margin, features)
 
     def best_other(self, above: int, chosen: int) -> int | None:
-        """The other way with the highest linear score, for models without probabilities."""
+        """The other branch with the highest linear score, for models without probabilities."""
+        return self._best_other(self._scorers(above), chosen)
+
+    def _best_other(self, scorers: dict[int, Scorer], chosen: int) -> int | None:
         scores = [
-            (self._score([(1.0, voice)])[1], -way)
-            for way, voice in self._voices(above).items()
-            if way != chosen and voice.child.kind == "linear"
+            (self._score([(1.0, scorer)])[1], -option)
+            for option, scorer in scorers.items()
+            if option != chosen and scorer.estimator.kind == "linear"
         ]
         return -max(scores)[1] if scores else None
 
     def _sides(
-        self, voices: dict[int, Voice], above: int, chosen: int, rival: int | None
-    ) -> tuple[list[tuple[float, Voice]], str]:
+        self, scorers: dict[int, Scorer], above: int, chosen: int, rival: int | None
+    ) -> tuple[list[tuple[float, Scorer]], str]:
         """The scores to compare, with their signs, and what the comparison is called."""
-        voice = voices.get(chosen)
-        other = None if rival is None else voices.get(rival)
-        if self.by_node and chosen == above and voice is not None:
-            # The gate is a question of its own: stop here, or go on?
-            return [(1.0, voice)], "against going on"
-        if self.by_node and rival == above and other is not None:
+        scorer = scorers.get(chosen)
+        other = None if rival is None else scorers.get(rival)
+        if self.strategy.is_binary and chosen == above and scorer is not None:
+            # The gate is a decision of its own: stop here, or go on?
+            return [(1.0, scorer)], "against going on"
+        if self.strategy.is_binary and rival == above and other is not None:
             return [(-1.0, other)], "against stopping here"
-        if voice is None:  # an only child, or one that this model has no rows of
-            return [(1.0, next(iter(voices.values())))], "against its siblings"
-        if rival is None or other is None or not self._comparable(voice, other):
-            return [(1.0, voice)], "against its siblings"
+        if scorer is None:  # an only child, or one that this model has no rows of
+            return [(1.0, next(iter(scorers.values())))], "against its siblings"
+        if rival is None or other is None or not _comparable(scorer.estimator, other.estimator):
+            return [(1.0, scorer)], "against its siblings"
         name = "stopping here" if rival == above else str(self.tree.labels[rival])
-        return [(1.0, voice), (-1.0, other)], f"against {name}"
+        return [(1.0, scorer), (-1.0, other)], f"against {name}"
 
-    def _comparable(self, a: Voice, b: Voice) -> bool:
-        """Whether two classes are scored on the same features."""
-        if a.child.model is b.child.model:
-            return True
-        return b.child.kind == "linear" and not a.child.before and not b.child.before
-
-    def _score(self, sides: list[tuple[float, Voice]]) -> tuple[FloatArray, float, FloatArray]:
+    def _score(self, sides: list[tuple[float, Scorer]]) -> tuple[FloatArray, float, FloatArray]:
         """Weights, value and features of a signed sum of scores."""
-        x = _dense(sides[0][1].child.transform(self.X))
-        lines = [(sign, *voice.line()) for sign, voice in sides]
+        x = _dense(sides[0][1].estimator.transform(self.X))
+        lines = [(sign, *scorer.line()) for sign, scorer in sides]
         weights = np.sum([sign * w for sign, w, _ in lines], axis=0)
         return weights, float(weights @ x + sum(sign * b for sign, _, b in lines)), x
 
-    def _important(self, child: OpenEstimator) -> list[Feature]:
-        assert child.importances is not None
-        names = child.names(self.names)
-        return [
-            Feature(names[j], None, float(child.importances[j]), None)
-            for j in strongest(child.importances, self.top).tolist()
-        ]
 
-    def _say(
-        self,
-        classifier: str,
-        kind: str,
-        note: str,
-        margin: float | None = None,
-        features: list[Feature] | None = None,
-    ) -> Reason:
-        return Reason(self.name, classifier, kind, note, margin, features or [])
+def _comparable(a: OpenEstimator, b: OpenEstimator) -> bool:
+    """Whether two classes are scored on the same features."""
+    return a.model is b.model or (b.kind == "linear" and not a.before and not b.before)
 
 
 def _dense(X: Any) -> FloatArray:

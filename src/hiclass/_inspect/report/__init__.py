@@ -7,13 +7,13 @@ together with a style and a script (`_render`). The page needs no network.
 from __future__ import annotations
 
 import datetime
-import os
-import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hiclass._inspect.models import Member, OpenModel, local_models, open_model
+from hiclass._files import write_whole
+from hiclass._inspect.models import OpenModel, local_models, open_model
 from hiclass._inspect.report import _data
 from hiclass._inspect.report._features import collect_features
 from hiclass._inspect.report._render import inline, to_html
@@ -48,28 +48,13 @@ class Report:
         path : str or path
             Where to write.
         """
-        path = os.path.realpath(os.fspath(path))
-        folder = os.path.dirname(path)
-        if not os.path.isdir(folder):
-            raise FileNotFoundError(f"The folder {folder!r} does not exist; create it first.")
-        if os.path.exists(path) and not os.path.isfile(path):
-            # A device or a pipe: it must not be replaced by a file.
-            with open(path, "w", encoding="utf-8", newline="\n") as file:
-                file.write(self.html)
-            return
-        handle, part = tempfile.mkstemp(prefix=".report-", suffix=".html", dir=folder)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(self.html)
-            # A temporary file is for its owner only; this one is for whoever may read new files.
-            mask = os.umask(0)
-            os.umask(mask)
-            known = os.path.exists(path)
-            os.chmod(part, os.stat(path).st_mode & 0o777 if known else 0o666 & ~mask)
-            os.replace(part, path)
-        except BaseException:
-            os.unlink(part)
-            raise
+        path = Path(path).resolve()
+        if not path.parent.is_dir():
+            raise FileNotFoundError(
+                f"The folder {str(path.parent)!r} does not exist; create it first."
+            )
+        with write_whole(path) as file:
+            file.write(self.html.encode("utf-8"))
 
     def __repr__(self) -> str:
         scores = self.data["scores"]
@@ -151,7 +136,7 @@ def make_report(
     tree = opened.model.hierarchy_
     # Single labels need the hierarchy to have ancestors; paths bring their own.
     hierarchy = tree if y_pred.ndim == 1 and tree.depth > 1 else None
-    rows = _data.Rows(tree, y, y_pred, confidence, sample_weight)
+    rows = _data.read_rows(tree, y, y_pred, confidence, sample_weight)
     data = {
         "title": title or "Hierarchical classification report",
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
@@ -169,7 +154,7 @@ def make_report(
         "sources": _data.sources(rows),
         "reliability": _data.reliability(rows) if soft else None,
         "thresholds": _data.thresholds(rows) if soft else None,
-        "features": collect_features(opened, rows.tree),
+        "features": collect_features(opened, rows.hierarchy),
         "examples": None,
     }
     if texts is not None:
@@ -198,31 +183,25 @@ def _describe(opened: OpenModel) -> dict[str, Any]:
     """What the page says about the model: names, and the parameters that are not the default."""
     model = opened.model
     members = list(local_models(model))
-    children = {
-        type(child).__name__: None
+    classifiers = {
+        type(estimator).__name__: None
         for member in members
-        for child in list(member.model.local_classifiers_.values())
+        for estimator in member.model.local_classifiers_.values()
     }
-    steps = [type(step).__name__ for step in _steps(opened, members)]
+    # The transformers before the model, and those that a model inside it brings along.
+    before = [*opened.before, *(members[0].before if len(members) == 1 else [])]
     shown = ("decoding", "min_confidence", "leaf_only", "calibration", "binary_policy", "voting")
-    params = {
-        **{name: getattr(model, name) for name in shown if hasattr(model, name)},
-        **{name: getattr(model, name) for name in ("alpha", "kind") if hasattr(model, name)},
-    }
-    if getattr(model, "expected_f1", None) is not None:
-        params["expected_f1"] = model.expected_f1
+    names = (*shown, "alpha", "kind", "expected_f1")
+    params = {name: getattr(model, name) for name in names if hasattr(model, name)}
+    if params.get("expected_f1", 0) is None:
+        del params["expected_f1"]
     return {
         "name": type(model).__name__,
-        "steps": steps,
+        "steps": [type(step).__name__ for step in before],
         "members": [f"{m.name}: {type(m.model).__name__}" for m in members if m.name],
-        "children": list(children)[:4],
+        "local_classifiers": list(classifiers)[:4],
         "parameters": [[name, _text(value)] for name, value in params.items()],
     }
-
-
-def _steps(opened: OpenModel, members: list[Member]) -> list[Any]:
-    """The transformers before the model, and those that a model inside it brings along."""
-    return [*opened.before, *(members[0].before if len(members) == 1 else [])]
 
 
 def _text(value: Any) -> str:

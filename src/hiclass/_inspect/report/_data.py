@@ -8,14 +8,18 @@ nodes take a few hundred kilobytes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hiclass import metrics
+from hiclass._labels.columns import read_labels
+from hiclass._targets.paths import nodes_of
 from hiclass._typing import FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
+from hiclass.metrics._pairs import Pair, encode_nodes, mean, meeting_node, node_counts, total_by
 
 #: The thresholds that the slider can take.
 GRID = np.arange(101) / 100
@@ -23,7 +27,7 @@ _N_BINS = 10
 #: A bin of a reliability curve has so many predictions, and this part of those of its class, or it
 #: is joined to its neighbour: a share of a few rows says nothing.
 _LEAST_IN_BIN, _LEAST_SHARE = 10, 0.01
-#: Entries per node of a list of confusions, and of mistakes that go anywhere: what the page shows.
+#: Entries per node of a list of confused siblings, and of other confused classes, on the page.
 _MOST_SIBLINGS = 6
 _MOST_PLACES = 6
 _EXAMPLES_PER_NODE = 3
@@ -32,116 +36,83 @@ _EXAMPLE_LENGTH = 240
 _EXAMPLE_BUDGET = 400_000
 
 
-class Rows:
+@dataclass(frozen=True)
+class Rows(Pair):
     """True and predicted nodes of the rows that count, over one tree.
 
     Attributes
     ----------
-    tree : Hierarchy
+    hierarchy : Hierarchy
         The tree of the model, and what ``y`` adds to it.
-    unseen : ndarray of int
-        The nodes that the model does not know.
     true, pred : ndarray of int
         Node of every row; 0 for an empty prediction.
-    confidence : ndarray of shape (n, depth) or None
-        Probability of the predicted node at every level, NaN after the end of the path.
     weight : ndarray
         Weights, all above zero.
     keep : ndarray of bool
         Which of the given rows they are.
+    unseen : ndarray of int
+        The nodes that the model does not know.
+    confidence : ndarray of shape (n, depth) or None
+        Probability of the predicted node at every level, NaN after the end of the path.
     """
 
-    def __init__(
-        self,
-        hierarchy: Hierarchy,
-        y: Any,
-        y_pred: npt.NDArray[Any],
-        confidence: FloatArray | None,
-        sample_weight: Any,
-    ) -> None:
-        own, true = Hierarchy.from_paths(y, return_nodes=True)
-        if len(true) != len(y_pred):
-            raise ValueError(
-                f"X has {len(y_pred)} rows but y has {len(true)}. Give one label or path per row."
-            )
-        single = y_pred.ndim == 1
-        if single and hierarchy.depth > 1:
-            self.tree, self.unseen = hierarchy, np.empty(0, dtype=np.intp)
-            number = _find_labels(hierarchy, own, true)
-        else:
-            self.tree, self.unseen, number = _join(hierarchy, own)
-        weight = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
-        if weight.shape not in ((), true.shape):
-            raise ValueError(
-                f"sample_weight has shape {weight.shape} but there are {len(true)} rows. "
-                f"Give one weight per row."
-            )
-        weight = np.broadcast_to(weight, true.shape)
-        keep = self.keep = weight > 0  # the metrics refuse what is no weight at all
-        self.weight = weight[keep]
-        self.true = number[true][keep]
-        self.pred = self._locate(y_pred[keep], None if confidence is None else confidence[keep])
-        self.confidence = None
-        if confidence is not None:
-            self.confidence = np.full((len(self.true), self.tree.depth), np.nan)
-            width = min(self.tree.depth, confidence.shape[1])
-            self.confidence[:, :width] = confidence[keep][:, :width]
-
-    def _locate(self, y_pred: npt.NDArray[Any], confidence: FloatArray | None) -> IntArray:
-        """Nodes of predictions, of which those without any confidence are empty."""
-        nodes = np.zeros(len(y_pred), dtype=np.intp)
-        given = np.full(len(y_pred), True) if confidence is None else ~np.isnan(confidence[:, 0])
-        if given.any():
-            found, inside = Hierarchy.from_paths(y_pred[given], return_nodes=True)
-            single = y_pred.ndim == 1
-            where = [0] + [
-                self.tree.find(found.labels[v] if single else found.path(v))
-                for v in range(1, found.n_nodes)
-            ]
-            nodes[given] = np.array(where)[inside]
-        return nodes
+    unseen: IntArray
+    confidence: FloatArray | None
 
     def levels(self) -> Iterator[tuple[IntArray, IntArray, npt.NDArray[np.bool_]]]:
         """Per level the true and the predicted node (-1: over), and whether all above is right."""
         agree = np.ones(len(self.true), dtype=bool)
-        for column in self.tree.ancestor_table.T:
+        for column in self.hierarchy.ancestor_table.T:
             true, pred = column[self.true], column[self.pred]
             yield true, pred, agree
             agree = agree & (true == pred) & (true >= 0)
 
-    def total(self, nodes: IntArray, weight: FloatArray | None = None) -> FloatArray:
-        """Total weight per node, one node being given per row."""
-        weight = self.weight if weight is None else weight
-        return _totals(nodes, weight, self.tree.n_nodes)
+
+def read_rows(
+    hierarchy: Hierarchy,
+    y: Any,
+    y_pred: npt.NDArray[Any],
+    confidence: FloatArray | None,
+    sample_weight: Any,
+) -> Rows:
+    """Find the nodes of true and predicted labels in the tree of a model and of ``y``."""
+    own, true = Hierarchy.from_paths(y, return_nodes=True)
+    if len(true) != len(y_pred):
+        raise ValueError(
+            f"X has {len(y_pred)} rows but y has {len(true)}. Give one label or path per row."
+        )
+    tree, unseen = hierarchy, np.empty(0, dtype=np.intp)
+    if y_pred.ndim == 1 and hierarchy.depth > 1:
+        _check_known(hierarchy, y)
+    else:
+        tree, unseen = _join(hierarchy, own)
+    pair = encode_nodes(y, y_pred, tree, sample_weight)
+    found = None
+    if confidence is not None:
+        found = np.full((len(pair.true), tree.depth), np.nan)
+        width = min(tree.depth, confidence.shape[1])
+        found[:, :width] = confidence[pair.keep][:, :width]
+    return Rows(**vars(pair), unseen=unseen, confidence=found)
 
 
-def _find_labels(hierarchy: Hierarchy, own: Hierarchy, true: IntArray) -> IntArray:
-    """Nodes of single labels. Nobody knows what is above one that the hierarchy does not have."""
-    where = np.zeros(own.n_nodes, dtype=np.intp)
-    for node, label in enumerate(own.labels[1:].tolist(), start=1):
-        try:
-            where[node] = hierarchy.find(label)
-        except ValueError as error:
-            row = int(np.argmax(true == node))
-            raise ValueError(
-                f"Row {row} of y: {error} A single label must be in the hierarchy of the model, as "
-                f"its ancestors are unknown otherwise. Leave the row out, or fit with paths."
-            ) from None
-    return where
-
-
-def _join(hierarchy: Hierarchy, own: Hierarchy) -> tuple[Hierarchy, IntArray, IntArray]:
-    """The tree of the model and of ``y``, the nodes that are new, and the nodes of ``y`` in it."""
-    paths = [own.path(v) for v in range(own.n_nodes)]
+def _check_known(hierarchy: Hierarchy, y: Any) -> None:
+    """Refuse single labels that the hierarchy does not have: what is above them is unknown."""
     try:
-        known = np.array([hierarchy.find(path) for path in paths])
-        return hierarchy, np.empty(0, dtype=np.intp), known
-    except ValueError:
-        old = [hierarchy.path(v) for v in range(1, hierarchy.n_nodes)]
-    tree = Hierarchy.from_paths([*old, *paths[1:]])
+        nodes_of(read_labels(y), hierarchy)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} A single label must be in the hierarchy of the model, as its ancestors are "
+            f"unknown otherwise. Leave the row out, or fit with paths."
+        ) from None
+
+
+def _join(hierarchy: Hierarchy, own: Hierarchy) -> tuple[Hierarchy, IntArray]:
+    """The tree of the model and of ``y``, and the nodes that are new."""
+    old, paths = ([tree.path(v) for v in range(1, tree.n_nodes)] for tree in (hierarchy, own))
+    tree = Hierarchy.from_paths([*old, *paths])
     seen = np.zeros(tree.n_nodes, dtype=bool)
     seen[[0, *(tree.find(path) for path in old)]] = True
-    return tree, np.flatnonzero(~seen), np.array([tree.find(path) for path in paths])
+    return tree, np.flatnonzero(~seen)
 
 
 # -- scores ------------------------------------------------------------------------------------
@@ -167,7 +138,7 @@ def by_level(
     errors = np.empty(0)
     if confidence is not None:
         errors = np.asarray(metrics.calibration_error(y, y_pred, confidence, **common))
-    reached = rows.tree.levels[rows.pred]
+    reached = rows.hierarchy.levels[rows.pred]
     total = rows.weight.sum()
     table = []
     for i, level in enumerate(scores["level"].tolist()):
@@ -176,7 +147,7 @@ def by_level(
         row["reached"] = float(rows.weight[here].sum() / total)
         if rows.confidence is not None:
             p = rows.confidence[:, i]
-            row["confidence"] = _mean(p[here], rows.weight[here])
+            row["confidence"] = mean(p[here], rows.weight[here])
             row["calibration_error"] = float(errors[i]) if i < len(errors) else np.nan
         table.append(row)
     return table
@@ -186,7 +157,7 @@ def depths(rows: Rows) -> dict[str, list[float]]:
     """Total weight of the true and of the predicted paths by their length, from 0."""
     return {
         name: np.bincount(
-            rows.tree.levels[nodes], weights=rows.weight, minlength=rows.tree.depth + 1
+            rows.hierarchy.levels[nodes], weights=rows.weight, minlength=rows.hierarchy.depth + 1
         ).tolist()
         for name, nodes in (("true", rows.true), ("predicted", rows.pred))
     }
@@ -195,40 +166,31 @@ def depths(rows: Rows) -> dict[str, list[float]]:
 def node_columns(rows: Rows) -> dict[str, list[Any]]:
     """Per node its label, its parent and what precision, recall and F1 are made of.
 
-    "support" and "predicted" are the weights of the rows that are, or are said to be, at or below
+    "support" and "predicted" are the weights of the rows that are, or are predicted, at or below
     the node, "right" of those that are both; "mistakes" of the rows that are right down to the node
     and wrong at the next step; "confidence" is the mean over the rows that are predicted there.
     """
-    tree = rows.tree
-    columns = {
-        name: np.zeros(tree.n_nodes) for name in ("support", "predicted", "right", "mistakes")
-    }
-    sure = np.zeros(tree.n_nodes)
-    for level, (true, pred, agree) in enumerate(rows.levels()):
-        is_true, is_pred = true >= 0, pred >= 0
-        both = is_true & (true == pred)
-        columns["support"] += rows.total(true[is_true], rows.weight[is_true])
-        columns["predicted"] += rows.total(pred[is_pred], rows.weight[is_pred])
-        columns["right"] += rows.total(true[both], rows.weight[both])
-        wrong = agree & (true != pred)
-        above = tree.parent[np.where(is_true, true, pred)[wrong]]
-        columns["mistakes"] += rows.total(above, rows.weight[wrong])
-        if rows.confidence is not None:
-            p = rows.confidence[is_pred, level]
-            sure += rows.total(pred[is_pred], rows.weight[is_pred] * p)
-    for name in ("support", "predicted", "right"):
-        columns[name][0] = rows.weight.sum()
-    numbers: dict[str, list[Any]] = {name: _short(column) for name, column in columns.items()}
-    if rows.confidence is not None:
-        with np.errstate(invalid="ignore"):
-            mean = sure / columns["predicted"]
-        mean[0] = np.nan
-        numbers["confidence"] = _short(mean, 4)
-    return {
+    tree, wrong = rows.hierarchy, rows.true != rows.pred
+    right, predicted, support = node_counts(rows)
+    mistakes = total_by(meeting_node(rows)[wrong], rows.weight[wrong], tree)
+    columns: dict[str, list[Any]] = {
         "label": [str(label) for label in tree.labels.tolist()],
         "parent": tree.parent.tolist(),
-        **numbers,
+        "support": _short(support),
+        "predicted": _short(predicted),
+        "right": _short(right),
+        "mistakes": _short(mistakes),
     }
+    if rows.confidence is not None:
+        sure = np.zeros(tree.n_nodes)
+        for level, (_, pred, _) in enumerate(rows.levels()):
+            here = pred >= 0
+            sure += total_by(pred[here], (rows.weight * rows.confidence[:, level])[here], tree)
+        with np.errstate(invalid="ignore"):
+            mean_confidence = sure / predicted
+        mean_confidence[0] = np.nan
+        columns["confidence"] = _short(mean_confidence, 4)
+    return columns
 
 
 # -- mistakes ----------------------------------------------------------------------------------
@@ -244,9 +206,9 @@ def wrong_steps(rows: Rows) -> dict[str, list[Any]]:
     for true, pred, agree in rows.levels():
         wrong = agree & (true != pred)
         a, b, weight = true[wrong], pred[wrong], rows.weight[wrong]
-        above = rows.tree.parent[np.maximum(a, b)]
+        above = rows.hierarchy.parent[np.maximum(a, b)]
         pairs.append((np.where(a < 0, above, a), np.where(b < 0, above, b), weight))
-    a, b, weight = _count_pairs(rows.tree, pairs)
+    a, b, weight = _count_pairs(rows.hierarchy, pairs)
     keep = _first_of_each(a, _MOST_SIBLINGS) | _first_of_each(b, _MOST_SIBLINGS)
     return {"true": a[keep].tolist(), "predicted": b[keep].tolist(), "weight": _short(weight[keep])}
 
@@ -265,7 +227,7 @@ def sources(rows: Rows) -> dict[str, list[Any]]:
 
 def _places(rows: Rows, found: list[tuple[IntArray, IntArray, Any]]) -> dict[str, list[Any]]:
     pairs = [(node[keep], end[keep], rows.weight[keep]) for node, end, keep in found]
-    node, end, weight = _count_pairs(rows.tree, pairs)
+    node, end, weight = _count_pairs(rows.hierarchy, pairs)
     keep = _first_of_each(node, _MOST_PLACES)
     return {
         "node": node[keep].tolist(),
@@ -365,24 +327,21 @@ def thresholds(rows: Rows) -> dict[str, Any]:
     "labels" the weight of all true labels.
     """
     assert rows.confidence is not None
-    kept, right = [], []
-    whole = exact = np.zeros(len(GRID))
+    kept, right, whole = [], [], np.zeros(len(GRID))
     for level, (true, pred, _) in enumerate(rows.levels()):
         here = pred >= 0
         p = rows.confidence[here, level]
         kept.append(_at_least(p, rows.weight[here]))
         good = (true == pred)[here]
         right.append(_at_least(p[good], rows.weight[here][good]))
-        last = rows.tree.levels[rows.pred] == level + 1
+        last = rows.hierarchy.levels[rows.pred] == level + 1
         whole = whole + _at_least(rows.confidence[last, level], rows.weight[last])
-    exact = _exact_at(rows)
-    levels = rows.tree.levels[rows.true]
     return {
         "kept": [_short(k) for k in kept],
         "right": [_short(r) for r in right],
         "whole": _short(whole),
-        "exact": _short(exact),
-        "labels": float((rows.weight * levels).sum()),
+        "exact": _short(_exact_at(rows)),
+        "labels": float((rows.weight * rows.hierarchy.levels[rows.true]).sum()),
     }
 
 
@@ -393,13 +352,13 @@ def _at_least(p: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def _exact_at(rows: Rows) -> FloatArray:
-    """Weight of the rows whose path, cut at a threshold, is exactly the true one.
+    """Weight of the rows whose path, truncated at a threshold, is exactly the true one.
 
-    The cut must leave precisely the true path: the last true label is kept and is right, and the
-    next predicted one, if any, is cut off.
+    Precisely the true path must be left: the last true label is kept and is right, and the next
+    predicted one, if any, is not kept.
     """
     assert rows.confidence is not None
-    table, levels = rows.tree.ancestor_table, rows.tree.levels
+    table, levels = rows.hierarchy.ancestor_table, rows.hierarchy.levels
     i = np.arange(len(rows.true))
     last = levels[rows.true] - 1
     right = table[rows.pred, last] == rows.true
@@ -407,8 +366,8 @@ def _exact_at(rows: Rows) -> FloatArray:
     beyond = np.pad(rows.confidence, ((0, 0), (0, 1)), constant_values=np.nan)[i, last + 1]
     lower = np.where(np.isnan(beyond), -1.0, beyond)
     upper, lower, weight = upper[right], lower[right], rows.weight[right]
-    is_cut = lower >= 0
-    return _at_least(upper, weight) - _at_least(lower[is_cut], weight[is_cut])
+    goes_on = lower >= 0
+    return _at_least(upper, weight) - _at_least(lower[goes_on], weight[goes_on])
 
 
 # -- examples ----------------------------------------------------------------------------------
@@ -432,7 +391,7 @@ def pick_examples(rows: Rows, texts: list[str]) -> dict[str, Any]:
     """
     sure = np.zeros(len(rows.true))
     if rows.confidence is not None:
-        depth = rows.tree.levels[rows.pred]
+        depth = rows.hierarchy.levels[rows.pred]
         found = depth > 0
         sure[found] = rows.confidence[np.flatnonzero(found), depth[found] - 1]
     order = np.argsort(-sure, kind="stable")
@@ -446,7 +405,7 @@ def pick_examples(rows: Rows, texts: list[str]) -> dict[str, Any]:
     by_node: dict[int, list[int]] = {}
     budget = _EXAMPLE_BUDGET
     # Nodes near the top first, where space is short.
-    for node in sorted(wanted, key=lambda v: (rows.tree.levels[v], v)):
+    for node in sorted(wanted, key=lambda v: (rows.hierarchy.levels[v], v)):
         for row in wanted[node]:
             if row not in place:
                 budget -= len(_shorten(texts[row]).encode("utf-8", "replace"))
@@ -475,11 +434,6 @@ def _shorten(text: str) -> str:
 def _totals(places: IntArray, weight: FloatArray | IntArray, n: int) -> FloatArray:
     """Total weight at each of n places."""
     return np.bincount(places, weights=weight, minlength=n).astype(np.float64, copy=False)
-
-
-def _mean(values: FloatArray, weight: FloatArray) -> float:
-    total = weight.sum()
-    return float((values * weight).sum() / total) if total > 0 else np.nan
 
 
 def _short(values: FloatArray, digits: int = 6) -> list[float | int | None]:

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from hiclass._estimators.global_ import GlobalClassifier
 from hiclass._inspect.models import (
     OpenEstimator,
     OpenModel,
+    fitted_state,
     local_models,
     open_estimator,
     strongest,
@@ -16,8 +18,8 @@ from hiclass._inspect.models import (
 from hiclass._typing import FloatArray
 from hiclass.hierarchy import Hierarchy
 
-#: Features per node that speak for it and against it, and of a forest; members of an ensemble share
-#: the space, and only the first ones have a part of it.
+#: Features per node with positive and negative weights, and of a forest; members of an ensemble
+#: share the space, and only the first ones have a part of it.
 _MOST_FOR, _MOST_AGAINST, _MOST_IMPORTANT = 7, 4, 10
 _MOST_MEMBERS = 3
 
@@ -32,15 +34,24 @@ class FeatureTable:
         self.sets: list[dict[str, Any]] = []
         self.nodes: dict[int, list[int]] = {}
 
-    def add(self, member: str, child: OpenEstimator, names: list[str], values: FloatArray) -> int:
-        """Keep the strongest of some values; return the number of the set."""
-        if child.kind == "linear":
+    def add(
+        self,
+        nodes: list[int],
+        member: str,
+        estimator: OpenEstimator,
+        names: list[str],
+        values: FloatArray,
+    ) -> None:
+        """Keep the strongest of some values, for the nodes that they decide about."""
+        for node in nodes:
+            self.nodes.setdefault(node, []).append(len(self.sets))
+        if estimator.kind == "linear":
             most_for = strongest(np.maximum(values, 0), -(-_MOST_FOR // self._share))
             most_against = strongest(np.minimum(values, 0), -(-_MOST_AGAINST // self._share))
             chosen = [*most_for.tolist(), *most_against[::-1].tolist()]
         else:
             chosen = strongest(values, _MOST_IMPORTANT).tolist()
-        kind = member, child.kind, type(child.model).__name__
+        kind = member, estimator.kind, type(estimator.model).__name__
         self.sets.append(
             {
                 "by": self._kinds.setdefault(kind, len(self._kinds)),
@@ -48,7 +59,6 @@ class FeatureTable:
                 "value": [float(f"{values[j]:.3g}") for j in chosen],
             }
         )
-        return len(self.sets) - 1
 
     def to_dict(self) -> dict[str, Any]:
         """The table as JSON has it."""
@@ -79,38 +89,30 @@ def collect_features(opened: OpenModel, tree: Hierarchy) -> dict[str, Any]:
         model of an ensemble. The value of a linear classifier is the weight for the node less the
         mean weight for its siblings.
     """
-    # These are imported after this module.
-    from hiclass._estimators.flat import FlatClassifier
-    from hiclass._estimators.global_ import GlobalClassifier
-
     members = list(local_models(opened.model))[:_MOST_MEMBERS]
     table = FeatureTable(len(members))
     own = opened.model.hierarchy_
-    same = own is tree
-    number = [v if same else tree.find(own.path(v)) for v in range(own.n_nodes)]
+    number = [tree.find(own.path(v)) for v in range(own.n_nodes)]
     for member in members:
-        model, seen = member.model, member.names(opened.names)
-        flat = isinstance(model, FlatClassifier)
+        model, seen = member.model, member.names_out(opened.names)
         is_global = isinstance(model, GlobalClassifier)
+        flat = fitted_state(model)[1].is_direct
         for key, classes in model.local_classes_.items():
-            child = open_estimator(model.local_classifiers_[key], len(classes))
-            names = child.names(seen)
-            if child.kind == "linear":
-                assert child.weights is not None
-                found_weights = (
-                    _of_columns(own, classes, child.weights / model.column_scales_[:, None])
+            estimator = open_estimator(model.local_classifiers_[key], len(classes))
+            names = estimator.names(seen)
+            if estimator.weights is not None:
+                found = (
+                    _of_columns(own, classes, estimator.weights / model.column_scales_[:, None])
                     if is_global
-                    else _against_siblings(own, classes, child.weights, flat)
+                    else _against_siblings(own, classes, estimator.weights, flat)
                 )
-                for node, values in found_weights:
-                    found = table.add(member.name, child, names, values)
-                    table.nodes.setdefault(number[node], []).append(found)
+                for node, values in found:
+                    table.add([number[node]], member.name, estimator, names, values)
                 continue
-            importances = np.empty(0) if child.importances is None else child.importances
-            found = table.add(member.name, child, names, importances)
-            columns = classes[classes >= 0].tolist()
-            for node in columns if is_global else _decided(own, classes, flat):
-                table.nodes.setdefault(number[node], []).append(found)
+            importances = np.empty(0) if estimator.importances is None else estimator.importances
+            decided = classes[classes >= 0] if is_global else _decided(own, classes, flat)
+            nodes = [number[node] for node in decided]
+            table.add(nodes, member.name, estimator, names, importances)
     return table.to_dict()
 
 

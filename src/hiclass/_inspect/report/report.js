@@ -155,7 +155,7 @@
   function overview() {
     const inner = children.slice(1).filter((below) => below.length).length;
     byId("subtitle").append(
-      [[...data.model.steps, data.model.name].join(" + ") + (data.model.children.length ? ` of ${data.model.children.join(", ")}` : ""),
+      [[...data.model.steps, data.model.name].join(" + ") + (data.model.local_classifiers.length ? ` of ${data.model.local_classifiers.join(", ")}` : ""),
         plural(data.rows, "row", "rows"), `${plural(known, "class", "classes")} of the model on ${plural(depth, "level", "levels")}`,
         data.date].join(" · "));
     const whole = data.levels.length ? data.levels[0].reached : 0;
@@ -702,7 +702,7 @@
   function about() {
     const { model } = data;
     const facts = [["Model", model.name], ["Members", model.members.join(", ")], ["Before it", model.steps.join(", ")],
-      ["Local classifiers", model.children.join(", ")], ...model.parameters, ["Rows", rows(data.rows)],
+      ["Local classifiers", model.local_classifiers.join(", ")], ...model.parameters, ["Rows", rows(data.rows)],
       ...(data.weight === data.rows ? [] : [["Total weight", rows(data.weight)]]), ["Written", `${data.date}, hiclass ${data.version}`]];
     const notes = [
       "Hierarchical precision, recall and F1 count every label on a path: with the true path A › B and the predicted path A › C, one of two labels is right.",

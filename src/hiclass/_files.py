@@ -1,0 +1,42 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+
+@contextlib.contextmanager
+def write_whole(target: Path) -> Iterator[IO[bytes]]:
+    """Write beside a file, and take its place at the end.
+
+    If something fails, what was there before stays, and nothing else is left.
+
+    Parameters
+    ----------
+    target : Path
+        The file, with links resolved. Its mode stays; a device or a pipe is written to as it is.
+
+    Yields
+    ------
+    file : binary file
+        Where to write.
+    """
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:
+            yield file
+        return
+    draft = target.with_name(f".hiclass-{os.getpid()}-{threading.get_ident()}.tmp")
+    try:
+        with draft.open("xb") as file:
+            yield file
+        if target.exists():
+            shutil.copymode(target, draft)
+        os.replace(draft, target)
+    finally:
+        draft.unlink(missing_ok=True)
