@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hiclass._cli._columns import GivenAway, choose_columns, find_given_away
-from hiclass._cli._dates import is_date
+from hiclass._cli._columns import GivenAway, choose_columns, find_given_away, is_date
 from hiclass._cli._tables import Table
 
 N = 60

@@ -86,7 +86,7 @@ class TestFit:
     def test_every_model_can_be_fitted_and_loaded(self, fit, name):
         model, _, err = fit(make_rows(), "--text", "narrative", "--model", name)
         assert f"Fitted {name} on 60 rows" in err
-        assert model.classifier.predict_proba is not None
+        assert model.opened.model.predict_proba is not None
 
     def test_integers_stay_integers(self, fit, run, tmp_path):
         frame = pd.DataFrame(make_rows(), columns=HEADER)
@@ -94,7 +94,7 @@ class TestFit:
         frame = pd.DataFrame({"code": frame["product"].map(codes), "narrative": frame["narrative"]})
         frame.to_parquet(tmp_path / "data.parquet")
         model, _, _ = fit(None, name="data.parquet", target=["code"])
-        assert set(model.hierarchy.labels[1:]) == {1, 2, 3}
+        assert set(model.opened.model.hierarchy_.labels[1:]) == {1, 2, 3}
         frame.to_csv(tmp_path / "test.csv", index=False)
         out, _ = run("evaluate", tmp_path / "m.skops", tmp_path / "test.csv")
         assert "1      code" in out
@@ -172,7 +172,7 @@ class TestFit:
         frame["amount"] = [Decimal(i % 40) / 4 for i in range(60)]
         frame.to_parquet(tmp_path / "data.parquet")
         model, _, _ = fit(None, name="data.parquet", target=["product"])
-        assert set(model.hierarchy.labels[1:]) == {1, 2, 3}
+        assert set(model.opened.model.hierarchy_.labels[1:]) == {1, 2, 3}
         assert model.columns["numbers"] == ["amount"]
         run("evaluate", tmp_path / "m.skops", tmp_path / "data.parquet")
 
@@ -227,8 +227,8 @@ class TestFit:
         files = []
         for jobs in ("1", "2"):
             model, _, _ = fit(make_rows(), "--jobs", jobs, "--seed", "3")
-            children = model.classifier.local_classifiers_
-            files.append({path: child.coef_ for path, child in children.items()})
+            classifiers = model.opened.model.local_classifiers_
+            files.append({path: fitted.coef_ for path, fitted in classifiers.items()})
         for path, coef in files[0].items():
             np.testing.assert_array_equal(coef, files[1][path])
 
@@ -477,14 +477,15 @@ class TestEvaluate:
     def test_the_report_gets_the_features_of_the_model_by_name(self, model, run, train):
         loaded = load_model(model)
         frame = pd.DataFrame(make_rows(), columns=HEADER)
-        names = feature_names(loaded.features, loaded.columns)
-        X = loaded.transform(frame.assign(amount=pd.to_numeric(frame["amount"], errors="coerce")))
-        assert len(names) == X.shape[1] == loaded.classifier.n_features_in_
+        names = feature_names(loaded.opened.before[0], loaded.columns)
+        frame["amount"] = pd.to_numeric(frame["amount"], errors="coerce")
+        X = loaded.opened.transform(frame)
+        assert len(names) == X.shape[1] == loaded.opened.model.n_features_in_
         assert {"mortgage", "amount", "state=BY", "state=NA"} <= set(names)
 
     def test_two_columns_of_text_name_their_words(self, fit):
         loaded, _, _ = fit(make_rows(), "--text", "narrative", "state")
-        names = feature_names(loaded.features, loaded.columns)
+        names = feature_names(loaded.opened.before[0], loaded.columns)
         assert {"narrative: mortgage", "state: by"} <= set(names)
 
     def test_labels_of_mixed_types_are_taken_as_they_are(self, fit, run, tmp_path):

@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 
 from hiclass import EnsembleClassifier, FlatClassifier, Hierarchy, datasets
 from hiclass._cli import _demo
-from hiclass._cli._calibrate import learn_expected_f1, learn_temperature
+from hiclass._cli._demo import learn_expected_f1, learn_temperature
 
 
 def figures(out, level):

@@ -23,25 +23,25 @@ from hiclass._cli._models import load_model
 def test_what_was_saved_comes_back(model):
     loaded = load_model(model)
     assert loaded.target == ["product", "sub_product"]
-    assert loaded.hierarchy.n_nodes == 8
+    assert loaded.opened.model.hierarchy_.n_nodes == 8
 
 
 def test_what_predicts_is_found_inside_nested_and_frozen_pipelines(model):
     plain = load_model(model)
-    inner = Pipeline([("scale", MaxAbsScaler()), ("model", plain.classifier)])
+    inner = Pipeline([("scale", MaxAbsScaler()), ("model", plain.opened.model)])
     row = pd.DataFrame({"narrative": ["bank"], "amount": [1.0], "state": ["BY"]})
-    inner[0].fit(plain.transform(row))
+    inner[0].fit(plain.opened.transform(row))
     steps = [
-        ("features", plain.features),
+        ("features", plain.opened.before[0]),
         ("same", "passthrough"),
         ("rest", FrozenEstimator(inner)),
     ]
     nested = replace(plain, pipeline=Pipeline(steps))
-    assert nested.classifier is plain.classifier
-    assert nested.hierarchy is plain.hierarchy
-    assert nested.features is plain.features
-    expected = inner[0].transform(plain.transform(row))
-    np.testing.assert_array_equal(nested.transform(row), expected)
+    assert nested.opened.model is plain.opened.model
+    assert nested.opened.model.hierarchy_ is plain.opened.model.hierarchy_
+    assert nested.opened.before[0] is plain.opened.before[0]
+    expected = inner[0].transform(plain.opened.transform(row))
+    np.testing.assert_array_equal(nested.opened.transform(row), expected)
 
 
 def test_a_strange_type_is_refused_and_not_run(tmp_path):

@@ -14,7 +14,6 @@ from hiclass._cli._tables import (
     check_output,
     format_of,
     open_output,
-    output_format_of,
     read_table,
     safe_cell,
     write_table,
@@ -148,10 +147,10 @@ class TestRead:
         assert format_of("x.ndjson", None) == "jsonl"
         assert format_of("x.txt", "tsv") == "tsv"
         assert format_of("x.2024.TSV.GZ", None) == "tsv"
-        assert output_format_of("x.jsonl.gz", None) == "jsonl"
-        assert output_format_of("x.gz", None) == output_format_of("x", None) == "csv"
+        assert format_of("x.jsonl.gz", None, output=True) == "jsonl"
+        assert format_of("x.gz", None, output=True) == format_of("x", None, output=True) == "csv"
         with pytest.raises(CommandError, match=r"x.xlsx: the format .* Use --output-format csv"):
-            output_format_of("x.xlsx", None)
+            format_of("x.xlsx", None, output=True)
         with pytest.raises(CommandError, match=r"x.gz: the format .* Use --format csv"):
             format_of("x.gz", None)
 

@@ -7,6 +7,7 @@ left out, and a column that alone gives the target away is reported.
 
 from __future__ import annotations
 
+import datetime
 import re
 import shlex
 from collections import Counter, defaultdict
@@ -16,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from hiclass._cli._dates import is_compact_date, is_date
 from hiclass._cli._errors import CommandError, unknown_column
 from hiclass._cli._features import KINDS, Columns, to_number
 from hiclass._cli._tables import Table
@@ -161,7 +161,7 @@ def _guess_numbers(name: str, numbers: Any) -> tuple[str | None, str]:
     if len(distinct) == 1:
         return None, "the same value in every row"
     if not (distinct % 1).any():
-        if all(is_compact_date(number) for number in distinct.tolist()):
+        if all(_is_compact_date(number) for number in distinct.tolist()):
             return None, "dates"
         reason = _why_id(name, numbers, distinct)
         if reason:
@@ -216,6 +216,46 @@ def _words_recur(values: list[str]) -> bool:
     """Whether words are shared by cells: then they are words, and no parts of codes."""
     words = [word for value in values for word in re.findall(r"[^\W\d_]{2,}", value.lower())]
     return len(words) >= len(values) and len(set(words)) <= len(words) / 2
+
+
+# -- dates, as people and programs write them --------------------------------------------------
+
+_MONTH = (
+    r"(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sep(t(ember)?)?"
+    r"|oct(ober)?|nov(ember)?|dec(ember)?)"
+)
+_WEEKDAY = r"(mon|tue(s)?|wed(nes)?|thu(r|rs)?|fri|sat(ur)?|sun)(day)?"
+_DAY = r"\d{1,2}(st|nd|rd|th)?"
+_YEAR = r"(\d{4}|'?\d{2})"
+_TIME = r"\d{1,2}:\d{2}"
+_DATE = re.compile(
+    rf"""
+    ({_WEEKDAY}[.,]?\s+)?
+    (
+        \d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}                     # 2014-01-09
+      | \d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}})           # 09.01.2014
+      | {_DAY}[-/.,\s]*{_MONTH}[-/.,\s]*{_YEAR}                 # 9-Jan-14, 09JAN2014, 9th May, 2014
+      | {_MONTH}[-/.,\s]+{_DAY}[-/.,\s]+{_YEAR}                 # January 9, 2014
+      | \d{{4}}[-/.,\s]*{_MONTH}[-/.,\s]*\d{{1,2}}              # 2014-Jan-09
+      | {_MONTH}\s+\d{{1,2}}\s+{_TIME}(:\S+)?(\s\S+)?\s\d{{4}}  # Jan 9 10:00:00 2014
+    )
+    ((T|,?\s+(at\s+)?){_TIME}.*)?                               # T10:00:00Z
+    """,
+    flags=re.ASCII | re.IGNORECASE | re.VERBOSE,
+)
+_COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", flags=re.ASCII)
+
+
+def is_date(value: Any) -> bool:
+    """Whether a cell is a date, with or without a time."""
+    if isinstance(value, str):
+        return _DATE.fullmatch(value.strip()) is not None
+    return isinstance(value, datetime.date)
+
+
+def _is_compact_date(number: float) -> bool:
+    """Whether a number is a date of the years 1900 to 2099 without marks: 20140109."""
+    return _COMPACT.fullmatch(f"{number:.0f}") is not None and number % 1 == 0
 
 
 # -- a column and the target -------------------------------------------------------------------

@@ -26,12 +26,11 @@ from hiclass._cli._features import (
 from hiclass._cli._labels import check_types, like, read_labels
 from hiclass._cli._models import Model, load_model, save_model
 from hiclass._cli._recipe import make_model, set_jobs
-from hiclass._cli._scores import write_scores
 from hiclass._cli._tables import (
     Table,
     check_output,
+    format_of,
     open_output,
-    output_format_of,
     read_table,
     write_table,
 )
@@ -91,7 +90,7 @@ def fit(args: argparse.Namespace) -> None:
 def predict(args: argparse.Namespace) -> None:
     """Predict the rows of a file: a label and a confidence per level."""
     check_output(args.output)
-    format = output_format_of(args.output, args.output_format)
+    format = format_of(args.output, args.output_format, output=True)
     model = load_model(args.model_file)
     table = _read(args)
     X = prepare(table, model.columns)
@@ -117,13 +116,12 @@ def predict(args: argparse.Namespace) -> None:
 
 def _predict(args: argparse.Namespace, model: Model, X: Any) -> tuple[Any, Any]:
     """Predicted labels and confidences, both with one column per level."""
-    set_jobs(model.classifier, args.jobs)
+    classifier, features = model.opened.model, model.opened.transform(X)
+    set_jobs(classifier, args.jobs)
     if args.min_confidence is not None:
-        model.classifier.set_params(min_confidence=args.min_confidence)
-    features = model.transform(X)
-    predicted = np.asarray(model.classifier.predict(features), dtype=object)
-    confidence = model.classifier.predict_confidence(features).round(6)
-    return predicted, confidence
+        classifier.set_params(min_confidence=args.min_confidence)
+    predicted = np.asarray(classifier.predict(features), dtype=object)
+    return predicted, classifier.predict_confidence(features).round(6)
 
 
 def evaluate(args: argparse.Namespace) -> None:
@@ -138,18 +136,18 @@ def evaluate(args: argparse.Namespace) -> None:
     table = _read(args)
     table, y = _labels(args, table, model.target)
     examples = None if args.examples is None else texts(table, args.examples)
-    y = like(y, model.hierarchy, model.target, table)
+    y = like(y, model.opened.model.hierarchy_, model.target, table)
     X = prepare(table, model.columns)
     predicted, _ = _predict(args, model, X)
-    write_scores(y, predicted, model.target)
+    _screen.write_scores(y, predicted, model.target)
     if args.report is not None:
         write_report(
-            model.classifier,
-            model.transform(X),
+            model.opened.model,
+            model.opened.transform(X),
             y,
             args.report,
             title=Path(table.name).name,
-            names=feature_names(model.features, model.columns),
+            names=feature_names(model.opened.before[0], model.columns),
             examples=examples,
         )
         _screen.note(f"Wrote {args.report}", args.quiet)
@@ -286,4 +284,4 @@ def _cross_validate(args: argparse.Namespace, pipeline: Pipeline, X: Any, y: Any
     if all(isinstance(label, str) for label in y.ravel()):
         predicted[predicted == None] = ""  # noqa: E711
     _screen.heading(f"Scores out of fold, {args.cv} folds")
-    write_scores(y, predicted, list(args.target))
+    _screen.write_scores(y, predicted, list(args.target))

@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -422,38 +422,24 @@ def _add_decision(command: Any) -> None:
     )
 
 
-def _share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"a number from 0 to 1 is needed, not {text!r}")
-    return value
+def _number(convert: Callable[[str], Any], fits: Callable[[Any], bool], needed: str) -> Any:
+    """Make the type of an argument that is a number within limits."""
 
+    def read(text: str) -> Any:
+        try:
+            value = convert(text)
+        except ValueError:
+            value = None
+        if value is None or not fits(value):
+            raise argparse.ArgumentTypeError(f"{needed}, not {text!r}")
+        return value
 
-def _jobs(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value == 0:
-        raise argparse.ArgumentTypeError(
-            f"a number of jobs is needed, or -1 for all processors, not {text!r}"
-        )
-    return value
+    return read
 
 
 def _at_least(least: int) -> Any:
-    def convert(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = least - 1
-        if value < least:
-            raise argparse.ArgumentTypeError(
-                f"an integer of at least {least} is needed, not {text!r}"
-            )
-        return value
+    return _number(int, lambda value: value >= least, f"an integer of at least {least} is needed")
 
-    return convert
+
+_share = _number(float, lambda value: 0 <= value <= 1, "a number from 0 to 1 is needed")
+_jobs = _number(int, bool, "a number of jobs is needed, or -1 for all processors")

@@ -20,8 +20,7 @@ from hiclass._export.persistence import (
     read_model_file,
 )
 from hiclass._version import __version__
-from hiclass._wrapping import is_fitted_classifier, unwrap
-from hiclass.hierarchy import Hierarchy
+from hiclass._wrapping import Unwrapped, is_fitted_classifier, unwrap
 
 
 @dataclass(frozen=True)
@@ -33,24 +32,9 @@ class Model:
     columns: Columns
 
     @property
-    def classifier(self) -> Any:
-        """The hierarchical classifier at the end of the pipeline."""
-        return unwrap(self.pipeline).model
-
-    @property
-    def features(self) -> Any:
-        """The first step, which makes features of the columns."""
-        return unwrap(self.pipeline).before[0]
-
-    def transform(self, X: Any) -> Any:
-        """Rows as the classifier sees them."""
-        return unwrap(self.pipeline).transform(X)
-
-    @property
-    def hierarchy(self) -> Hierarchy:
-        """The hierarchy of the classes."""
-        hierarchy: Hierarchy = self.classifier.hierarchy_
-        return hierarchy
+    def opened(self) -> Unwrapped:
+        """The hierarchical classifier at the end of the pipeline, and what is before it."""
+        return unwrap(self.pipeline)
 
 
 def save_model(model: Model, path: str) -> None:

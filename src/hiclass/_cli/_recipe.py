@@ -51,35 +51,15 @@ def make_model(
     estimator
         A hierarchical classifier of linear support vector machines, with calibrated probabilities.
     """
-    common = {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
-    if name == "recommended":
-        return recommended(min_confidence=min_confidence, **common)
-    return _SINGLE[name](
-        _linear_svc(), calibration="temperature", min_confidence=min_confidence, **common
-    )
-
-
-def recommended(*, min_confidence: float = 0.0, **common: Any) -> EnsembleClassifier:
-    """Make the recommended model, see ``docs/decisions.md`` for the comparison behind it.
-
-    Parameters
-    ----------
-    min_confidence : float, default=0.0
-        As in the estimators.
-    **common : dict
-        Parameters of both models.
-
-    Returns
-    -------
-    EnsembleClassifier
-    """
+    common: dict[str, Any] = {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
+    common["calibration"] = "temperature"
+    if name != "recommended":
+        return _SINGLE[name](_linear_svc(), min_confidence=min_confidence, **common)
+    # See docs/decisions.md for the comparison behind it.
     return EnsembleClassifier(
         [
-            ("flat", FlatClassifier(_linear_svc(), calibration="temperature", **common)),
-            (
-                "local",
-                LocalClassifierPerParentNode(_linear_svc(), calibration="temperature", **common),
-            ),
+            ("flat", FlatClassifier(_linear_svc(), **common)),
+            ("local", LocalClassifierPerParentNode(_linear_svc(), **common)),
         ],
         voting="product",
         weights="learned",  # on the folds that expected_f1 needs anyway: no fit more

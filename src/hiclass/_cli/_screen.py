@@ -1,4 +1,4 @@
-"""What a person sees: messages, colours, tables, trees."""
+"""What a person sees: messages, colours, tables, trees, scores."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+import numpy as np
+
+from hiclass import metrics
 from hiclass.hierarchy import Hierarchy
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
@@ -130,3 +133,36 @@ def _shortened(label: str) -> str:
 
 def _colour_of(confidence: float) -> str:
     return "green" if confidence >= 0.8 else "yellow" if confidence >= 0.5 else "red"
+
+
+def write_scores(y: Any, predicted: Any, target: list[str]) -> None:
+    """Write a table with the scores per level, then those over all levels."""
+    levels = metrics.level_scores(y, predicted, zero_division=0.0)
+    is_label = np.frompyfunc(lambda label: label is not None and label != "", 1, 1)
+    reached = is_label(np.asarray(predicted, dtype=object)).astype(bool).sum(axis=1)
+    measures = ("accuracy", "precision", "recall", "f1")
+    rows = [
+        [
+            str(level),
+            one_line(target[i]),
+            f"{int(levels['n_classes'][i]):,}",
+            f"{int(levels['support'][i]):,}",
+            f"{(reached > i).mean():.0%}",
+            *(f"{levels[name][i]:.3f}" for name in measures),
+        ]
+        for i, level in enumerate(levels["level"])
+    ]
+    header = ["level", "name", "classes here", "rows", "reached", *measures[:-1], "F1"]
+    write_table(header, rows, left=2)
+    heading(f"over all levels: {overall_text(y, predicted)}")
+
+
+def overall_text(y: Any, predicted: Any) -> str:
+    """The scores over all levels, in one line."""
+    overall = {
+        "hierarchical precision": metrics.precision(y, predicted, zero_division=0.0),
+        "recall": metrics.recall(y, predicted, zero_division=0.0),
+        "F1": metrics.f1(y, predicted, zero_division=0.0),
+        "whole path right": metrics.exact_match(y, predicted),
+    }
+    return ", ".join(f"{name} {value:.3f}" for name, value in overall.items())

@@ -78,23 +78,18 @@ class Table:
         return self.frame[name].to_numpy(dtype=object)
 
 
-def format_of(path: str, given: str | None) -> str:
-    """The format of a file: as given, or by its name (``.gz`` aside); CSV for a stream."""
-    return _format(path, given, "--format", may_lack=False)
+def format_of(path: str, given: str | None, *, output: bool = False) -> str:
+    """The format of a file: as given, or by its name (``.gz`` aside); CSV for a stream.
 
-
-def output_format_of(path: str, given: str | None) -> str:
-    """The format of an output: as given, or by its name; CSV where the name says nothing."""
-    return _format(path, given, "--output-format", may_lack=True)
-
-
-def _format(path: str, given: str | None, option: str, *, may_lack: bool) -> str:
+    For an output it is CSV, too, where the name says nothing.
+    """
     if given is not None:
         return given
     suffix = Path(path.lower().removesuffix(".gz")).suffix
-    if path == "-" or (may_lack and not suffix):
+    if path == "-" or (output and not suffix):
         return "csv"
     if suffix not in FORMATS:
+        option = "--output-format" if output else "--format"
         raise CommandError(
             f"{path}: the format cannot be told from the name. Use {option} csv, tsv, parquet or "
             f"jsonl."
@@ -240,15 +235,8 @@ def _parse_jsonl(text: str, name: str) -> Table:
             continue
         records.append(_parse_record(line, f"{name}, line {number}"))
         lines.append(number)
-    names = list(dict.fromkeys(key for record in records for key in record))
-    columns = {}
-    for key in names:
-        column = np.empty(len(records), dtype=object)
-        for row, record in enumerate(records):
-            value = record.get(key)
-            column[row] = None if _is_missing(value) else value
-        columns[key] = column
-    return Table(pd.DataFrame(columns, index=range(len(records)), dtype=object), name, lines)
+    frame = pd.DataFrame(records, index=range(len(records)), dtype=object)
+    return Table(frame.mask(frame.map(_is_missing), None), name, lines)
 
 
 def _parse_record(line: str, place: str) -> dict[str, Any]:
@@ -296,13 +284,8 @@ def _parse_parquet(raw: bytes, name: str) -> Any:
         raise CommandError(f"{name} is not a Parquet file, or it is damaged.") from error
     # An index with a name is a column; one that only counts is none.
     frame = frame.reset_index(drop=frame.index.names == [None])
-    columns = {}
-    for name in frame.columns:
-        column = frame[name].astype(object).where(frame[name].notna(), None)
-        cells = column.to_numpy(dtype=object, copy=True)
-        cells[[isinstance(cell, str) and not cell for cell in cells]] = None
-        columns[str(name)] = cells
-    return pd.DataFrame(columns, index=frame.index, dtype=object)
+    frame = frame.set_axis([str(column) for column in frame.columns], axis=1).astype(object)
+    return frame.mask(frame.isna() | frame.map(_is_missing), None)
 
 
 def _is_missing(value: Any) -> bool:
