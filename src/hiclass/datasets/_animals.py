@@ -67,11 +67,7 @@ def load_animals(*, as_frame: bool = False, return_X_y: bool = False) -> Any:
     rows = list(csv.DictReader(text.splitlines()))
     facts = [name for name in rows[0] if name not in (*LEVELS, *NAMES)]
     columns = {name: _column(rows, name) for name in facts}
-    data: Any
-    if as_frame:
-        feature_names, data = facts, _as_dataframe(columns)
-    else:
-        feature_names, data = _as_numbers(columns)
+    feature_names, data = (facts, columns) if as_frame else _as_numbers(columns)
     return make_bunch(
         data,
         np.array([[row[level] for level in LEVELS] for row in rows], dtype=object),
@@ -90,15 +86,6 @@ def _column(rows: list[dict[str, str]], name: str) -> npt.NDArray[Any]:
     if name in CATEGORIES:
         return np.array(values, dtype=object)
     return np.array(values, dtype=float if name in ("length_cm", "weight_kg") else int)
-
-
-def _as_dataframe(columns: dict[str, npt.NDArray[Any]]) -> Any:
-    """A frame with one column per fact; None where pandas is missing, which is reported later."""
-    try:
-        import pandas as pd
-    except ImportError:
-        return None
-    return pd.DataFrame(columns)
 
 
 def _as_numbers(columns: dict[str, npt.NDArray[Any]]) -> tuple[list[str], npt.NDArray[Any]]:

@@ -43,7 +43,7 @@ def make_bunch(
 
     Parameters
     ----------
-    data : ndarray, sparse matrix or DataFrame
+    data : ndarray, sparse matrix or dict of columns
         The features; an array of one dimension holds texts.
     target : ndarray of shape (n_samples, n_levels), or list of lists
         The paths, or the labels of every row.
@@ -98,11 +98,10 @@ def _as_frames(
     pd: Any = pandas
     if hasattr(data, "tocsr"):
         data = pd.DataFrame.sparse.from_spmatrix(data, columns=feature_names)
-    elif not hasattr(data, "columns"):
-        texts = data.ndim == 1
-        data = pd.Series(data, name=feature_names[0]) if texts else pd.DataFrame(data)
-        if not texts:
-            data.columns = list(feature_names)
+    elif isinstance(data, np.ndarray) and data.ndim == 1:
+        data = pd.Series(data, name=feature_names[0])
+    else:
+        data = pd.DataFrame(data, columns=list(feature_names))
     if isinstance(target, np.ndarray):
         target = pd.DataFrame(target, columns=list(target_names))
     else:
@@ -111,9 +110,9 @@ def _as_frames(
     return data, target, pd.concat([data, target, more], axis=1)
 
 
-def paths_to_array(paths: Sequence[Sequence[Any]]) -> npt.NDArray[Any]:
-    """Return paths of unequal length as an array of objects, with "" after their end."""
-    y = np.full((len(paths), max(map(len, paths), default=1)), "", dtype=object)
+def paths_to_array(paths: Sequence[Sequence[Any]], depth: int = 1) -> npt.NDArray[Any]:
+    """Return paths as an array of objects with at least so many levels, "" after their end."""
+    y = np.full((len(paths), max([depth, *map(len, paths)])), "", dtype=object)
     for row, path in enumerate(paths):
         y[row, : len(path)] = path
     return y

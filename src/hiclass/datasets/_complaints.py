@@ -169,7 +169,7 @@ def _rows(path: Path, target: tuple[str, str]) -> Iterator[dict[str, str]]:
                 )
             for row in reader:
                 if None in row.values():
-                    raise EOFError("a row is cut off")
+                    raise EOFError("a row is incomplete")
                 if row[TEXT].strip() and row[target[0]].strip():
                     # The other columns would need memory for nothing.
                     yield {name: row[name] for name in wanted}

@@ -1,7 +1,8 @@
 """Downloads that survive: they resume, check what arrived, and never leave half a file.
 
 Bytes go to ``NAME.part`` beside the file, with ``NAME.part.json`` to say which version of the
-remote file they belong to. Only a complete file gets its name, by an atomic rename.
+remote file they belong to. Only a complete file gets its name, by an atomic rename. Not with pooch,
+which starts an interrupted download from the first byte again.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def download(
     attempts = 0
     while True:
         try:
-            _attempt(url, part, timeout, _Meter(path.name) if show else None)
+            _attempt(url, part, timeout, path.name if show else None)
             break
         except _PASSING as error:
             if not _is_passing(error) or attempts == n_retries:
@@ -85,8 +86,8 @@ def download(
     return path
 
 
-def _attempt(url: str, part: Path, timeout: float, meter: _Meter | None) -> None:
-    """Get the missing bytes; raise if some are missing afterwards."""
+def _attempt(url: str, part: Path, timeout: float, name: str | None) -> None:
+    """Get the missing bytes, with progress if there is a name; raise if some are missing."""
     have, version = _state(part)
     response = _request(url, have, version, timeout)
     if response is None:
@@ -97,21 +98,22 @@ def _attempt(url: str, part: Path, timeout: float, meter: _Meter | None) -> None
             raise OSError(f"the server continued at byte {start} instead of {have}")
         _notes(part).write_text(json.dumps({"version": _version(response)}), encoding="utf-8")
         with part.open("ab" if start else "wb") as file:
-            done = start
+            done, shown = start, 0.0
             # read1 hands over what there is: nothing is lost if the server stops sending.
             while chunk := response.read1(CHUNK):
                 file.write(chunk)
                 done += len(chunk)
-                if meter is not None:
-                    meter.show(done, total)
-            if meter is not None:
-                meter.close(done, total)
+                if name is not None and time.monotonic() >= shown + 0.1:
+                    shown = time.monotonic()
+                    _show(name, done, total)
+            if name is not None:
+                _show(name, done, total, end="\n")
     if total is not None and done != total:
         raise OSError(f"{done} of {total} bytes arrived")
 
 
 def _request(url: str, have: int, version: str, timeout: float) -> Any:
-    """Ask for everything after the bytes that we have; None if that is nothing."""
+    """Request everything after the bytes that we have; None if that is nothing."""
     headers = {"User-Agent": "hiclass", "Accept-Encoding": "identity"}
     if have:
         # The server sends the whole file instead if it is not the version of our bytes.
@@ -190,25 +192,8 @@ def _check_sum(part: Path, expected: str, url: str) -> None:
         )
 
 
-class _Meter:
-    """One line on standard error that says how much has arrived."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._next = 0.0
-
-    def show(self, done: int, total: int | None) -> None:
-        """Rewrite the line, ten times a second at most."""
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + 0.1
-            self._write(done, total)
-
-    def close(self, done: int, total: int | None) -> None:
-        """Write the line for the last time and end it."""
-        self._write(done, total)
-        sys.stderr.write("\n")
-
-    def _write(self, done: int, total: int | None) -> None:
-        share = f" of {total / 1e6:.1f} MB, {done / total:.0%}" if total else " MB"
-        sys.stderr.write(f"\r{self._name}: {done / 1e6:.1f}{share} ")
-        sys.stderr.flush()
+def _show(name: str, done: int, total: int | None, end: str = "") -> None:
+    """Rewrite the line on standard error that says how much has arrived."""
+    share = f" of {total / 1e6:.1f} MB, {done / total:.0%}" if total else " MB"
+    sys.stderr.write(f"\r{name}: {done / 1e6:.1f}{share} {end}")
+    sys.stderr.flush()

@@ -9,13 +9,7 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.utils import check_random_state
 
-from hiclass.datasets._bunch import (
-    check_flags,
-    is_integer,
-    is_number,
-    make_bunch,
-    paths_to_array,
-)
+from hiclass.datasets._bunch import check_flags, is_integer, is_number, make_bunch, paths_to_array
 from hiclass.hierarchy import Hierarchy
 
 DESCRIPTION = """\
@@ -107,13 +101,7 @@ def make_hierarchical_classification(
     >>> data.data.shape, data.target.shape
     ((300, 20), (300, 2))
     """
-    check_flags(
-        homonyms=homonyms,
-        multi_label=multi_label,
-        sparse=sparse,
-        as_frame=as_frame,
-        return_X_y=return_X_y,
-    )
+    check_flags(homonyms=homonyms, multi_label=multi_label, sparse=sparse)
     widths = _check(n_samples, n_features, branching, depth, ragged, dag, max_labels, noise)
     if dag and homonyms:
         raise ValueError(
@@ -121,10 +109,10 @@ def make_hierarchical_classification(
             "Leave one of them out."
         )
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-    parents, levels, positions = _grow(widths)
+    parents, labels, paths = _grow(widths, homonyms)
+    levels = [len(path) for path in paths]
     if dag:
         _add_parents(parents, levels, dag, rng)
-    labels, paths = _name(parents, positions, homonyms)
     rows = _draw_rows(n_samples, parents, levels, ragged, max_labels if multi_label else 1, rng)
     centres = _draw_centres(parents, levels, n_features, sparse, rng)
     X = _mean(rows, len(parents)) @ centres
@@ -135,9 +123,7 @@ def make_hierarchical_classification(
         names: list[Any] = paths if homonyms else labels
         y: Any = [[names[v] for v in nodes] for nodes in rows]
     else:
-        y = paths_to_array([paths[v] for [v] in rows])
-        if y.shape[1] < depth:  # every row ended early
-            y = np.hstack([y, np.full((len(y), depth - y.shape[1]), "", dtype=object)])
+        y = paths_to_array([paths[v] for [v] in rows], depth)
     return make_bunch(
         X,
         y,
@@ -161,13 +147,8 @@ def _check(
     noise: Any,
 ) -> list[int]:
     """Check the parameters; return the number of children per level."""
-    sizes = {
-        "n_samples": n_samples,
-        "n_features": n_features,
-        "depth": depth,
-        "max_labels": max_labels,
-    }
-    for name, value in sizes.items():
+    sizes = {"n_samples": n_samples, "n_features": n_features, "depth": depth}
+    for name, value in {**sizes, "max_labels": max_labels}.items():
         if not is_integer(value) or value < 1:
             raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
     for name, value in {"ragged": ragged, "dag": dag}.items():
@@ -189,20 +170,24 @@ def _check(
     return [int(w) for w in widths]
 
 
-def _grow(widths: list[int]) -> tuple[Parents, list[int], list[int]]:
-    """Return parents, level and position among its siblings of every node; 0 is the root."""
+def _grow(widths: list[int], homonyms: bool) -> tuple[Parents, list[str], list[tuple[str, ...]]]:
+    """Return parents, label and path of every node, level by level; 0 is the root.
+
+    "2.1" is the first child of "2"; with homonyms it is "1".
+    """
     parents: Parents = [[]]
-    levels, positions, previous = [0], [0], [0]
-    for level, width in enumerate(widths, start=1):
-        current = []
+    labels, paths = [""], [()]  # type: list[str], list[tuple[str, ...]]
+    previous = [0]
+    for width in widths:
+        first = len(parents)
         for parent in previous:
-            for position in range(width):
-                current.append(len(parents))
+            for number in range(1, width + 1):
+                named_alone = homonyms or not parent
+                labels.append(str(number) if named_alone else f"{labels[parent]}.{number}")
+                paths.append((*paths[parent], labels[-1]))
                 parents.append([parent])
-                levels.append(level)
-                positions.append(position)
-        previous = current
-    return parents, levels, positions
+        previous = list(range(first, len(parents)))
+    return parents, labels, paths
 
 
 def _add_parents(
@@ -216,19 +201,6 @@ def _add_parents(
         ]
         if others:
             parents[v].append(int(rng.choice(others)))
-
-
-def _name(
-    parents: Parents, positions: list[int], homonyms: bool
-) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Label and path of every node: "2.1" is the first child of "2"; with homonyms it is "1"."""
-    labels, paths = [""], [()]  # type: list[str], list[tuple[str, ...]]
-    for v in range(1, len(parents)):
-        first = parents[v][0]
-        number = str(positions[v] + 1)
-        labels.append(number if homonyms or not first else f"{labels[first]}.{number}")
-        paths.append((*paths[first], labels[v]))
-    return labels, paths
 
 
 def _draw_rows(
