@@ -15,13 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import ODD_STRINGS, SETTINGS, paths
 
-from hiclass._labels.columns import (
-    check_paths,
-    is_missing,
-    object_array,
-    plain,
-    read_labels,
-)
+from hiclass._labels.columns import check_paths, is_missing, object_array, plain, read_labels
 
 NAN = float("nan")
 
