@@ -18,7 +18,9 @@ from threadpoolctl import threadpool_limits
 from hiclass import GlobalClassifier
 
 # The helpers that assert, so that a failure shows the values there too.
-pytest.register_assert_rewrite("hierarchy_helpers", "law_helpers", "model_helpers", "page_helpers")
+pytest.register_assert_rewrite(
+    "hierarchy_helpers", "law_helpers", "model_helpers", "page_helpers", "problem_helpers"
+)
 
 # They hold no doctests, and two of one name cannot both be collected.
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]

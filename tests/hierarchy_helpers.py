@@ -98,3 +98,8 @@ class BalancedHTML(HTMLParser):
 
     def handle_data(self, data):
         self.texts.append(data)
+
+
+def names_in(closed, hierarchy):
+    """The labels of every row of closed sets, without the root."""
+    return [{hierarchy.labels[v] for v in np.flatnonzero(row) if v} for row in closed.toarray()]

@@ -2,19 +2,21 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from problem_helpers import (
+    FEWER,
+    TREE,
+    encoded,
     plan,
     problems_flat,
     problems_per_level,
     problems_per_node,
     problems_per_parent,
 )
-from strategies import SETTINGS, paths
+from strategies import paths
 
 from hiclass import Hierarchy
-from hiclass._labels.columns import read_labels
 from hiclass._problems.batches import (
     Guard,
     Plan,
@@ -25,35 +27,6 @@ from hiclass._problems.batches import (
     rows_learned,
 )
 from hiclass._problems.index import BatchIndex, LocalProblem, TreeIndex, branches, find_options
-
-FEWER = settings(SETTINGS, max_examples=40)
-
-#: Nodes: 0 root, 1 a, 2 a/x, 3 a/y, 4 b, 5 c, 6 c/z.
-TREE = Hierarchy.from_paths([["a", "x"], ["a", "y"], ["b"], ["c", "z"]])
-
-
-def encoded(y):
-    return Hierarchy._from_columns(read_labels(y))
-
-
-@FEWER
-@given(paths(max_rows=30))
-def test_the_index_of_a_batch_finds_the_rows_that_the_index_of_all_rows_finds(y):
-    tree, nodes = encoded(y)
-    batch, whole = BatchIndex(tree, nodes), TreeIndex(tree, nodes)
-    for node in range(tree.n_nodes):
-        assert batch.own(node).tolist() == whole.own(node).tolist()
-        for strictly in (False, True):
-            expected = whole.below(node, strictly=strictly)
-            assert batch.below(node, strictly=strictly).tolist() == expected.tolist()
-    assert batch.reached().tolist() == list(range(tree.n_nodes))
-    for node in range(tree.n_nodes):
-        assert whole.n_own[node] == len(batch.own(node))
-        assert whole.n_below[node] == len(batch.below(node))
-
-
-def test_reached_are_the_root_and_the_nodes_at_or_above_a_row():
-    assert BatchIndex(TREE, np.array([3, 3, 4])).reached().tolist() == [0, 1, 3, 4]
 
 
 def test_a_layout_has_all_children_and_the_stops_of_a_mask():

@@ -8,12 +8,13 @@ import polars
 import pyarrow
 import pytest
 import scipy.sparse as sp
+from hierarchy_helpers import names_in
 from hypothesis import given
 from sklearn.preprocessing import MultiLabelBinarizer
 from strategies import SETTINGS, hierarchies_with_sets, paths
 
 from hiclass import Hierarchy
-from hiclass._closure import close, most_specific
+from hiclass._closure import most_specific
 from hiclass._targets.paths import encode
 from hiclass._targets.sets import encode_set_pair, encode_sets, write_sets
 
@@ -23,52 +24,9 @@ PETS = Hierarchy.from_edges(
 CATS = {"pet", "feline", "cat"}
 
 
-def names_in(closed, hierarchy):
-    """The labels of every row of closed sets, without the root."""
-    return [{hierarchy.labels[v] for v in np.flatnonzero(row) if v} for row in closed.toarray()]
-
-
 def round_trip(y, hierarchy=None):
     target = encode_sets(y, hierarchy)
     return write_sets(target.closed, target.hierarchy, target.format)
-
-
-# -- closure -----------------------------------------------------------------------------------
-
-
-def above_by_hand(edges, label):
-    """A label and all labels above it, step by step."""
-    found, todo = set(), [label]
-    while todo:
-        here = todo.pop()
-        found.add(here)
-        todo += [p for p, c in edges if c == here and p not in found]
-    return found
-
-
-@SETTINGS
-@given(hierarchies_with_sets())
-def test_sets_are_closed_upwards_and_nothing_more(drawn):
-    edges, y = drawn
-    hierarchy = Hierarchy.from_edges(edges)
-    closed = hierarchy.indicator(y)
-    expected = [set().union(*(above_by_hand(edges, label) for label in row)) for row in y]
-    assert names_in(closed, hierarchy) == expected
-    assert closed[:, [0]].toarray().all()
-    assert (close(closed, hierarchy) != closed).nnz == 0
-
-
-@SETTINGS
-@given(hierarchies_with_sets())
-def test_most_specific_nodes_have_no_child_in_the_set_and_span_it(drawn):
-    edges, y = drawn
-    hierarchy = Hierarchy.from_edges(edges)
-    closed = hierarchy.indicator(y)
-    own = most_specific(closed, hierarchy)
-    for mine, everything in zip(names_in(own, hierarchy), names_in(closed, hierarchy), strict=True):
-        assert mine == {a for a in everything if not any((a, b) in edges for b in everything)}
-    assert (close(own, hierarchy) != closed).nnz == 0
-    assert not own[:, [0]].toarray().any()
 
 
 # -- round trips -------------------------------------------------------------------------------
