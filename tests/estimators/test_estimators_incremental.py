@@ -730,7 +730,7 @@ def test_a_graph_is_refused(estimator_class):
         (estimator_class(MultinomialNB()), graph),
         (estimator_class(MultinomialNB(), hierarchy=graph), None),
     ):
-        with pytest.raises(ValueError, match=r"no tree: 'c' has several parents"):
+        with pytest.raises(ValueError, match=r"a DAG: 'c' has several parents"):
             model.partial_fit(np.eye(1), ["c"], classes=classes)
 
 

@@ -44,15 +44,13 @@ from hiclass._inference.levels import level_columns, level_proba
 from hiclass._inference.paths import final_proba, node_proba, width_of
 from hiclass._inference.restrictions import restrict
 from hiclass._inference.sets import decide_nodes, decide_sets, set_node_proba
-from hiclass._labels.columns import object_array
 from hiclass._rows import check_X, is_as_fitted, map_chunks, n_rows_of
 from hiclass._state import AnySetModels, LabelFormat, PathModels, SetFormat
 from hiclass._targets.paths import (
-    classes_by_level,
     decode,
-    distinct_labels,
     label_dtype,
     label_writer,
+    path_classes,
 )
 from hiclass._targets.sets import set_classes, write_sets
 from hiclass._typing import AnyArray, FloatArray, IntArray
@@ -532,11 +530,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         models, hierarchy = self._models, self._models.hierarchy
         if models.of_sets:
             return set_classes(hierarchy, models.populated, models.ends, self._format)
-        ends = models.options.ends
-        if self._format.ndim == 2:
-            return classes_by_level(hierarchy, self._format, ends)
-        labels = object_array(distinct_labels(hierarchy.labels[ends]))
-        return labels.astype(self._format.dtype)
+        return path_classes(hierarchy, self._format, models.options.ends)
 
     @offered_if(_has_paths)
     def predict_paths(self, X: Any, k: int = 5) -> tuple[AnyArray, FloatArray]:

@@ -27,7 +27,7 @@ from hiclass._estimators.fitting import (
     local_recipe,
     route_params,
 )
-from hiclass._labels.columns import LabelColumns, check_paths, read_labels, refuse_path_tuples
+from hiclass._labels.columns import LabelColumns, read_paths, refuse_path_tuples
 from hiclass._problems.batches import (
     Guard,
     Plan,
@@ -45,7 +45,7 @@ from hiclass._problems.index import BatchIndex, LocalProblem, RowCounts, find_op
 from hiclass._problems.policies import POLICIES, as_policy, read_policy
 from hiclass._rows import check_X, n_rows_of
 from hiclass._state import LabelFormat, LocalModels, Options, RestrictedModels, Stream
-from hiclass._targets.growth import first_format, grow, widen_format
+from hiclass._targets.growth import check_form, first_format, grow, widen_format
 from hiclass._targets.paths import (
     as_hierarchy,
     check_n_labels,
@@ -171,7 +171,7 @@ def _learn(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> None
     _check_stream_parameters(model)
     models: LocalModels | None = model.__dict__.get("_models")
     X = check_X(model, X, model._input_tags(), reset=models is None)
-    columns = _read_paths(y, "y")
+    columns = read_paths(y, "y")
     _check_form(model, columns, n_rows_of(X))
     recipe = local_recipe(model, route_params(model, X, sample_weight, {}, "partial_fit"))
     given: LabelColumns | None = None
@@ -268,12 +268,8 @@ def _stream_settings(model: Any) -> tuple[Any, ...]:
 
 def _check_form(model: Any, columns: LabelColumns, n_rows: int) -> None:
     check_n_labels(columns.n_rows, n_rows)
-    if "_format" in model.__dict__ and columns.ndim != model._format.ndim:
-        now, before = ("single labels", "paths")[:: 1 if columns.ndim == 1 else -1]
-        raise ValueError(
-            f"y holds {now}, but the rows before this batch had {before}. Write y in the same "
-            f"form in every batch."
-        )
+    if "_format" in model.__dict__:
+        check_form(columns, model._format)
 
 
 def _begin(
@@ -284,16 +280,15 @@ def _begin(
     if model.hierarchy is not None or isinstance(classes, Hierarchy):
         hierarchy = as_hierarchy(classes if model.hierarchy is None else model.hierarchy)
     else:
-        given = columns if classes is None else _read_paths(classes, "classes")
+        given = columns if classes is None else read_paths(classes, "classes")
         name = "y" if classes is None else "classes"
         refuse_path_tuples(given, "partial_fit learns one path per row; fit takes them", name)
         hierarchy, _ = Hierarchy._from_columns(given)
         warn_of_similar_labels(hierarchy)
     if not hierarchy.is_tree:
-        label = hierarchy.labels[int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))]
         raise ValueError(
-            f"The hierarchy is no tree: {label!r} has several parents. partial_fit learns to "
-            f"classify into trees; leave out all but one of the parents."
+            f"The hierarchy is a DAG: {hierarchy._shared_label()!r} has several parents. "
+            f"partial_fit learns to classify into trees; leave out all but one of the parents."
         )
     n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
     options = find_options(RowCounts(hierarchy, n_own), leaf_only=model.leaf_only)
@@ -539,18 +534,12 @@ def _fitted(models: LocalModels, problem: LocalProblem) -> Any:
     return (models.gates if problem.gate else models.classifiers).get(problem.owner)
 
 
-def _read_paths(y: Any, name: str) -> LabelColumns:
-    columns = read_labels(y, name)
-    check_paths(columns, name=name)
-    return columns
-
-
 def _classes_as_paths(classes: Any, models: LocalModels) -> LabelColumns:
     """Classes as paths to look up; given again, the hierarchy of the model has nothing to add."""
     if isinstance(classes, Hierarchy):
         leaves = classes.leaves() if classes != models.hierarchy else classes.leaves()[:1]
         classes = [list(classes.path(v)) for v in leaves.tolist()]
-    return _read_paths(classes, "classes")
+    return read_paths(classes, "classes")
 
 
 def _warn_of_late_stops(policy: str, read_as: str) -> None:

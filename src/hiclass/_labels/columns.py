@@ -304,22 +304,26 @@ def _encode(column: Any, place: str, name: str) -> Encoded:
 
 
 def _encode_integers(column: AnyArray) -> tuple[IntArray, AnyArray]:
-    """Rank integers, by a table where their range is small and by a sort where it is not."""
+    """Rank integers."""
     if column.dtype.kind == "b":
         codes, values = _encode_integers(column.view(np.uint8))
         return codes, values.astype(bool)
     low, high = int(column.min()), int(column.max())
-    if high - low > max(4 * len(column), 1 << 16):
-        values, codes = np.unique(column, return_inverse=True)
-        return codes.astype(np.intp, copy=False), values
     # Differences of signed integers may wrap; seen as unsigned they are right.
     least = column.dtype.type(low)
     offset = (column - least).view(f"u{column.dtype.itemsize}")
-    seen = np.zeros(high - low + 1, dtype=bool)
-    seen[offset] = True
-    rank = np.cumsum(seen) - 1
-    values = (np.flatnonzero(seen).astype(least.dtype) + least).astype(column.dtype)
-    return rank[offset].astype(np.intp, copy=False), values
+    distinct, codes = rank_keys(offset, high - low + 1)
+    return codes, (distinct.astype(least.dtype) + least).astype(column.dtype)
+
+
+def rank_keys(keys: AnyArray, space: int) -> tuple[AnyArray, IntArray]:
+    """Distinct keys, ascending, and the rank of each key: by a table if the space is small."""
+    if space > 4 * len(keys):
+        distinct, rank = np.unique(keys, return_inverse=True)
+        return distinct, rank.astype(np.intp, copy=False)
+    seen = np.zeros(space, dtype=bool)
+    seen[keys] = True
+    return np.flatnonzero(seen), (np.cumsum(seen, dtype=np.intp) - 1)[keys]
 
 
 def _encode_floats(column: AnyArray, place: str) -> Encoded:

@@ -75,6 +75,16 @@ def _check_types(hierarchy: Hierarchy, columns: LabelColumns) -> None:
             )
 
 
+def check_form(columns: LabelColumns, format: LabelFormat) -> None:
+    """Refuse paths after single labels, and single labels after paths."""
+    if columns.ndim != format.ndim:
+        now, before = ("single labels", "paths")[:: 1 if columns.ndim == 1 else -1]
+        raise ValueError(
+            f"y holds {now}, but the rows before this batch had {before}. Write y in the same "
+            f"form in every batch."
+        )
+
+
 def first_format(
     columns: LabelColumns, given: LabelColumns | None, hierarchy: Hierarchy
 ) -> LabelFormat:

@@ -343,6 +343,13 @@ def label_dtype(format: LabelFormat, may_end: bool) -> np.dtype[Any]:
     return np.dtype(object)
 
 
+def path_classes(hierarchy: Hierarchy, format: LabelFormat, final: IntArray) -> Any:
+    """The labels that can be predicted: of the final classes, or for paths per level."""
+    if format.ndim == 2:
+        return classes_by_level(hierarchy, format, final)
+    return object_array(distinct_labels(hierarchy.labels[final])).astype(format.dtype)
+
+
 def classes_by_level(hierarchy: Hierarchy, format: LabelFormat, final: IntArray) -> list[AnyArray]:
     """Per level the sorted distinct labels, then the missing one where a path may be over.
 

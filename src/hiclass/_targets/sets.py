@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from hiclass._closure import close, from_entries, most_specific
+from hiclass._closure import from_entries, most_specific
 from hiclass._labels.columns import object_array, read_paths
 from hiclass._labels.merging import merge_labels
 from hiclass._labels.sets import SetLabels, read_sets, strip_missing
@@ -87,7 +87,7 @@ def encode_in_dag(y: Any, hierarchy: Hierarchy) -> SetTarget:
         )
     n_rows = target.n_rows
     own = from_entries(np.arange(n_rows), target.nodes, (n_rows, hierarchy.n_nodes))
-    return SetTarget(hierarchy, close(own, hierarchy), own, target.format)
+    return SetTarget(hierarchy, hierarchy._closure[target.nodes], own, target.format)
 
 
 def encode_set_pair(y_true: Any, y_pred: Any, hierarchy: Any = None) -> tuple[Hierarchy, Any, Any]:

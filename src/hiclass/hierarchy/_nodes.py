@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from hiclass._closure import closure_matrix
-from hiclass._labels.columns import LabelColumns, object_array
+from hiclass._labels.columns import LabelColumns, object_array, rank_keys
 from hiclass._typing import AnyArray, IntArray
 
 #: From this number of entries on, paths of nodes are walked instead of looked up in a table.
@@ -351,7 +351,7 @@ def _tree_of_columns(columns: LabelColumns) -> tuple[AnyArray, IntArray, IntArra
         if not len(rows):
             continue
         key = (node[rows] - starts[-2]) * len(values) + codes[rows]
-        distinct, rank = _unique_keys(key, (starts[-1] - starts[-2]) * len(values))
+        distinct, rank = rank_keys(key, (starts[-1] - starts[-2]) * len(values))
         node[rows] = starts[-1] + rank
         parent.append(starts[-2] + distinct // len(values))
         # tolist: labels are plain Python objects from here on.
@@ -368,16 +368,6 @@ def gather(indptr: IntArray, indices: IntArray, rows: IntArray) -> IntArray:
     counts = indptr[rows + 1] - indptr[rows]
     shift = np.repeat(indptr[rows] - np.cumsum(counts) + counts, counts)
     return indices[shift + np.arange(len(shift))]
-
-
-def _unique_keys(key: IntArray, space: int) -> tuple[IntArray, IntArray]:
-    """Distinct keys ascending and the rank of each key, by a table if the space is small."""
-    if space > 4 * len(key):
-        distinct, rank = np.unique(key, return_inverse=True)
-        return distinct, rank
-    seen = np.zeros(space, dtype=bool)
-    seen[key] = True
-    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[key]
 
 
 def _preorder(parent: IntArray, starts: list[int]) -> IntArray:
