@@ -1,6 +1,5 @@
 """``calibration="joint"``: odds of every option, multiplied along the paths, normalised once."""
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +18,6 @@ from model_helpers import (
     rows_for,
 )
 from scipy.special import expit, log_expit, logsumexp
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
@@ -251,24 +249,6 @@ def test_a_known_temperature_without_a_calibration_is_refused(kind):
     for bad in (0, -1.0, "warm"):
         with pytest.raises(ValueError, match="temperature"):
             make(kind, "joint", temperature=bad).fit(rows_for(FOREST, 0), FOREST)
-
-
-@pytest.mark.parametrize("temperature", [2, np.float32(2)], ids=repr)
-def test_a_temperature_may_be_any_kind_of_number(kind, temperature):
-    X = rows_for(FOREST, 0)
-    model = make(kind, "joint", child=Scored(), temperature=temperature).fit(X, FOREST)
-    assert type(model.temperature_) is float
-    usual = make(kind, "joint", child=Scored(), temperature=2.0).fit(X, FOREST)
-    np.testing.assert_array_equal(model.predict_node_proba(X), usual.predict_node_proba(X))
-
-
-def test_a_model_that_was_saved_before_there_was_a_temperature_can_be_shown_and_fitted(kind):
-    X = rows_for(FOREST, 0)
-    model = make(kind).fit(X, FOREST)
-    del model.temperature  # as in a file from then
-    again = pickle.loads(pickle.dumps(model))
-    assert repr(again) == repr(make(kind))
-    np.testing.assert_array_equal(clone(again).fit(X, FOREST).predict(X), model.predict(X))
 
 
 def test_an_ensemble_fits_its_folds_with_the_temperatures_of_its_members():

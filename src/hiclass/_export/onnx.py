@@ -146,8 +146,7 @@ def _check_model(model: Any) -> LocalModels:
             f"This {name} has learned from batches and knows classes, or ends of paths, that it "
             f"has not seen yet. Fit it, or learn with leaf_only=True from rows of all classes."
         )
-    model._check_decision_parameters()
-    model._decoder()  # says what is missing for the decoding, if anything
+    model._decision_of_chunk()  # says what is missing for the decoding, if anything
     return models
 
 
