@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hiclass._typing import FloatArray
-from hiclass.metrics._pairs import Pair, encode_tree, mean, row_counts
+from hiclass.metrics._pairs import Pair, encode_tree, mean
 
 
 class RiskCoverage(NamedTuple):
@@ -167,7 +167,7 @@ def risk_coverage(
     last = p.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
     score = np.where(known.any(axis=1), p[np.arange(len(p)), last], 0.0)
     if loss == "f1":
-        tp, pred, true = row_counts(pair)
+        tp, pred, true = pair.row_counts()
         row_loss = 1 - 2 * tp / (pred + true)
     else:
         row_loss = (pair.true != pair.pred).astype(np.float64)

@@ -8,19 +8,17 @@ from typing import Any
 import numpy as np
 
 from hiclass._typing import FloatArray
-from hiclass._wrapping import unwrap
 from hiclass.metrics._confidence import (
     RiskCoverage,
     calibration_bins,
     confidence_by_level,
     risk_coverage,
 )
-from hiclass.metrics._display_confusion import check_levels
+from hiclass.metrics._display import Display, axes_of, check_levels
 from hiclass.metrics._pairs import mean
-from hiclass.metrics._scorers import given_hierarchy
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(Display):
     """Accuracy of predicted nodes against the confidence in them, a line for every level.
 
     Make one with :meth:`from_estimator` or :meth:`from_predictions`.
@@ -54,6 +52,8 @@ class ReliabilityDisplay:
     [array([0.5, 1. ])]
     """
 
+    _of_confidence = True
+
     def __init__(
         self,
         confidence: list[FloatArray],
@@ -65,29 +65,6 @@ class ReliabilityDisplay:
         self.accuracy = accuracy
         self.weight = weight
         self.levels = levels
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, **kwargs: Any) -> ReliabilityDisplay:
-        """Draw the calibration of an estimator that has ``predict_confidence``.
-
-        Parameters
-        ----------
-        estimator : estimator
-            A fitted classifier, or a pipeline or search that ends in one.
-        X : array-like
-            Rows.
-        y : array-like
-            Their true labels.
-        **kwargs : dict
-            Passed to :meth:`from_predictions`.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            The display, drawn; its Axes and Figure are attributes.
-        """
-        kwargs.setdefault("hierarchy", given_hierarchy(estimator))
-        return cls.from_predictions(y, *_with_confidence(estimator, X), **kwargs)
 
     @classmethod
     def from_predictions(
@@ -160,7 +137,7 @@ class ReliabilityDisplay:
         ReliabilityDisplay
             The display, drawn; its Axes and Figure are attributes.
         """
-        ax = _one_axes(ax, (4.6, 4.4))
+        ax = axes_of(ax, (4.6, 4.4))
         ax.plot([0, 1], [0, 1], color="0.6", lw=1, ls="--", zorder=1)
         self.lines_ = []
         for p, accuracy, weight, level in zip(
@@ -175,14 +152,12 @@ class ReliabilityDisplay:
             self.lines_.append(line)
         ax.set(xlabel="confidence", ylabel="accuracy", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         ax.set_aspect("equal")
-        ax.grid(color="0.92")
-        ax.set_axisbelow(True)
-        ax.legend(loc="upper left", frameon=False, fontsize=9)
+        _finish(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
-class RiskCoverageDisplay:
+class RiskCoverageDisplay(Display):
     """Risk of the predictions that are kept, against the part of the rows that is kept.
 
     Make one with :meth:`from_estimator` or :meth:`from_predictions`.
@@ -212,33 +187,15 @@ class RiskCoverageDisplay:
     array([0.  , 0.  , 0.33])
     """
 
+    _of_confidence = True
+
     def __init__(self, curve: RiskCoverage, name: str | None = None) -> None:
         self.curve = curve
         self.name = name
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, **kwargs: Any) -> RiskCoverageDisplay:
-        """Draw the curve of an estimator that has ``predict_confidence``.
-
-        Parameters
-        ----------
-        estimator : estimator
-            A fitted classifier, or a pipeline or search that ends in one.
-        X : array-like
-            Rows.
-        y : array-like
-            Their true labels.
-        **kwargs : dict
-            Passed to :meth:`from_predictions`; the name is that of the estimator by default.
-
-        Returns
-        -------
-        RiskCoverageDisplay
-            The display, drawn; its Axes and Figure are attributes.
-        """
-        kwargs.setdefault("hierarchy", given_hierarchy(estimator))
-        kwargs.setdefault("name", type(estimator).__name__)
-        return cls.from_predictions(y, *_with_confidence(estimator, X), **kwargs)
+    def _defaults(cls, estimator: Any) -> dict[str, Any]:
+        return {**super()._defaults(estimator), "name": type(estimator).__name__}
 
     @classmethod
     def from_predictions(
@@ -307,7 +264,7 @@ class RiskCoverageDisplay:
         RiskCoverageDisplay
             The display, drawn; its Axes and Figure are attributes.
         """
-        ax = _one_axes(ax, (5.2, 3.8))
+        ax = axes_of(ax, (5.2, 3.8))
         area = f"area {self.curve.area:.3f}"
         label = area if self.name is None else f"{self.name} ({area})"
         # The risk of a coverage holds back to the next smaller one, as in the area.
@@ -317,23 +274,13 @@ class RiskCoverageDisplay:
         (self.line_,) = ax.plot(x, y, **style)
         ax.set(xlabel="coverage", ylabel="risk", xlim=(0, 1.01))
         ax.set_ylim(bottom=0)
-        ax.grid(color="0.92")
-        ax.set_axisbelow(True)
-        ax.legend(loc="upper left", frameon=False, fontsize=9)
+        _finish(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
-def _with_confidence(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """Predictions and confidence, also of a search or a pipeline, which hide the latter."""
-    opened = unwrap(estimator)
-    rows = opened.transform(X)
-    return opened.model.predict(rows), opened.model.predict_confidence(rows)
-
-
-def _one_axes(ax: Any, size: tuple[float, float]) -> Any:
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=size, layout="constrained")[1]
+def _finish(ax: Any) -> None:
+    """A grid behind the lines, and a legend."""
+    ax.grid(color="0.92")
+    ax.set_axisbelow(True)
+    ax.legend(loc="upper left", frameon=False, fontsize=9)

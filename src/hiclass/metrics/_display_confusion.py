@@ -10,15 +10,15 @@ import numpy as np
 
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
+from hiclass.metrics._display import Display, check_levels
 from hiclass.metrics._pairs import Pair, encode_tree, total_by
-from hiclass.metrics._scorers import given_hierarchy, refuse_sets
 
 _NORMALIZE = {"true": 1, "pred": 0, "all": None}
 #: Matrices up to this size show their numbers.
 _MAX_NUMBERS = 15
 
 
-class ConfusionByLevelDisplay:
+class ConfusionByLevelDisplay(Display):
     """A confusion matrix for every level.
 
     Classes stand in the order of the hierarchy, and lines separate those of different parents:
@@ -67,32 +67,6 @@ class ConfusionByLevelDisplay:
         self.labels = labels
         self.groups = groups
         self.levels = levels
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, **kwargs: Any
-    ) -> ConfusionByLevelDisplay:
-        """Draw the confusion of an estimator's predictions.
-
-        Parameters
-        ----------
-        estimator : estimator
-            A fitted classifier, or a pipeline or search that ends in one.
-        X : array-like
-            Rows.
-        y : array-like
-            Their true labels.
-        **kwargs : dict
-            Passed to :meth:`from_predictions`.
-
-        Returns
-        -------
-        ConfusionByLevelDisplay
-            The display, drawn; its Axes and Figure are attributes.
-        """
-        refuse_sets(estimator, cls.__name__)
-        kwargs.setdefault("hierarchy", given_hierarchy(estimator))
-        return cls.from_predictions(y, estimator.predict(X), **kwargs)
 
     @classmethod
     def from_predictions(
@@ -190,15 +164,6 @@ class ConfusionByLevelDisplay:
         axes[0].set_ylabel("true")
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
-
-
-def check_levels(levels: Iterable[int] | None, depth: int) -> list[int]:
-    """Return the chosen levels, all by default."""
-    chosen = list(range(1, depth + 1)) if levels is None else [int(level) for level in levels]
-    bad = [level for level in chosen if not 1 <= level <= depth]
-    if bad or not chosen:
-        raise ValueError(f"levels={chosen!r}: levels are the numbers 1 to {depth}.")
-    return chosen
 
 
 def _confusion(

@@ -8,15 +8,15 @@ import numpy as np
 
 from hiclass._typing import FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
-from hiclass.metrics._pairs import divide, encode_tree, node_counts
-from hiclass.metrics._scorers import given_hierarchy, refuse_sets
+from hiclass.metrics._display import Display, axes_of
+from hiclass.metrics._pairs import divide, encode_tree
 
 #: Trees with more leaves than this are drawn as an icicle.
 _MAX_LEAVES = 60
 _FONT, _MIN_FONT = 8.0, 5.0
 
 
-class HierarchyDisplay:
+class HierarchyDisplay(Display):
     """The hierarchy with its classes coloured by a score and sized by support.
 
     Make one with :meth:`from_estimator` or :meth:`from_predictions`.
@@ -62,30 +62,6 @@ class HierarchyDisplay:
         self.score_name = score_name
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, **kwargs: Any) -> HierarchyDisplay:
-        """Draw the scores of an estimator's predictions.
-
-        Parameters
-        ----------
-        estimator : estimator
-            A fitted classifier, or a pipeline or search that ends in one.
-        X : array-like
-            Rows.
-        y : array-like
-            Their true labels.
-        **kwargs : dict
-            Passed to :meth:`from_predictions`.
-
-        Returns
-        -------
-        HierarchyDisplay
-            The display, drawn; its Axes and Figure are attributes.
-        """
-        refuse_sets(estimator, cls.__name__)
-        kwargs.setdefault("hierarchy", given_hierarchy(estimator))
-        return cls.from_predictions(y, estimator.predict(X), **kwargs)
-
-    @classmethod
     def from_predictions(
         cls,
         y_true: Any,
@@ -129,7 +105,7 @@ class HierarchyDisplay:
         if score not in ("f1", "precision", "recall"):
             raise ValueError(f"score={score!r} is unknown. Use 'f1', 'precision' or 'recall'.")
         pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, cls.__name__)
-        tp, pred, true = node_counts(pair)
+        tp, pred, true = pair.node_counts()
         divisor = {"f1": (pred + true) / 2, "precision": pred, "recall": true}[score]
         scores = divide(tp, divisor, np.nan)
         scores[0] = np.nan  # every row is in the root
@@ -162,20 +138,18 @@ class HierarchyDisplay:
             If the layout is unknown.
         """
         import matplotlib as mpl
-        import matplotlib.pyplot as plt
 
         if layout not in ("auto", "tree", "icicle"):
             raise ValueError(f"layout={layout!r} is unknown. Use 'auto', 'tree' or 'icicle'.")
         tree = self.hierarchy
         if layout == "auto":
             layout = "tree" if tree.is_leaf.sum() <= _MAX_LEAVES else "icicle"
-        if ax is None:
-            n, depth = int(tree.is_leaf.sum()), tree.depth
-            size_of = {
-                "tree": (2.1 * depth + 1.6, max(0.3 * n + 0.6, 2.0)),
-                "icicle": (1.6 * depth + 1.6, min(7 + 0.002 * n, 12.0)),
-            }
-            _, ax = plt.subplots(figsize=size_of[layout], layout="constrained")
+        n, depth = int(tree.is_leaf.sum()), tree.depth
+        size_of = {
+            "tree": (2.1 * depth + 1.6, max(0.3 * n + 0.6, 2.0)),
+            "icicle": (1.6 * depth + 1.6, min(7 + 0.002 * n, 12.0)),
+        }
+        ax = axes_of(ax, size_of[layout])
         color = mpl.cm.ScalarMappable(mpl.colors.Normalize(0, 1), cmap)
         fill = color.to_rgba(np.nan_to_num(self.scores))
         fill[np.isnan(self.scores)] = (0.85, 0.85, 0.85, 1.0)

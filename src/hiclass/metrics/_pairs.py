@@ -8,9 +8,8 @@ rows x depth at most, never for rows x nodes.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from hiclass._targets.paths import encode_pair
 from hiclass._targets.sets import encode_set_pair
 from hiclass._typing import FloatArray, IntArray
+from hiclass._warnings import warn_user
 from hiclass.hierarchy import Hierarchy
 
 #: True positives, predicted and true, per node or per row.
@@ -28,7 +28,7 @@ Counts = tuple[FloatArray, ...]
 
 @dataclass(frozen=True)
 class Pair:
-    """Rows with their true node, predicted node (0: no prediction) and weight (above zero).
+    """Rows of a tree: their true node, predicted node (0: no prediction) and weight (above zero).
 
     ``keep`` says of every row that was given whether it is among them.
     """
@@ -39,12 +39,41 @@ class Pair:
     weight: FloatArray
     keep: npt.NDArray[np.bool_]
 
+    of_sets: ClassVar[Literal[False]] = False
+
+    def meeting_node(self) -> IntArray:
+        """Lowest common ancestor of the two nodes of every row."""
+        tree, node = self.hierarchy, np.zeros(len(self.true), dtype=np.intp)
+        for level in range(1, tree.depth + 1):
+            a = tree._at_level(self.true, level)
+            node = np.where((a == tree._at_level(self.pred, level)) & (a >= 0), a, node)
+        return node
+
+    def meeting_level(self) -> IntArray:
+        """Level of that ancestor."""
+        return self.hierarchy.levels[self.meeting_node()]
+
+    def row_counts(self) -> Counts:
+        """Sizes, per row, of the common, the predicted and the true set of nodes."""
+        size = self.hierarchy.levels.astype(np.float64)
+        return size[self.meeting_node()], size[self.pred], size[self.true]
+
+    def node_counts(self) -> Counts:
+        """Total weight, per node, of the rows in which it is both, predicted, and true."""
+        tree = self.hierarchy
+        last = self.meeting_node(), self.pred, self.true
+        return tuple(sum_upwards(tree, total_by(nodes, self.weight, tree)) for nodes in last)
+
+    def is_exact(self) -> FloatArray:
+        """Whether, per row, the prediction is exactly the truth: 0 or 1."""
+        return (self.true == self.pred).astype(np.float64)
+
 
 @dataclass(frozen=True)
 class SetPair:
     """Rows with their true and predicted sets of nodes, the root left out, and weight.
 
-    The sets are sparse rows of ones. ``keep`` is as in :class:`Pair`.
+    The sets are sparse rows of ones. ``keep`` and all methods are as in :class:`Pair`.
     """
 
     hierarchy: Hierarchy
@@ -53,31 +82,42 @@ class SetPair:
     weight: FloatArray
     keep: npt.NDArray[np.bool_]
 
+    of_sets: ClassVar[Literal[True]] = True
+
+    def _sets(self) -> tuple[Any, Any, Any]:
+        return sparse.csr_array(self.true.multiply(self.pred)), self.pred, self.true
+
+    def row_counts(self) -> Counts:
+        """Sizes, per row, of the common, the predicted and the true set of nodes."""
+        return tuple(sets.sum(axis=1) for sets in self._sets())
+
+    def node_counts(self) -> Counts:
+        """Total weight, per node, of the rows in which it is both, predicted, and true."""
+        return tuple(sets.T @ self.weight for sets in self._sets())
+
+    def is_exact(self) -> FloatArray:
+        """Whether, per row, the prediction is exactly the truth: 0 or 1."""
+        both, pred, true = self.row_counts()
+        return ((both == pred) & (both == true)).astype(np.float64)
+
 
 def encode(
     y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any, multi_label: bool = False
 ) -> Pair | SetPair:
-    """Turn labels into nodes, or sets of nodes; drop the rows of weight zero."""
-    if multi_label:
-        return encode_sets(y_true, y_pred, hierarchy, sample_weight)
-    return encode_nodes(y_true, y_pred, hierarchy, sample_weight)
+    """Turn labels into nodes of a tree, or into sets of nodes; drop the rows of weight zero.
 
-
-def as_set_pair(pair: Pair | SetPair) -> SetPair:
-    """One label per row as sets."""
-    if isinstance(pair, SetPair):
-        return pair
-    graph = pair.hierarchy
-    true, pred = closure(graph, pair.true), closure(graph, pair.pred)
-    return SetPair(graph, true, pred, pair.weight, pair.keep)
-
-
-def encode_sets(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any) -> SetPair:
-    """Turn several labels per row into sets of nodes; drop the rows of weight zero."""
-    graph, true, pred = encode_set_pair(y_true, y_pred, hierarchy)
+    With several labels per row, or several parents of a class, rows are sets of nodes.
+    """
+    graph, true, pred = (encode_set_pair if multi_label else encode_pair)(y_true, y_pred, hierarchy)
     weight = check_weight(sample_weight, true.shape[0])
     keep = weight > 0
-    return SetPair(graph, without_root(true[keep]), without_root(pred[keep]), weight[keep], keep)
+    if not keep.all():
+        true, pred, weight = true[keep], pred[keep], weight[keep]
+    if not multi_label:
+        if graph.is_tree:
+            return Pair(graph, true, pred, weight, keep)
+        true, pred = graph._closure[true], graph._closure[pred]
+    return SetPair(graph, without_root(true), without_root(pred), weight, keep)
 
 
 def without_root(closed: Any) -> Any:
@@ -88,21 +128,17 @@ def without_root(closed: Any) -> Any:
     return sets
 
 
-def encode_nodes(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any) -> Pair:
-    """Turn labels into nodes; drop the rows of weight zero."""
-    hierarchy, true, pred = encode_pair(y_true, y_pred, hierarchy)
-    weight = check_weight(sample_weight, len(true))
-    keep = weight > 0
-    if not keep.all():
-        true, pred, weight = true[keep], pred[keep], weight[keep]
-    return Pair(hierarchy, true, pred, weight, keep)
-
-
 def encode_tree(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any, name: str) -> Pair:
-    """Turn labels into nodes of a tree; refuse other hierarchies, and several paths per row."""
+    """Turn labels into nodes of a tree; refuse DAGs, and several paths per row."""
     _refuse_lists_of_paths(y_true, name)
-    pair = encode_nodes(y_true, y_pred, hierarchy, sample_weight)
-    require_tree(pair.hierarchy, name)
+    pair = encode(y_true, y_pred, hierarchy, sample_weight)
+    if pair.of_sets:
+        graph = pair.hierarchy
+        node = int(np.argmax(np.diff(graph.parent_indptr) > 1))
+        raise ValueError(
+            f"{name} is defined on trees, but {graph.labels[node]!r} has several parents. Use "
+            f"precision, recall or f1, which compare sets of classes and need no path."
+        )
     return pair
 
 
@@ -115,16 +151,6 @@ def _refuse_lists_of_paths(y: Any, name: str) -> None:
                 f"Row {i} of y_true is {row!r}, a list of paths. {name} compares one path per row; "
                 f"for several, use precision, recall or f1 with multi_label=True."
             )
-
-
-def require_tree(hierarchy: Hierarchy, name: str) -> None:
-    """Refuse a hierarchy in which a node has several parents."""
-    if not hierarchy.is_tree:
-        node = int(np.argmax(np.diff(hierarchy.parent_indptr) > 1))
-        raise ValueError(
-            f"{name} is defined on trees, but {hierarchy.labels[node]!r} has several parents. Use "
-            f"precision, recall or f1, which compare sets of classes and need no path."
-        )
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> FloatArray:
@@ -174,13 +200,12 @@ def divide(a: FloatArray, b: FloatArray, fill: float) -> FloatArray:
     return result
 
 
-def warn_undefined(place: str, name: str = "Precision or recall", stacklevel: int = 3) -> None:
-    """Warn that there was a 0 / 0; with the default level, on the line that called the caller."""
-    warnings.warn(
+def warn_undefined(place: str, name: str = "Precision or recall") -> None:
+    """Warn that there was a 0 / 0."""
+    warn_user(
         f"{name} is ill-defined for {place} and is set to 0.0 there. Use zero_division to say what "
         f"it should be.",
         UndefinedMetricWarning,
-        stacklevel=stacklevel,
     )
 
 
@@ -190,60 +215,6 @@ def mean(values: FloatArray, weight: FloatArray) -> float:
     total = weight[known].sum()
     # Not a dot product: BLAS adds up in an order that depends on its threads.
     return float((weight[known] * values[known]).sum() / total) if total > 0 else math.nan
-
-
-def meeting_level(pair: Pair) -> IntArray:
-    """Level of the lowest common ancestor of every row's two nodes; trees only."""
-    tree, meeting = pair.hierarchy, np.zeros(len(pair.true), dtype=np.intp)
-    for level in range(1, tree.depth + 1):
-        a = tree._at_level(pair.true, level)
-        meeting += (a == tree._at_level(pair.pred, level)) & (a >= 0)
-    return meeting
-
-
-def meeting_node(pair: Pair) -> IntArray:
-    """Lowest common ancestor of every row's two nodes; trees only."""
-    tree, node = pair.hierarchy, np.zeros(len(pair.true), dtype=np.intp)
-    for level in range(1, tree.depth + 1):
-        a = tree._at_level(pair.true, level)
-        node = np.where((a == tree._at_level(pair.pred, level)) & (a >= 0), a, node)
-    return node
-
-
-def row_counts(pair: Pair | SetPair) -> Counts:
-    """Sizes, per row, of the common, the predicted and the true set of nodes."""
-    if isinstance(pair, SetPair):
-        both = pair.true.multiply(pair.pred)
-        return tuple(np.asarray(m.sum(axis=1)) for m in (both, pair.pred, pair.true))
-    if pair.hierarchy.is_tree:
-        size = pair.hierarchy.levels.astype(np.float64)
-        return meeting_level(pair).astype(np.float64), size[pair.pred], size[pair.true]
-    (true, pred), inverse = _distinct_pairs(pair)
-    a, b = closure(pair.hierarchy, true), closure(pair.hierarchy, pred)
-    return tuple(m.sum(axis=1)[inverse] for m in (a.multiply(b), b, a))
-
-
-def is_exact(pair: Pair | SetPair) -> FloatArray:
-    """Whether, per row, the prediction is exactly the truth: 0 or 1."""
-    if isinstance(pair, SetPair):
-        both, pred, true = row_counts(pair)
-        return ((both == pred) & (both == true)).astype(np.float64)
-    return (pair.true == pair.pred).astype(np.float64)
-
-
-def node_counts(pair: Pair | SetPair) -> Counts:
-    """Total weight, per node, of the rows in which it is both, predicted, and true."""
-    if isinstance(pair, SetPair):
-        both = sparse.csr_array(pair.true.multiply(pair.pred))
-        return tuple(m.T @ pair.weight for m in (both, pair.pred, pair.true))
-    hierarchy = pair.hierarchy
-    if hierarchy.is_tree:
-        ends = meeting_node(pair), pair.pred, pair.true
-        return tuple(sum_upwards(hierarchy, total_by(v, pair.weight, hierarchy)) for v in ends)
-    (true, pred), inverse = _distinct_pairs(pair)
-    weight = np.bincount(inverse, weights=pair.weight)
-    a, b = closure(hierarchy, true), closure(hierarchy, pred)
-    return tuple(m.T @ weight for m in (a.multiply(b), b, a))
 
 
 def total_by(nodes: IntArray, weight: FloatArray, hierarchy: Hierarchy) -> FloatArray:
@@ -258,20 +229,3 @@ def sum_upwards(hierarchy: Hierarchy, values: FloatArray) -> FloatArray:
     for nodes in reversed(hierarchy.nodes_by_level[1:]):
         np.add.at(total, hierarchy.parent[nodes], total[nodes])
     return total
-
-
-def _distinct_pairs(pair: Pair) -> tuple[tuple[IntArray, IntArray], IntArray]:
-    """Distinct pairs of nodes, and for every row the place of its pair among them."""
-    n = pair.hierarchy.n_nodes
-    distinct, inverse = np.unique(pair.true * n + pair.pred, return_inverse=True)
-    return np.divmod(distinct, n), inverse
-
-
-def closure(hierarchy: Hierarchy, nodes: IntArray) -> Any:
-    """Sparse rows of ones at a node and its ancestors, the root left out."""
-    distinct, inverse = np.unique(nodes, return_inverse=True)
-    sets = [[v, *hierarchy.ancestors(v)[1:].tolist()] if v else [] for v in distinct.tolist()]
-    indptr = np.concatenate([[0], np.cumsum([len(s) for s in sets])])
-    indices = np.array([v for s in sets for v in s], dtype=np.intp)
-    shape = (len(distinct), hierarchy.n_nodes)
-    return sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=shape)[inverse]

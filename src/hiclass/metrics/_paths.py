@@ -18,10 +18,7 @@ from hiclass.metrics._pairs import (
     divide,
     encode,
     encode_tree,
-    is_exact,
     mean,
-    meeting_level,
-    meeting_node,
     total_by,
     warn_undefined,
 )
@@ -62,7 +59,7 @@ def exact_match(
     0.5
     """
     pair = encode(y_true, y_pred, hierarchy, sample_weight, multi_label)
-    return mean(is_exact(pair), pair.weight)
+    return mean(pair.is_exact(), pair.weight)
 
 
 def tree_distance(
@@ -94,7 +91,7 @@ def tree_distance(
     """
     pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, "tree_distance")
     levels = pair.hierarchy.levels
-    edges = levels[pair.true] + levels[pair.pred] - 2 * meeting_level(pair)
+    edges = levels[pair.true] + levels[pair.pred] - 2 * pair.meeting_level()
     return mean(edges.astype(np.float64), pair.weight)
 
 
@@ -139,7 +136,7 @@ def severity(
     """
     pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, "severity")
     wrong = pair.true != pair.pred
-    height = np.where(wrong, _heights(pair.hierarchy)[meeting_node(pair)], 0).astype(np.float64)
+    height = np.where(wrong, _heights(pair.hierarchy)[pair.meeting_node()], 0).astype(np.float64)
     if mistakes_only and wrong.any():
         return mean(height[wrong], pair.weight[wrong])
     return mean(height, pair.weight)
@@ -194,7 +191,7 @@ def h_loss(
     if costs not in ("uniform", "siblings"):
         raise ValueError(f"costs={costs!r} is unknown. Use 'uniform' or 'siblings'.")
     pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, "h_loss")
-    tree, level = pair.hierarchy, meeting_level(pair)
+    tree, level = pair.hierarchy, pair.meeting_level()
     cost = np.zeros(tree.n_nodes + 1)  # the last entry is that of a path that is over
     if costs == "uniform":
         cost[: tree.n_nodes] = 1.0
@@ -398,7 +395,7 @@ def scores_by_level(pair: Pair, average: str, fill: float) -> tuple[dict[str, An
 def _lca(name: str, y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any) -> float:
     """All three measures: the two sets share one node, the lowest common ancestor."""
     pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, name)
-    levels, meet = pair.hierarchy.levels, meeting_level(pair)
+    levels, meet = pair.hierarchy.levels, pair.meeting_level()
     size = {
         "lca_precision": levels[pair.pred] - meet + 1.0,
         "lca_recall": levels[pair.true] - meet + 1.0,

@@ -19,7 +19,7 @@ from hiclass._targets.paths import as_hierarchy, nodes_of
 from hiclass._typing import AnyArray, FloatArray
 from hiclass.hierarchy import Hierarchy
 from hiclass.hierarchy._lookup import membership
-from hiclass.metrics._pairs import check_weight, closure, mean, without_root
+from hiclass.metrics._pairs import check_weight, mean, without_root
 
 #: Entries of a block of rows x nodes that is looked at together.
 _BLOCK = 1 << 20
@@ -254,12 +254,12 @@ def _check_proba(
     """Check shapes and values; return hierarchy, true sets, probabilities and weights."""
     tree = as_hierarchy(hierarchy)
     if multi_label:
-        truth = without_root(membership(read_sets(y_true, "y_true"), tree, "y_true"))
+        truth = membership(read_sets(y_true, "y_true"), tree, "y_true")
     else:
         columns = read_labels(y_true, "y_true")
         check_paths(columns, name="y_true")
-        truth = closure(tree, nodes_of(columns, tree, "y_true"))
-    n_rows = truth.shape[0]
+        truth = tree._closure[nodes_of(columns, tree, "y_true")]
+    truth, n_rows = without_root(truth), truth.shape[0]
     proba = np.asarray(node_proba)
     if proba.dtype.kind != "f":
         proba = proba.astype(np.float64)

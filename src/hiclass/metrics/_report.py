@@ -6,29 +6,28 @@ The numbers are gathered in a plain dict first; the text is written from it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hiclass._labels.columns import plain
+from hiclass._typing import FloatArray
 from hiclass.metrics._pairs import (
+    Counts,
     Pair,
     SetPair,
-    as_set_pair,
     check_zero_division,
     divide,
     encode,
-    is_exact,
     mean,
-    meeting_level,
-    node_counts,
-    row_counts,
     warn_undefined,
 )
 from hiclass.metrics._paths import scores_by_level
-from hiclass.metrics._set_report import Rows, set_scores
 
+#: A table: the same keys in every row.
+Rows = list[dict[str, Any]]
+
+_SCORES = ("precision", "recall", "f1")
 _NAME_WIDTH = 44
 
 
@@ -116,60 +115,79 @@ def classification_report(
             raise ValueError(f"{name}={limit!r} must be a whole number that is not negative.")
     fill = check_zero_division(zero_division)
     pair = encode(y_true, y_pred, hierarchy, sample_weight, multi_label)
-    if isinstance(pair, SetPair) or not pair.hierarchy.is_tree:
-        pair = as_set_pair(pair)
-        levels, classes, undefined = set_scores(pair, fill)
-        write = _set_text
+    classes = _class_scores(pair, fill)
+    if pair.of_sets:
+        levels = _level_scores(classes, pair.hierarchy.depth)
+        undefined = sum(int(np.count_nonzero(classes[n] == 0)) for n in ("predicted", "support"))
     else:
-        by_level, undefined = scores_by_level(pair, "macro", fill)
-        levels, classes = _rows(by_level), _rows(_class_scores(pair, fill))
-        write = _text
+        levels, undefined = scores_by_level(pair, "macro", fill)
     if undefined and isinstance(zero_division, str):
         warn_undefined(f"{undefined} class(es) that are never predicted or never true")
-    report = {"overall": _overall(pair, fill), "levels": levels, "classes": classes}
-    return report if output_dict else write(report, digits, max_depth, max_rows)
+    tables = {"levels": _rows(levels), "classes": _rows(classes)}
+    report = {"overall": _overall(pair, fill), **tables}
+    if output_dict:
+        return report
+    return _text(report, pair.of_sets, digits, max_depth, max_rows)
 
 
 # -- numbers -----------------------------------------------------------------------------------
 
 
 def _overall(pair: Pair | SetPair, fill: float) -> dict[str, float]:
-    tp, pred, true = (np.array([(pair.weight * count).sum()]) for count in row_counts(pair))
+    counts = tuple(np.array([(pair.weight * count).sum()]) for count in pair.row_counts())
     return {
-        "precision": float(divide(tp, pred, fill)[0]),
-        "recall": float(divide(tp, true, fill)[0]),
-        "f1": float(divide(2 * tp, pred + true, fill)[0]),
-        "exact_match": mean(is_exact(pair), pair.weight),
+        **{name: float(score[0]) for name, score in _scores(counts, fill).items()},
+        "exact_match": mean(pair.is_exact(), pair.weight),
         "support": float(pair.weight.sum()),
     }
 
 
-def _class_scores(pair: Pair, fill: float) -> dict[str, Any]:
-    """Columns of the table of classes: the root, then all that occur, in preorder."""
-    tree = pair.hierarchy
-    tp, pred, true = node_counts(pair)
+def _scores(counts: Counts, fill: float) -> dict[str, FloatArray]:
+    tp, pred, true = counts
+    divisors = zip(_SCORES, (pred, true, (pred + true) / 2), strict=True)
+    return {name: divide(tp, divisor, fill) for name, divisor in divisors}
+
+
+def _class_scores(pair: Pair | SetPair, fill: float) -> dict[str, Any]:
+    """Columns of the table of classes that occur, in order of nodes; of paths, the root first."""
+    graph, counts = pair.hierarchy, pair.node_counts()
+    found = np.flatnonzero(counts[1] + counts[2] > 0)
+    tp, pred, true = (count[found] for count in counts)
+    scores, sizes = _scores((tp, pred, true), fill), {"support": true, "predicted": pred}
+    nodes = found.tolist()
+    if pair.of_sets:
+        paths = graph.identity == "path"
+        names = [graph.path(v) if paths else plain(graph.labels[v]) for v in nodes]
+        return {"class": names, "level": graph.levels[found], **scores, **sizes}
+    for values in scores.values():
+        values[0] = np.nan  # every row is in the root, so its scores say nothing
     mistakes, most_often = _mistakes(pair)
-    keep = np.flatnonzero(pred + true > 0)
-    columns = {
-        "precision": divide(tp, pred, fill),
-        "recall": divide(tp, true, fill),
-        "f1": divide(tp, (pred + true) / 2, fill),
-        "support": true,
-        "predicted": pred,
-        "mistakes": mistakes,
-    }
-    for name in ("precision", "recall", "f1"):
-        columns[name][0] = np.nan  # every row is in the root, so its scores say nothing
     return {
-        "path": [tree.path(v) for v in keep.tolist()],
-        **{name: column[keep] for name, column in columns.items()},
-        "most_often": [most_often.get(v) for v in keep.tolist()],
+        "path": [graph.path(v) for v in nodes],
+        **scores,
+        **sizes,
+        "mistakes": mistakes[found],
+        "most_often": [most_often.get(v) for v in nodes],
+    }
+
+
+def _level_scores(classes: dict[str, Any], depth: int) -> dict[str, Any]:
+    """Columns of the table of levels where rows are sets: the means over their classes."""
+    here = [np.flatnonzero(classes["level"] == level) for level in range(1, depth + 1)]
+    return {
+        "level": list(range(1, depth + 1)),
+        "n_classes": [len(found) for found in here],
+        **{
+            name: [mean(classes[name][found], np.ones(len(found))) for found in here]
+            for name in _SCORES
+        },
+        "support": [classes["support"][found].sum() for found in here],
     }
 
 
 def _mistakes(pair: Pair) -> tuple[Any, dict[int, dict[str, Any]]]:
     """Weight of the rows that go wrong just below every node, and the commonest such step."""
-    tree, level = pair.hierarchy, meeting_level(pair)
+    tree, level = pair.hierarchy, pair.meeting_level()
     n, wrong = tree.n_nodes, pair.true != pair.pred
     # One column more, as a path that reaches the deepest level has no next step: -1.
     table = np.pad(tree.ancestor_table, ((0, 0), (0, 1)), constant_values=-1)
@@ -201,93 +219,56 @@ def _rows(columns: dict[str, Any]) -> Rows:
 # -- text --------------------------------------------------------------------------------------
 
 
-_SCORES = ("precision", "recall", "f1")
-
-
-@dataclass(frozen=True)
-class _Style:
-    """How numbers are written: with so many digits, but weights without where all are whole."""
-
-    digits: int
-    whole: bool
-
-    def score(self, value: float) -> str:
-        return f"{value:.{self.digits}f}"
-
-    def weight(self, value: float) -> str:
-        return f"{value:.0f}" if self.whole else self.score(value)
-
-    def scores(self, row: dict[str, Any]) -> list[str]:
-        return [self.score(row[name]) for name in _SCORES]
-
-
-def _style(digits: int, classes: Rows, *names: str) -> _Style:
-    """The style for classes whose weights have these names."""
-    return _Style(digits, all(float(row[name]).is_integer() for row in classes for name in names))
-
-
-def _text(report: dict[str, Any], digits: int, max_depth: int | None, max_rows: int | None) -> str:
-    classes = report["classes"]
-    style = _style(digits, classes, "support", "mistakes")
-    shown = [row for row in classes if max_depth is None or len(row["path"]) <= max_depth]
-    # The root is shown beside the classes that are asked for.
-    shown = _largest(shown, None if max_rows is None else max_rows + 1)
-    by_class = [["class", *_SCORES, "support", "mistakes", "most often"]]
-    for row, name in zip(shown, _branches([row["path"] for row in shown]), strict=True):
-        values = style.scores(row) if row["path"] else ["", "", ""]
-        end = [style.weight(row["support"]), style.weight(row["mistakes"])]
-        by_class.append([name, *values, *end, _step(row["most_often"], style)])
-    parts = [
-        _table(_overall_cells(report["overall"], "all levels", style), left=(0,)),
-        _table(_level_cells(report["levels"], style, "accuracy"), left=()),
-        _table(by_class, left=(0, 6)),
-    ]
-    return _joined(parts, len(classes) - len(shown))
-
-
-def _set_text(
-    report: dict[str, Any], digits: int, max_depth: int | None, max_rows: int | None
+def _text(
+    report: dict[str, Any], of_sets: bool, digits: int, max_depth: int | None, max_rows: int | None
 ) -> str:
     classes = report["classes"]
-    style = _style(digits, classes, "support", "predicted")
-    shown = [row for row in classes if max_depth is None or row["level"] <= max_depth]
-    shown = _largest(shown, max_rows)
-    by_class = [["class", "level", *_SCORES, "support", "predicted"]]
-    for row in shown:
-        name = row["class"]
-        name = " > ".join(map(str, name)) if isinstance(name, tuple) else str(name)
-        end = [style.weight(row["support"]), style.weight(row["predicted"])]
-        by_class.append([name, str(row["level"]), *style.scores(row), *end])
-    parts = [
-        _table(_overall_cells(report["overall"], "all classes", style), left=(0,)),
-        _table(_level_cells(report["levels"], style), left=()),
-        _table(by_class, left=(0,)),
-    ]
-    return _joined(parts, len(classes) - len(shown))
+    counts = ("support", "predicted" if of_sets else "mistakes")
+    # Weights have digits after the point only where some are not whole.
+    whole = all(float(row[name]).is_integer() for row in classes for name in counts)
+    n_digits = dict.fromkeys(counts, 0 if whole else digits)
+    shown = [row for row in classes if max_depth is None or _level_of(row) <= max_depth]
+    # The root of paths is shown beside the classes that are asked for.
+    shown = _largest(shown, None if max_rows is None else max_rows + (not of_sets))
+
+    def table(rows: Rows, *names: str) -> str:
+        cells = [[_cell(row[name], n_digits.get(name, digits)) for name in names] for row in rows]
+        return _aligned([list(names), *cells])
+
+    overall = report["overall"]
+    title = {"": "all classes" if of_sets else "all levels", "exact match": overall["exact_match"]}
+    levels = [{"classes": row["n_classes"], **row} for row in report["levels"]]
+    tables = [table([title | overall], "", *_SCORES, "exact match", "support")]
+    if of_sets:
+        named = [{**row, "class": _name(row["class"])} for row in shown]
+        tables.append(table(levels, "level", "classes", *_SCORES, "support"))
+        tables.append(table(named, "class", "level", *_SCORES, *counts))
+    else:
+        named = _drawn(shown, n_digits["support"])
+        tables.append(table(levels, "level", "classes", "accuracy", *_SCORES, "support"))
+        tables.append(table(named, "class", *_SCORES, *counts, "most often"))
+    if len(shown) < len(classes):
+        n_hidden = len(classes) - len(shown)
+        tables.append(f"{n_hidden} more classes are not shown; see max_depth and max_rows.")
+    return "\n\n".join(tables)
 
 
-def _overall_cells(overall: dict[str, Any], name: str, style: _Style) -> list[list[str]]:
-    exact, support = style.score(overall["exact_match"]), style.weight(overall["support"])
-    return [
-        ["", *_SCORES, "exact match", "support"],
-        [name, *style.scores(overall), exact, support],
-    ]
+def _level_of(row: dict[str, Any]) -> int:
+    return int(row["level"]) if "level" in row else len(row["path"])
 
 
-def _level_cells(levels: Rows, style: _Style, *more: str) -> list[list[str]]:
-    """The cells of the table of levels, which may have more scores."""
-    cells = [["level", "classes", *more, *_SCORES, "support"]]
-    for row in levels:
-        scores = [*(style.score(row[name]) for name in more), *style.scores(row)]
-        counts = [str(row["level"]), str(row["n_classes"])]
-        cells.append([*counts, *scores, style.weight(row["support"])])
-    return cells
+def _name(name: Any) -> str:
+    return " > ".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
-def _joined(parts: list[str], n_hidden: int) -> str:
-    if n_hidden:
-        parts = [*parts, f"{n_hidden} more classes are not shown; see max_depth and max_rows."]
-    return "\n\n".join(parts)
+def _drawn(classes: Rows, n_digits: int) -> Rows:
+    """The classes with names that draw the tree, and the commonest step in words."""
+    rows = []
+    for row, name in zip(classes, _branches([row["path"] for row in classes]), strict=True):
+        empty = {} if row["path"] else dict.fromkeys(_SCORES, "")
+        step = _step(row["most_often"], n_digits)
+        rows.append({**row, **empty, "class": name, "most often": step})
+    return rows
 
 
 def _largest(classes: Rows, n: int | None) -> Rows:
@@ -312,22 +293,27 @@ def _branches(paths: list[tuple[Any, ...]]) -> Iterable[str]:
         yield name if len(name) <= _NAME_WIDTH else f"{name[: _NAME_WIDTH - 1]}…"
 
 
-def _step(step: dict[str, Any] | None, style: _Style) -> str:
+def _step(step: dict[str, Any] | None, n_digits: int) -> str:
     if step is None:
         return ""
     true, predicted = (
         "(end)" if step[side] is None else str(step[side]) for side in ("true", "predicted")
     )
-    return f"{true} -> {predicted} ({style.weight(step['weight'])})"
+    return f"{true} -> {predicted} ({_cell(step['weight'], n_digits)})"
 
 
-def _table(rows: list[list[str]], left: tuple[int, ...]) -> str:
-    """Align columns: those in ``left`` to the left, all others to the right."""
+def _cell(value: Any, n_digits: int) -> str:
+    return f"{value:.{n_digits}f}" if isinstance(value, float) else str(value)
+
+
+def _aligned(rows: list[list[str]]) -> str:
+    """Align columns by their titles: names to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    left = [title in ("", "class", "most often") for title in rows[0]]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if j in left else cell.rjust(width)
-            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(width) if is_left else cell.rjust(width)
+            for cell, width, is_left in zip(row, widths, left, strict=True)
         ).rstrip()
         for row in rows
     )

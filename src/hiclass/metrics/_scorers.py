@@ -53,7 +53,9 @@ class _Scorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score the predictions for ``X`` against ``y``."""
-        y_pred, options = estimator.predict(X), _options(estimator)
+        y_pred, options = estimator.predict(X), _set_options(estimator)
+        if options is None:
+            options = {"hierarchy": given_hierarchy(estimator)}
         return float(self.metric(y, y_pred, **options, sample_weight=sample_weight))
 
     def set_score_request(self, *, sample_weight: bool | str | None = None) -> _Scorer:
@@ -84,19 +86,18 @@ class _Scorer:
 
 def refuse_sets(estimator: Any, name: str) -> None:
     """Refuse, for something that compares paths, a model of several labels per row."""
-    sets = getattr(unwrap(estimator).model, "_set_options", None)
-    if sets is not None and sets() is not None:
+    if _set_options(estimator) is not None:
         raise ValueError(
             f"{name} compares one path per row, but this {type(estimator).__name__} predicts "
             f"several labels per row. Use precision, recall or f1 with multi_label=True."
         )
 
 
-def _options(estimator: Any) -> dict[str, Any]:
-    """What a metric must be told to compare the labels of a fitted estimator."""
-    sets = getattr(unwrap(estimator).model, "_set_options", None)
-    options: dict[str, Any] | None = None if sets is None else sets()
-    return {"hierarchy": given_hierarchy(estimator)} if options is None else options
+def _set_options(estimator: Any) -> dict[str, Any] | None:
+    """What a metric must be told to compare sets; None if the estimator predicts one label."""
+    options: dict[str, Any] | None
+    options = getattr(unwrap(estimator).model, "_set_options", lambda: None)()
+    return options
 
 
 def given_hierarchy(estimator: Any) -> Any:

@@ -18,12 +18,12 @@ import numpy as np
 
 from hiclass._typing import FloatArray
 from hiclass.metrics._pairs import (
+    Pair,
+    SetPair,
     check_zero_division,
     divide,
     encode,
     mean,
-    node_counts,
-    row_counts,
     warn_undefined,
 )
 
@@ -77,17 +77,8 @@ def precision(
     >>> precision([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Cat"], ["Animal", "Cat"]])
     0.75
     """
-    return _score(
-        "Precision",
-        0.0,
-        y_true,
-        y_pred,
-        hierarchy,
-        multi_label,
-        average,
-        sample_weight,
-        zero_division,
-    )
+    pair = encode(y_true, y_pred, hierarchy, sample_weight, multi_label)
+    return _score(pair, "Precision", 0.0, average, zero_division)
 
 
 def recall(
@@ -133,17 +124,8 @@ def recall(
     >>> recall([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Cat"], ["Animal"]])
     0.75
     """
-    return _score(
-        "Recall",
-        math.inf,
-        y_true,
-        y_pred,
-        hierarchy,
-        multi_label,
-        average,
-        sample_weight,
-        zero_division,
-    )
+    pair = encode(y_true, y_pred, hierarchy, sample_weight, multi_label)
+    return _score(pair, "Recall", math.inf, average, zero_division)
 
 
 def f1(
@@ -188,9 +170,8 @@ def f1(
     >>> f1([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Cat"], ["Animal"]])
     0.8571428571428571
     """
-    return _score(
-        "F1", 1.0, y_true, y_pred, hierarchy, multi_label, average, sample_weight, zero_division
-    )
+    pair = encode(y_true, y_pred, hierarchy, sample_weight, multi_label)
+    return _score(pair, "F1", 1.0, average, zero_division)
 
 
 def fbeta(
@@ -246,29 +227,12 @@ def fbeta(
     """
     if not isinstance(beta, int | float | np.number) or not beta >= 0:
         raise ValueError(f"beta={beta!r} must be a number from 0 to infinity.")
-    return _score(
-        "F-beta",
-        float(beta),
-        y_true,
-        y_pred,
-        hierarchy,
-        multi_label,
-        average,
-        sample_weight,
-        zero_division,
-    )
+    pair = encode(y_true, y_pred, hierarchy, sample_weight, multi_label)
+    return _score(pair, "F-beta", float(beta), average, zero_division)
 
 
 def _score(
-    name: str,
-    beta: float,
-    y_true: Any,
-    y_pred: Any,
-    hierarchy: Any,
-    multi_label: bool,
-    average: str | None,
-    sample_weight: Any,
-    zero_division: Any,
+    pair: Pair | SetPair, name: str, beta: float, average: str | None, zero_division: Any
 ) -> float | FloatArray:
     """Count, divide, average: every function above."""
     if not isinstance(average, str | None) or average not in _AVERAGES:
@@ -276,9 +240,8 @@ def _score(
             f"average={average!r} is unknown. Use one of {', '.join(map(repr, _AVERAGES))}."
         )
     fill = check_zero_division(zero_division)
-    pair = encode(y_true, y_pred, hierarchy, sample_weight, multi_label)
     per_row = average in ("micro", "samples")
-    counts = row_counts(pair) if per_row else node_counts(pair)
+    counts = pair.row_counts() if per_row else pair.node_counts()
     if average == "micro":
         tp, pred, true = (np.array([(pair.weight * count).sum()]) for count in counts)
     elif average == "samples":
@@ -296,15 +259,10 @@ def _score(
         things = {"micro": "the data", "samples": f"{n_undefined} row(s)"}
         lacking = {0.0: "predictions", math.inf: "true labels"}.get(beta, "labels")
         place = f"{things.get(average or '', f'{n_undefined} class(es)')} without {lacking}"
-        warn_undefined(place, name, stacklevel=4)
-    if average == "micro":
-        return float(scores[0])
-    if average == "samples":
-        return mean(scores, pair.weight)
-    if average == "macro":
-        return mean(scores, np.ones(len(scores)))
-    if average == "weighted":
-        return mean(scores, true)
+        warn_undefined(place, name)
+    if average is not None:
+        weights = {"samples": pair.weight, "weighted": true}
+        return mean(scores, weights.get(average, np.ones(len(scores))))
     by_node = np.full(pair.hierarchy.n_nodes, np.nan)
     by_node[present] = scores
     return by_node

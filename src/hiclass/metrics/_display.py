@@ -1,0 +1,77 @@
+"""What displays share: how they are made of an estimator, and where they are drawn."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+from hiclass._wrapping import unwrap
+from hiclass.metrics._scorers import given_hierarchy, refuse_sets
+
+
+class Display(ABC):
+    """Base of all displays; not for direct use."""
+
+    #: Whether a display is about the confidence in predictions, which comes after them.
+    _of_confidence: ClassVar[bool] = False
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **kwargs: Any) -> Self:
+        """Draw a display of the predictions of an estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted classifier, or a pipeline or search that ends in one. For displays of
+            confidence the classifier has to have ``predict_confidence``.
+        X : array-like
+            Rows.
+        y : array-like
+            Their true labels.
+        **kwargs : dict
+            Passed to ``from_predictions``. The hierarchy that the estimator was given, and for
+            lines the name of the estimator, are passed by default.
+
+        Returns
+        -------
+        display : same type
+            The display, drawn; its Axes and Figure are attributes.
+        """
+        kwargs = {**cls._defaults(estimator), **kwargs}
+        if not cls._of_confidence:
+            refuse_sets(estimator, cls.__name__)
+            return cls.from_predictions(y, estimator.predict(X), **kwargs)
+        # A search or a pipeline hides the confidence.
+        opened = unwrap(estimator)
+        rows = opened.transform(X)
+        predicted = opened.model.predict(rows), opened.model.predict_confidence(rows)
+        return cls.from_predictions(y, *predicted, **kwargs)
+
+    @classmethod
+    def _defaults(cls, estimator: Any) -> dict[str, Any]:
+        """What an estimator says about the arguments of ``from_predictions``."""
+        return {"hierarchy": given_hierarchy(estimator)}
+
+    @classmethod
+    @abstractmethod
+    def from_predictions(cls, y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Self:
+        """Draw a display of predictions."""
+
+
+def check_levels(levels: Iterable[int] | None, depth: int) -> list[int]:
+    """Return the chosen levels, all by default."""
+    chosen = list(range(1, depth + 1)) if levels is None else [int(level) for level in levels]
+    bad = [level for level in chosen if not 1 <= level <= depth]
+    if bad or not chosen:
+        raise ValueError(f"levels={chosen!r}: levels are the numbers 1 to {depth}.")
+    return chosen
+
+
+def axes_of(ax: Any, size: tuple[float, float]) -> Any:
+    """The Axes that were given, otherwise those of a new figure of a size."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained")[1]
