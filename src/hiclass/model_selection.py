@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from hiclass._closure import close, from_entries
+from hiclass._closure import from_entries
 from hiclass._labels.columns import (
     LabelColumns,
     check_paths,
@@ -191,7 +191,7 @@ class HierarchicalKFold(BaseCrossValidator):
         if self.shuffle:
             order = check_random_state(self.random_state).permutation(n_units)
         fold = np.empty(n_units, dtype=np.intp)
-        if isinstance(classes, np.ndarray):
+        if classes.ndim == 1:
             fold[order] = deal_folds(classes[order], self.n_splits)
         else:
             rows_of = from_entries(unit, np.arange(n_rows), (n_units, n_rows))
@@ -233,9 +233,7 @@ def _classes_of(y: Any, hierarchy: Any, multi_label: bool, *, as_sets: bool) -> 
         columns = read_labels(y)
         check_paths(columns)
         nodes = nodes_of(columns, graph)
-    if not as_sets:
-        return nodes
-    return close(from_entries(np.arange(len(nodes)), nodes, (len(nodes), graph.n_nodes)), graph)
+    return graph._closure[nodes] if as_sets else nodes
 
 
 def _check_single(columns: LabelColumns) -> None:
