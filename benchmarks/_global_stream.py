@@ -144,7 +144,6 @@ def profile(device: str, batch: int, n_batches: int = 20, **params: Any) -> list
     import torch
 
     from hiclass.torch._batches import make_rows
-    from hiclass.torch._fit import Parameters
     from hiclass.torch._stream import encode_next
 
     stream, hierarchy = Stream(n_batches * batch, batch), make_hierarchy()
@@ -157,8 +156,7 @@ def profile(device: str, batch: int, n_batches: int = 20, **params: Any) -> list
     marks = [time.perf_counter()]
     checked = [(model._as_rows(X, reset=False), y) for X, y in items]
     marks.append(time.perf_counter())
-    params = Parameters.of(model)
-    targets = [encode_next(y, known, model._format, params) for _, y in checked]
+    targets = [encode_next(y, known, model._format, model) for _, y in checked]
     marks.append(time.perf_counter())
     batches = [
         make_rows(X, target, trainer.layout, None).whole()

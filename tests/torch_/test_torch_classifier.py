@@ -300,13 +300,13 @@ def test_training_stops_early_on_rows_held_out_and_keeps_the_best_weights(hard):
 
 
 def test_the_best_weights_are_those_of_the_best_epoch(hard):
-    from hiclass.torch._fit import Parameters, start
+    from hiclass.torch._fit import start
     from hiclass.torch._train import Course
 
     X, y = hard
     model = network(validation_fraction=0.3, max_epochs=1, hidden_layers=(8,)).fit(X, y)
     layout = model._network().layout
-    trainer = start(Parameters.of(model), layout, X.astype(np.float32), 0)
+    trainer = start(model, layout, X.astype(np.float32), 0)
     losses = iter([3.0, 1.0, 2.0, 2.0])
     kept = []
 

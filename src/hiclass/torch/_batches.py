@@ -19,7 +19,7 @@ import torch
 from hiclass._rows import check_weights
 from hiclass._typing import AnyArray, IntArray
 from hiclass.torch._layout import Layout
-from hiclass.torch._network import Shape, as_tensors, sparse_tensors
+from hiclass.torch._network import Shape, as_tensors
 
 Tensor = Any
 
@@ -113,15 +113,9 @@ class Rows:
                 yield block._slice(first, min(first + size, len(block)))
 
     def _slice(self, first: int, last: int) -> Batch:
-        X = self.X
-        if sp.issparse(X):
-            a, b = X.indptr[first], X.indptr[last]
-            tensors = sparse_tensors(X.indices[a:b], X.indptr[first : last + 1] - a, X.data[a:b])
-        else:
-            tensors = as_tensors(X[first:last])
         target = tuple(map(torch.from_numpy, self.layout.compared(self.target[first:last])))
         weight = None if self.weight is None else torch.from_numpy(self.weight[first:last])
-        return Batch(tensors, target, weight, last - first)
+        return Batch(as_tensors(self.X[first:last]), target, weight, last - first)
 
 
 def make_rows(X: Any, target: Any, layout: Layout, sample_weight: Any) -> Rows:

@@ -24,7 +24,7 @@ from hiclass._rows import check_weights
 from hiclass._state import RestrictedModels
 from hiclass._targets.paths import check_n_labels
 from hiclass._typing import AnyArray
-from hiclass.torch._fit import Parameters, as_models, fit_fold, fit_network, learn_rows, mean_one
+from hiclass.torch._fit import as_models, fit_fold, fit_network, learn_rows, mean_one
 from hiclass.torch._known import Known, on_device
 from hiclass.torch._network import FittedNetwork, find_device
 from hiclass.torch._stream import announced, encode_next, fit_stream, open_batches, with_all_levels
@@ -266,7 +266,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         target = encode_labels(self, y)
         check_n_labels(target.n_rows, X.shape[0])
         weights = mean_one(check_weights(sample_weight, X))
-        known, trainer, course = fit_network(Parameters.of(self), X, target, weights, before)
+        known, trainer, course = fit_network(self, X, target, weights, before)
         f = self._learn_out_of_fold(X, target, weights)
         self._remember_network(known, trainer, target.format, course.losses, course.validation, f)
 
@@ -312,9 +312,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         known, target = self._read_batch(y, classes)
         check_n_labels(target.n_rows, X.shape[0])
         rows, old = (X, target, sample_weight), self.__dict__
-        trainer, loss = learn_rows(
-            Parameters.of(self), known, rows, old.get("_trainer"), self._network()
-        )
+        trainer, loss = learn_rows(self, known, rows, old.get("_trainer"), self._network())
         losses = [*old.get("loss_curve_", []), loss]
         validation, format = old.get("validation_curve_", []), old.get("_format", target.format)
         self._remember_network(known.after(target), trainer, format, losses, validation)
@@ -371,7 +369,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     def _fit_batches(self, batches: Any, classes: Any, validation: Any) -> None:
         self._check_parameters()
         self._check_stream()
-        params = Parameters.of(self)
+        params = self
         (X, y, _), items_of = open_batches(batches, params)
         X = self._as_rows(X, reset=True)
         known, target = self._read_batch(y, classes)
@@ -383,7 +381,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
 
     def _read_batch(self, y: Any, classes: Any) -> tuple[Known, Any]:
         """The classes of the network, and the encoded labels of a batch."""
-        known, params = self.__dict__.get("_known"), Parameters.of(self)
+        known, params = self.__dict__.get("_known"), self
         if known is not None:
             return known, encode_next(y, known, self._format, params, classes)
         target = encode_labels(self, y, announced(y, classes, params))
@@ -392,7 +390,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
 
     def _learn_out_of_fold(self, X: Any, target: Any, weights: AnyArray | None) -> float | None:
         """Learn thresholds, for sets of classes, or the F-score of paths, where that is needed."""
-        fit_some = partial(fit_fold, Parameters.of(self), X, target, weights)
+        fit_some = partial(fit_fold, self, X, target, weights)
         if self.threshold == "tuned":
             self.thresholds_ = tune_thresholds(fit_some, X, target, weights)
         if not self._learns_f:
@@ -409,7 +407,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         validation: list[float],
         f: float | None = None,
     ) -> None:
-        models = as_models(Parameters.of(self), known, trainer)
+        models = as_models(self, known, trainer)
         self._known = known
         self._remember(models, format, expected_f1=f)
         self.loss_curve_ = losses

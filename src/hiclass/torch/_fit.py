@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +24,9 @@ from hiclass.torch._network import (
 )
 from hiclass.torch._train import Course, Settings, Trainer
 
+if TYPE_CHECKING:
+    from hiclass.torch._classifier import HierarchicalSoftmaxClassifier as Classifier
+
 _EMBEDDING = 128
 #: Without a number of epochs: enough to see so many rows, and between these. Hidden layers need
 #: more.
@@ -34,91 +36,62 @@ _SEEN_HIDDEN, _EPOCHS_HIDDEN = 100_000, (10, 100)
 _RATES = {"nothing": 0.1, "embedding": 0.03, "hidden": 0.003}
 
 
-@dataclass(frozen=True)
-class Parameters:
-    """The parameters of the estimator that training reads, under their names."""
-
-    hierarchy: Any
-    loss: str
-    hidden_layers: tuple[int, ...]
-    embedding_dim: int | str | None
-    dropout: float
-    penalty: float
-    recursive: bool
-    learning_rate: float | str
-    batch_size: int | str
-    max_epochs: int | str
-    validation_fraction: float
-    patience: int
-    tol: float
-    device: str
-    leaf_only: bool
-    multi_label: bool
-    random_state: Any
-    verbose: int
-
-    @classmethod
-    def of(cls, estimator: Any) -> Parameters:
-        """The parameters of an estimator, as they are now."""
-        return cls(**{field.name: getattr(estimator, field.name) for field in fields(cls)})
-
-
 # -- what follows from the parameters ----------------------------------------------------------
 
 
-def shape_of(params: Parameters, X: Any, layout: Layout) -> Shape:
+def shape_of(estimator: Classifier, X: Any, layout: Layout) -> Shape:
     """The layers of a network for some rows."""
-    widths: Any = params.hidden_layers
+    widths: Any = estimator.hidden_layers
     if any(not isinstance(width, Integral) or width < 1 for width in widths):
         raise ValueError(f"hidden_layers must be positive widths, integers; got {widths!r}.")
     hidden = tuple(int(width) for width in widths)
-    embedding = params.embedding_dim
+    embedding = estimator.embedding_dim
     if embedding == "auto":
         embedding = _EMBEDDING if sp.issparse(X) and not hidden else None
     return Shape(X.shape[1], int(embedding or 0), hidden, layout.n_outputs)
 
 
-def settings_of(params: Parameters, shape: Shape) -> Settings:
+def settings_of(estimator: Classifier, shape: Shape) -> Settings:
     """How a network with these layers is trained."""
-    rate = params.learning_rate
+    rate = estimator.learning_rate
     if rate == "auto":
         between = "nothing" if shape.is_linear else "hidden" if shape.hidden else "embedding"
         rate = _RATES[between]
     return Settings(
         float(rate),
-        float(params.penalty),
-        params.recursive,
-        float(params.dropout),
-        find_device(params.device),
+        float(estimator.penalty),
+        estimator.recursive,
+        float(estimator.dropout),
+        find_device(estimator.device),
     )
 
 
-def batch_size_of(params: Parameters, n_rows: int) -> int:
+def batch_size_of(estimator: Classifier, n_rows: int) -> int:
     """Rows per step."""
-    if params.batch_size != "auto":
-        return int(params.batch_size)
+    if estimator.batch_size != "auto":
+        return int(estimator.batch_size)
     few, many = min(max(n_rows // 20, 8), 384), min(n_rows // 256, 4096)
     return max(few, many)
 
 
-def course_of(params: Parameters, n_rows: int | None = None) -> Course:
+def course_of(estimator: Classifier, n_rows: int | None = None) -> Course:
     """How long to train; the number of rows of a stream is not known."""
-    epochs = params.max_epochs
+    epochs = estimator.max_epochs
     if epochs == "auto":
-        hidden = len(params.hidden_layers) > 0
+        hidden = len(estimator.hidden_layers) > 0
         seen, bounds = (_SEEN_HIDDEN, _EPOCHS_HIDDEN) if hidden else (_SEEN, _EPOCHS)
         epochs = bounds[0] if n_rows is None else int(np.clip(-(-seen // n_rows), *bounds))
-    return Course(int(epochs), params.patience, params.tol)
+    return Course(int(epochs), estimator.patience, estimator.tol)
 
 
 # -- networks in training ----------------------------------------------------------------------
 
 
 def start(
-    params: Parameters, layout: Layout, X: Any, seed: int, before: FittedNetwork | None = None
+    estimator: Classifier, layout: Layout, X: Any, seed: int, before: FittedNetwork | None = None
 ) -> Trainer:
     """A network before training, or with the weights of a fitted one."""
-    shape = shape_of(params, X, layout)
+    shape = shape_of(estimator, X, layout)
     if before is not None:
         if before.shape != shape or not same_layout(before.layout, layout):
             raise ValueError(
@@ -126,32 +99,36 @@ def start(
                 "the features or the layers are others. Use warm_start=False, or give all classes "
                 "with hierarchy= and rows of each of them."
             )
-        return resume(params, before, seed)
-    settings = settings_of(params, shape)
+        return resume(estimator, before, seed)
+    settings = settings_of(estimator, shape)
     weights = first_weights(shape, mean_squared_length(X), torch.Generator().manual_seed(seed))
     return Trainer(shape, layout, weights, settings, seed)
 
 
-def resume(params: Parameters, before: FittedNetwork, seed: int) -> Trainer:
+def resume(estimator: Classifier, before: FittedNetwork, seed: int) -> Trainer:
     """A network with the weights of a fitted one, and an optimiser without a history."""
     weights = {name: torch.tensor(value) for name, value in before.weights.items()}
-    settings = settings_of(params, before.shape)
+    settings = settings_of(estimator, before.shape)
     return Trainer(before.shape, before.layout, weights, settings, seed)
 
 
 def fit_network(
-    params: Parameters, X: Any, target: AnyTarget, weights: Any, before: FittedNetwork | None = None
+    estimator: Classifier,
+    X: Any,
+    target: AnyTarget,
+    weights: Any,
+    before: FittedNetwork | None = None,
 ) -> tuple[Known, Trainer, Course]:
     """Train a network on rows in memory, in a new order in every epoch, with ever smaller steps."""
-    known = Known.seen(target, leaf_only=params.leaf_only)
-    layout = known.layout(params.loss, recursive=params.recursive)
+    known = Known.seen(target, leaf_only=estimator.leaf_only)
+    layout = known.layout(estimator.loss, recursive=estimator.recursive)
     rows, held_out = make_rows(X, target, layout, weights), None
-    seed = draw_seed(params)
+    seed = draw_seed(estimator)
     rng = np.random.default_rng(seed)
-    if params.validation_fraction:
-        rows, held_out = _hold_out(rows, params.validation_fraction, rng)
-    trainer = start(params, layout, rows.X, seed, before)
-    course, size = course_of(params, len(rows)), batch_size_of(params, len(rows))
+    if estimator.validation_fraction:
+        rows, held_out = _hold_out(rows, estimator.validation_fraction, rng)
+    trainer = start(estimator, layout, rows.X, seed, before)
+    course, size = course_of(estimator, len(rows)), batch_size_of(estimator, len(rows))
     n_steps = -(-len(rows) // size)
     total = n_steps * course.max_epochs
 
@@ -159,21 +136,21 @@ def fit_network(
         batches = rows.batches(rng.permutation(len(rows)), size)
         return trainer.epoch(batches, lambda step: 1 - (i * n_steps + step) / total)
 
-    course.run(trainer, epoch, held_out, params.verbose > 0)
+    course.run(trainer, epoch, held_out, estimator.verbose > 0)
     return known, trainer, course
 
 
 def fit_fold(
-    params: Parameters, X: Any, target: AnyTarget, weights: AnyArray | None, rows: IntArray
+    estimator: Classifier, X: Any, target: AnyTarget, weights: AnyArray | None, rows: IntArray
 ) -> Any:
     """Train a network on some of the rows, for what is learned out of fold."""
     weights = None if weights is None else weights[rows]
-    known, trainer, _ = fit_network(params, X[rows], target.some(rows), weights)
-    return as_models(params, known, trainer)
+    known, trainer, _ = fit_network(estimator, X[rows], target.some(rows), weights)
+    return as_models(estimator, known, trainer)
 
 
 def learn_rows(
-    params: Parameters,
+    estimator: Classifier,
     known: Known,
     rows: tuple[Any, AnyTarget, Any],
     trainer: Trainer | None,
@@ -185,29 +162,31 @@ def learn_rows(
     fitted network. Neither is changed: a trained copy is returned, and the mean loss.
     """
     X, target, sample_weight = rows
-    seed = draw_seed(params)
-    if trainer is not None and trainer.settings == settings_of(params, trainer.shape):
+    seed = draw_seed(estimator)
+    if trainer is not None and trainer.settings == settings_of(estimator, trainer.shape):
         trainer = trainer.copy()
     elif network is not None:
-        trainer = resume(params, network, seed)
+        trainer = resume(estimator, network, seed)
     else:
-        trainer = start(params, known.layout(params.loss, recursive=params.recursive), X, seed)
+        trainer = start(
+            estimator, known.layout(estimator.loss, recursive=estimator.recursive), X, seed
+        )
     data = make_rows(X, target, trainer.layout, sample_weight)
     order = np.random.default_rng(seed).permutation(len(data))
-    batches = data.batches(order, batch_size_of(params, len(data)))
+    batches = data.batches(order, batch_size_of(estimator, len(data)))
     return trainer, trainer.epoch(batches, lambda step: 1.0)
 
 
-def as_models(params: Parameters, known: Known, trainer: Trainer) -> Any:
+def as_models(estimator: Classifier, known: Known, trainer: Trainer) -> Any:
     """What prediction needs of a trained network."""
     arrays = as_arrays(trainer.weights)
-    network = FittedNetwork(trainer.shape, trainer.layout, arrays, params.device)
-    return known.models(network, leaf_only=params.leaf_only)
+    network = FittedNetwork(trainer.shape, trainer.layout, arrays, estimator.device)
+    return known.models(network, leaf_only=estimator.leaf_only)
 
 
-def draw_seed(params: Parameters) -> int:
+def draw_seed(estimator: Classifier) -> int:
     """A seed for one training."""
-    return int(check_random_state(params.random_state).randint(2**31 - 1))
+    return int(check_random_state(estimator.random_state).randint(2**31 - 1))
 
 
 def mean_one(weights: AnyArray | None) -> AnyArray | None:

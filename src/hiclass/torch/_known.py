@@ -114,7 +114,7 @@ class Known:
             populated[0] = True
             nodes = 1 + np.flatnonzero(populated[1:])
             first = np.searchsorted(network.layout.nodes, nodes)  # type: ignore[union-attr]
-            columns = {0: network.with_columns(first, first + 1)} if len(nodes) else {}
+            columns = {0: replace(network, first=first, last=first + 1)} if len(nodes) else {}
             classes = {0: nodes} if len(nodes) else {}
             ends = 1 + np.flatnonzero(self.n_own[1:])
             return SetModels("global", hierarchy, columns, classes, populated, ends)
@@ -124,7 +124,8 @@ class Known:
         first = np.searchsorted(all_ends, ends)
         last = np.searchsorted(all_ends, hierarchy.subtree_end[ends])
         exact = all_ends[np.minimum(first, len(all_ends) - 1)] == ends
-        columns = {0: network.with_columns(first, np.where(exact, first + 1, last))}
+        last = np.where(exact, first + 1, last)
+        columns = {0: replace(network, first=first, last=last)}
         return LocalModels(
             "global", hierarchy, options, columns, {}, soft=True, is_direct=True, n_own=self.n_own
         )
@@ -134,5 +135,7 @@ def on_device(models: Any, device: str) -> Any:
     """The same fitted models, with networks that predict on another device."""
     if isinstance(models, RestrictedModels):
         return replace(models, base=on_device(models.base, device))
-    networks = {node: network.on(device) for node, network in models.classifiers.items()}
+    networks = {
+        node: replace(network, device=device) for node, network in models.classifiers.items()
+    }
     return replace(models, classifiers=networks)

@@ -44,11 +44,6 @@ def make_loss(layout: Any, device: Any, *, behind_hidden: bool) -> Any:
     return paths if paths.width <= 2 * layout.n_outputs else GroupLoss(layout, device)
 
 
-def make_proba(layout: Any, device: Any) -> PathProba | SetProba:
-    """What makes probabilities of the outputs of a layout."""
-    return (SetProba if layout.of_sets else PathProba)(layout, device)
-
-
 # -- one final class per row -------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ no module object: weights are a dict of tensors, and the functions here are plai
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +19,7 @@ import torch.nn.functional as F  # noqa: N812
 
 from hiclass._typing import AnyArray, IntArray
 from hiclass.torch._layout import Layout
-from hiclass.torch._losses import make_proba, on_device
+from hiclass.torch._losses import PathProba, SetProba, on_device
 
 Tensor = Any
 Weights = dict[str, Tensor]
@@ -101,20 +101,15 @@ def first_weights(shape: Shape, size: float, generator: Any) -> Weights:
 
 def as_tensors(X: Any) -> tuple[Tensor, ...]:
     """A chunk of rows: one dense tensor, or the three arrays of a sparse matrix."""
-    if not sp.issparse(X):
-        return (torch.from_numpy(np.require(X, dtype=np.float32, requirements=["C", "W"])),)
-    X = X if X.format == "csr" else X.tocsr()
-    return sparse_tensors(X.indices, X.indptr, X.data)
-
-
-def sparse_tensors(indices: IntArray, indptr: IntArray, data: AnyArray) -> tuple[Tensor, ...]:
-    """The arrays of a sparse matrix as ``embedding_bag`` wants them."""
-    # One type for both; the smaller one takes half the time to move.
-    kind = np.int64 if len(data) > np.iinfo(np.int32).max else np.int32
-    arrays = (indices.astype(kind, copy=False), indptr.astype(kind, copy=False))
+    parts: list[tuple[Any, Any]] = [(X, np.float32)]
+    if sp.issparse(X):
+        X = X.tocsr()
+        # One type for both kinds of indices; the smaller one takes half the time to move.
+        kind = np.int64 if X.nnz > np.iinfo(np.int32).max else np.int32
+        parts = [(X.indices, kind), (X.indptr, kind), (X.data, np.float32)]
     return tuple(
-        torch.from_numpy(np.require(array, requirements=["C", "W"]))
-        for array in (*arrays, data.astype(np.float32, copy=False))
+        torch.from_numpy(np.require(part, dtype=kind, requirements=["C", "W"]))
+        for part, kind in parts
     )
 
 
@@ -204,14 +199,6 @@ class FittedNetwork:
         self._lock = threading.Lock()
         self._ready: tuple[Any, Weights, Any] | None = None
 
-    def with_columns(self, first: IntArray, last: IntArray) -> FittedNetwork:
-        """The same network, which predicts some of its final classes or nodes."""
-        return replace(self, first=first, last=last)
-
-    def on(self, device: str) -> FittedNetwork:
-        """The same network, which predicts on another device."""
-        return replace(self, device=device)
-
     def __getstate__(self) -> dict[str, Any]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**state, "weights": as_arrays(self.weights)}
@@ -225,7 +212,8 @@ class FittedNetwork:
             if self._ready is None:
                 device = find_device(self.device, or_cpu=True)
                 weights = {n: on_device(w, device) for n, w in as_arrays(self.weights).items()}
-                self._ready = device, weights, make_proba(self.layout, device)
+                proba: Any = SetProba if self.layout.of_sets else PathProba
+                self._ready = device, weights, proba(self.layout, device)
             return self._ready
 
     def predict_proba(self, X: Any) -> AnyArray:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,22 +15,25 @@ from hiclass._targets.paths import Target, as_hierarchy, check_n_labels, encode,
 from hiclass._targets.sets import encode_in_dag, encode_sets
 from hiclass.hierarchy import Hierarchy
 from hiclass.torch._batches import Batch, Rows, make_rows
-from hiclass.torch._fit import Parameters, course_of, draw_seed, start
+from hiclass.torch._fit import course_of, draw_seed, start
 from hiclass.torch._known import AnyTarget, Known
 from hiclass.torch._train import Course, Trainer
+
+if TYPE_CHECKING:
+    from hiclass.torch._classifier import HierarchicalSoftmaxClassifier as Classifier
 
 # -- labels ------------------------------------------------------------------------------------
 
 
-def announced(y: Any, classes: Any, params: Parameters) -> Hierarchy:
+def announced(y: Any, classes: Any, estimator: Classifier) -> Hierarchy:
     """The hierarchy that a stream begins with."""
-    if params.hierarchy is not None:
-        hierarchy = as_hierarchy(params.hierarchy)
-        _check_classes(classes, hierarchy, params)
+    if estimator.hierarchy is not None:
+        hierarchy = as_hierarchy(estimator.hierarchy)
+        _check_classes(classes, hierarchy, estimator)
         return hierarchy
     if isinstance(classes, Hierarchy):
         return classes
-    return _encode_classes(classes, None, params, y).hierarchy
+    return _encode_classes(classes, None, estimator, y).hierarchy
 
 
 def with_all_levels(target: Any, known: Known) -> Any:
@@ -45,7 +48,7 @@ def encode_next(
     y: Any,
     known: Known,
     format: Any,
-    params: Parameters,
+    estimator: Classifier,
     classes: Any = None,
     find: Callable[[Any], Any] = lambda y: None,
 ) -> AnyTarget:
@@ -54,23 +57,23 @@ def encode_next(
     ``find`` may know a faster way to the nodes of some labels.
     """
     try:
-        _check_classes(classes, known.hierarchy, params)
-        target = _encode_known(y, known, format, params, find)
+        _check_classes(classes, known.hierarchy, estimator)
+        target = _encode_known(y, known, format, estimator, find)
     except ValueError as error:
         error.add_note(
             "All classes must be known before the first batch: give them with classes= or "
             "hierarchy=."
         )
         raise
-    known.check(target, leaf_only=params.leaf_only)
+    known.check(target, leaf_only=estimator.leaf_only)
     return target
 
 
 def _encode_known(
-    y: Any, known: Known, format: Any, params: Parameters, find: Callable[[Any], Any]
+    y: Any, known: Known, format: Any, estimator: Classifier, find: Callable[[Any], Any]
 ) -> AnyTarget:
     if known.of_sets:
-        return (encode_sets if params.multi_label else encode_in_dag)(y, known.hierarchy)
+        return (encode_sets if estimator.multi_label else encode_in_dag)(y, known.hierarchy)
     nodes = find(y) if format.ndim == 1 else None
     if nodes is None:
         columns = read_labels(y)
@@ -85,11 +88,11 @@ def _encode_known(
     return Target(known.hierarchy, nodes, format)
 
 
-def _check_classes(classes: Any, hierarchy: Hierarchy, params: Parameters) -> None:
+def _check_classes(classes: Any, hierarchy: Hierarchy, estimator: Classifier) -> None:
     """Refuse classes that are announced although others are known already."""
     if not isinstance(classes, Hierarchy):
         if classes is not None:
-            _encode_classes(classes, hierarchy, params)
+            _encode_classes(classes, hierarchy, estimator)
     elif classes != hierarchy:
         raise ValueError(
             f"classes is {classes!r}, but the network has the classes of {hierarchy!r}."
@@ -97,10 +100,10 @@ def _check_classes(classes: Any, hierarchy: Hierarchy, params: Parameters) -> No
 
 
 def _encode_classes(
-    classes: Any, hierarchy: Hierarchy | None, params: Parameters, y: Any = None
+    classes: Any, hierarchy: Hierarchy | None, estimator: Classifier, y: Any = None
 ) -> AnyTarget:
     """Announced classes as nodes; without any, those of the first batch."""
-    if params.multi_label:
+    if estimator.multi_label:
         return encode_sets(y if classes is None else [[c] for c in classes], hierarchy)
     return encode(y if classes is None else classes, hierarchy)
 
@@ -129,10 +132,10 @@ def integer_finder(hierarchy: Hierarchy) -> Callable[[Any], Any]:
 # -- batches -----------------------------------------------------------------------------------
 
 
-def open_batches(batches: Any, params: Parameters) -> tuple[Any, Callable[[int], Iterator[Any]]]:
+def open_batches(batches: Any, estimator: Classifier) -> tuple[Any, Callable[[int], Iterator[Any]]]:
     """The first batch, and a function that gives all batches of an epoch."""
-    n_epochs = course_of(params).max_epochs
-    if params.validation_fraction:
+    n_epochs = course_of(estimator).max_epochs
+    if estimator.validation_fraction:
         raise ValueError(
             "validation_fraction holds out rows of fit, which are all in memory. For batches, "
             "give the rows to stop on with validation=(X, y)."
@@ -140,7 +143,7 @@ def open_batches(batches: Any, params: Parameters) -> tuple[Any, Callable[[int],
     if not callable(batches) and iter(batches) is batches and n_epochs > 1:
         raise ValueError(
             f"batches is an iterator, which serves for one epoch, but max_epochs="
-            f"{params.max_epochs!r} asks for {n_epochs}. Give a function that makes a new one "
+            f"{estimator.max_epochs!r} asks for {n_epochs}. Give a function that makes a new one "
             f"for every epoch, or set max_epochs=1."
         )
 
@@ -175,7 +178,7 @@ def read_item(item: Any) -> tuple[Any, Any, Any]:
 
 
 def fit_stream(
-    params: Parameters,
+    estimator: Classifier,
     known: Known,
     format: Any,
     X: Any,
@@ -188,14 +191,14 @@ def fit_stream(
     ``X`` are the rows of the first batch, and ``check`` makes such rows of those to come. Classes
     count as seen by the batches of the first epoch.
     """
-    layout = known.layout(params.loss, recursive=params.recursive)
-    trainer, course = start(params, layout, X, draw_seed(params)), course_of(params)
+    layout = known.layout(estimator.loss, recursive=estimator.recursive)
+    trainer, course = start(estimator, layout, X, draw_seed(estimator)), course_of(estimator)
     find = integer_finder(known.hierarchy)
     seen, n_batches = known, 0
 
     def read(item: Any) -> tuple[Rows, AnyTarget]:
         X, y, sample_weight = item
-        X, target = check(X), encode_next(y, known, format, params, find=find)
+        X, target = check(X), encode_next(y, known, format, estimator, find=find)
         check_n_labels(target.n_rows, X.shape[0])
         return make_rows(X, target, layout, sample_weight), target
 
@@ -217,5 +220,5 @@ def fit_stream(
         return trainer.epoch(batches(i), partial(rate, i), thread=True)
 
     held_out = None if validation is None else read(read_item(validation))[0]
-    course.run(trainer, epoch, held_out, params.verbose > 0)
+    course.run(trainer, epoch, held_out, estimator.verbose > 0)
     return seen, trainer, course
