@@ -55,7 +55,7 @@ def deal_units(counts: Any, n_splits: int) -> IntArray:
         The fold of every unit.
     """
     counts = sp.csr_array(counts, dtype=np.float64)
-    # A node that one unit has alone cannot be spread, and says nothing about the order.
+    # A node that one unit has alone cannot be spread, and has no part in the order.
     spread = np.bincount(counts.indices, minlength=counts.shape[1]) > 1
     weight = np.zeros(counts.shape[1])
     weight[spread] = 1 / counts.sum(axis=0)[spread]

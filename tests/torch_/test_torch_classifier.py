@@ -586,7 +586,7 @@ def test_partial_fit_of_sets_and_what_it_refuses():
     assert paths.hierarchy_.n_nodes == 4
     with pytest.raises(ValueError, match="threshold='tuned' needs thresholds"):
         network(multi_label=True, threshold="tuned").partial_fit(X, y)
-    message = r"decoding='expected_f1' needs the F-score .*, say which .*\(expected_f1=0.8\)"
+    message = r"decoding='expected_f1' needs the F-score .*, give it \(expected_f1=0.8\)"
     with pytest.raises(ValueError, match=message):
         network(decoding="expected_f1").partial_fit(X, [row[0] for row in y])
 
@@ -668,7 +668,7 @@ def test_what_goes_wrong_in_the_thread_that_reads_batches_comes_out(hard):
         network().fit_batches([(X, y), (X,)])
     with pytest.raises(ValueError, match="there is nothing to learn"):
         network().fit_batches([])
-    with pytest.raises(ValueError, match="serves for one epoch, but max_epochs='auto' asks for 3"):
+    with pytest.raises(ValueError, match="serves for one epoch, but max_epochs='auto' needs 3"):
         network().fit_batches(iter([(X, y)]))
     with pytest.raises(ValueError, match=r"give the rows to stop on with validation=\(X, y\)"):
         network(validation_fraction=0.1).fit_batches([(X, y)])

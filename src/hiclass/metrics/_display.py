@@ -50,7 +50,7 @@ class Display(ABC):
 
     @classmethod
     def _defaults(cls, estimator: Any) -> dict[str, Any]:
-        """What an estimator says about the arguments of ``from_predictions``."""
+        """Arguments of ``from_predictions`` that follow from an estimator."""
         return {"hierarchy": given_hierarchy(estimator)}
 
     @classmethod

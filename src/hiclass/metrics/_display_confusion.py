@@ -208,7 +208,7 @@ def _names(tree: Hierarchy, nodes: IntArray) -> list[str]:
 
 
 def _axes_for(ax: Any, sizes: list[int]) -> AnyArray:
-    """An Axes for every matrix: given, cut out of the one given, or new."""
+    """An Axes for every matrix: given, a part of the one given, or new."""
     n = len(sizes)
     if ax is None:
         import matplotlib.pyplot as plt

@@ -256,13 +256,13 @@ def _slots(tree: Hierarchy) -> FloatArray:
     slot[tree.is_leaf] = np.arange(tree.is_leaf.sum())
     for v in range(tree.n_nodes - 1, -1, -1):
         if not tree.is_leaf[v]:
-            kids = tree.children(v)
-            slot[v] = (slot[kids[0]] + slot[kids[-1]]) / 2
+            children = tree.children(v)
+            slot[v] = (slot[children[0]] + slot[children[-1]]) / 2
     return slot
 
 
 def _stack(tree: Hierarchy, size: FloatArray) -> FloatArray:
-    """Where the rectangle of every node begins: below its elder siblings."""
+    """Where the rectangle of every node begins: below those of the siblings before it."""
     start, free = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
     parent: IntArray = tree.parent
     for v in range(1, tree.n_nodes):

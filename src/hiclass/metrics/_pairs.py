@@ -30,7 +30,7 @@ Counts = tuple[FloatArray, ...]
 class Pair:
     """Rows of a tree: their true node, predicted node (0: no prediction) and weight (above zero).
 
-    ``keep`` says of every row that was given whether it is among them.
+    ``keep`` is true for those of the rows that were given that are among them.
     """
 
     hierarchy: Hierarchy

@@ -154,7 +154,7 @@ def h_loss(
 
     The loss of a row is the sum of the costs of the nodes that are in one of the two paths only
     and whose parent is in both. These are the first true node that was missed and the first
-    predicted node that is wrong, as far as they exist; mistakes below them come free.
+    predicted node that is wrong, as far as they exist; mistakes below them cost nothing.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def h_loss(
     costs : {"uniform", "siblings"}, default="uniform"
         What a wrong node costs. "uniform": 1, so a row costs 0, 1 (a path that is too short or too
         long) or 2 (a wrong turn). "siblings": the cost of its parent divided by the number of the
-        parent's children, starting with 1 at the root; mistakes near the top are dearer, and a row
+        parent's children, starting with 1 at the root; mistakes near the top cost more, and a row
         costs at most 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
@@ -369,7 +369,7 @@ def scores_by_level(pair: Pair, average: str, fill: float) -> tuple[dict[str, An
     names = ("n_classes", "support", "accuracy", "precision", "recall", "f1")
     columns: dict[str, list[float]] = {name: [] for name in names}
     undefined = 0
-    # Where a path is over stands 0, which is nobody's class.
+    # 0, which is no class, stands where a path is over.
     for at_level in np.maximum(pair.hierarchy.ancestor_table, 0).T:
         a, b = at_level[pair.true], at_level[pair.pred]
         weights = pair.weight * (a == b), pair.weight, pair.weight

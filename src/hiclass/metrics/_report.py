@@ -160,7 +160,7 @@ def _class_scores(pair: Pair | SetPair, fill: float) -> dict[str, Any]:
         names = [graph.path(v) if paths else plain(graph.labels[v]) for v in nodes]
         return {"class": names, "level": graph.levels[found], **scores, **sizes}
     for values in scores.values():
-        values[0] = np.nan  # every row is in the root, so its scores say nothing
+        values[0] = np.nan  # every row is in the root, so its scores mean nothing
     mistakes, most_often = _mistakes(pair)
     return {
         "path": [graph.path(v) for v in nodes],
@@ -228,7 +228,7 @@ def _text(
     whole = all(float(row[name]).is_integer() for row in classes for name in counts)
     n_digits = dict.fromkeys(counts, 0 if whole else digits)
     shown = [row for row in classes if max_depth is None or _level_of(row) <= max_depth]
-    # The root of paths is shown beside the classes that are asked for.
+    # The root of paths is shown beside the classes that are counted.
     shown = _largest(shown, None if max_rows is None else max_rows + (not of_sets))
 
     def table(rows: Rows, *names: str) -> str:
@@ -264,7 +264,7 @@ def _name(name: Any) -> str:
 def _drawn(classes: Rows, n_digits: int) -> Rows:
     """The classes with names that draw the tree, and the commonest step in words."""
     rows = []
-    for row, name in zip(classes, _branches([row["path"] for row in classes]), strict=True):
+    for row, name in zip(classes, _tree_names([row["path"] for row in classes]), strict=True):
         empty = {} if row["path"] else dict.fromkeys(_SCORES, "")
         step = _step(row["most_often"], n_digits)
         rows.append({**row, **empty, "class": name, "most often": step})
@@ -280,7 +280,7 @@ def _largest(classes: Rows, n: int | None) -> Rows:
     return [classes[i] for i in first.tolist()]
 
 
-def _branches(paths: list[tuple[Any, ...]]) -> Iterable[str]:
+def _tree_names(paths: list[tuple[Any, ...]]) -> Iterable[str]:
     """Names of classes with lines that draw the tree; paths in preorder, the root first."""
     last = {path[:-1]: path for path in paths if path}
     for path in paths:

@@ -59,7 +59,7 @@ class _Scorer:
         return float(self.metric(y, y_pred, **options, sample_weight=sample_weight))
 
     def set_score_request(self, *, sample_weight: bool | str | None = None) -> _Scorer:
-        """Return a copy that asks for weights where scikit-learn's metadata routing is enabled.
+        """Return a copy that requests weights where scikit-learn's metadata routing is enabled.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class _Scorer:
         return other
 
     def get_metadata_routing(self) -> Any:
-        """Return what the scorer asks for, for scikit-learn."""
+        """Return what the scorer requests, for scikit-learn."""
         request = MetadataRequest(owner=repr(self))
         request.score.add_request(param="sample_weight", alias=self._weight_request)
         return request
@@ -94,7 +94,7 @@ def refuse_sets(estimator: Any, name: str) -> None:
 
 
 def _set_options(estimator: Any) -> dict[str, Any] | None:
-    """What a metric must be told to compare sets; None if the estimator predicts one label."""
+    """Arguments with which a metric compares sets; None if the estimator predicts one label."""
     options: dict[str, Any] | None
     options = getattr(unwrap(estimator).model, "_set_options", lambda: None)()
     return options

@@ -5,8 +5,8 @@ by what they share. With T true positives, P predicted and Q true elements, ever
 
     F_beta = (1 + beta^2) T / (P + beta^2 Q),
 
-precision being the case beta = 0 and recall the limit of large beta. ``average`` says over what the
-three numbers are summed before they are divided: everything, a row, or a node.
+precision being the case beta = 0 and recall the limit of large beta. ``average`` decides over what
+the three numbers are summed before they are divided: everything, a row, or a node.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ def _score(
     elif average == "samples":
         tp, pred, true = counts
     else:
-        # The root is in every set and says nothing.
+        # The root is in every set and counts for nothing.
         present = 1 + np.flatnonzero((counts[1] + counts[2])[1:])
         tp, pred, true = (count[present] for count in counts)
 

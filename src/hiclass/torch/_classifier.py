@@ -420,7 +420,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         """Refuse what batches cannot serve."""
         if self._decoding.needs_f and self._f_to_expect() is None:
             self._refuse_to_learn(
-                "decoding", "the F-score that is reached", ", say which to expect (expected_f1=0.8)"
+                "decoding", "the F-score that is reached", ", give it (expected_f1=0.8)"
             )
         if self.threshold == "tuned" and "thresholds_" not in self.__dict__:
             self._refuse_to_learn("threshold", "thresholds that are learned")
@@ -432,7 +432,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
 
     def _refuse_to_learn(self, name: str, what: str, instead: str = "") -> None:
         raise ValueError(
-            f"{name}={getattr(self, name)!r} needs {what} out of fold, which a stream cannot tell. "
+            f"{name}={getattr(self, name)!r} needs {what} out of fold, which a stream cannot give. "
             f"Call fit on a part of the rows before partial_fit{instead}, or use another {name}."
         )
 

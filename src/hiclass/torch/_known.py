@@ -116,14 +116,14 @@ class Known:
             first = np.searchsorted(network.layout.nodes, nodes)  # type: ignore[union-attr]
             columns = {0: replace(network, first=first, last=first + 1)} if len(nodes) else {}
             classes = {0: nodes} if len(nodes) else {}
-            ends = 1 + np.flatnonzero(self.n_own[1:])
-            return SetModels("global", hierarchy, columns, classes, populated, ends)
+            final = 1 + np.flatnonzero(self.n_own[1:])
+            return SetModels("global", hierarchy, columns, classes, populated, final)
         options = self._populated(leaf_only)
         # Where all rows of a class end at it, all final classes below it are meant.
-        ends, all_ends = options.ends, self.options.ends
-        first = np.searchsorted(all_ends, ends)
-        last = np.searchsorted(all_ends, hierarchy.subtree_end[ends])
-        exact = all_ends[np.minimum(first, len(all_ends) - 1)] == ends
+        final, all_final = options.ends, self.options.ends
+        first = np.searchsorted(all_final, final)
+        last = np.searchsorted(all_final, hierarchy.subtree_end[final])
+        exact = all_final[np.minimum(first, len(all_final) - 1)] == final
         last = np.where(exact, first + 1, last)
         columns = {0: replace(network, first=first, last=last)}
         return LocalModels(

@@ -119,33 +119,33 @@ def conditional_layout(hierarchy: Hierarchy, options: Options) -> TreeLayout:
 
 def leaf_layout(hierarchy: Hierarchy, options: Options, *, recursive: bool) -> TreeLayout:
     """Lay out one softmax over all final classes; for a recursive penalty, inner nodes too."""
-    ends = options.ends
-    n_ends = len(ends)
+    final = options.ends
+    n_final = len(final)
     node = np.arange(hierarchy.n_nodes)
-    first = np.searchsorted(ends, node)
-    last = np.searchsorted(ends, hierarchy.subtree_end)
+    first = np.searchsorted(final, node)
+    last = np.searchsorted(final, hierarchy.subtree_end)
     # A stop stands before everything below its node, so it is the first of these.
-    last[ends] = first[ends] + 1
+    last[final] = first[final] + 1
     last[first == last] = first[first == last] = -1
-    inner = np.flatnonzero(~hierarchy.is_leaf & (first >= 0))[1:] if recursive else ends[:0]
+    inner = np.flatnonzero(~hierarchy.is_leaf & (first >= 0))[1:] if recursive else final[:0]
     output = np.full(hierarchy.n_nodes, -1, dtype=np.intp)
-    output[inner] = n_ends + np.arange(len(inner))
+    output[inner] = n_final + np.arange(len(inner))
     # A stop hangs under its own node, as a leaf does under its parent.
-    over = np.where(hierarchy.is_leaf[ends], hierarchy.parent[ends], ends)
+    over = np.where(hierarchy.is_leaf[final], hierarchy.parent[final], final)
     return TreeLayout(
         loss="leaf",
-        n_outputs=n_ends + len(inner),
-        ends=ends,
-        end_output=np.arange(n_ends),
-        group=np.zeros(n_ends, dtype=np.intp),
-        group_start=np.array([0, n_ends]),
-        above=np.full(n_ends, -1, dtype=np.intp),
-        depth=np.zeros(n_ends, dtype=np.intp),
+        n_outputs=n_final + len(inner),
+        ends=final,
+        end_output=np.arange(n_final),
+        group=np.zeros(n_final, dtype=np.intp),
+        group_start=np.array([0, n_final]),
+        above=np.full(n_final, -1, dtype=np.intp),
+        depth=np.zeros(n_final, dtype=np.intp),
         first=first,
         last=last,
-        edge_child=np.arange(n_ends + len(inner)),
+        edge_child=np.arange(n_final + len(inner)),
         edge_parent=output[np.concatenate([over, hierarchy.parent[inner]])],
-        edge_weight=np.ones(n_ends + len(inner), dtype=np.float32),
+        edge_weight=np.ones(n_final + len(inner), dtype=np.float32),
     )
 
 

@@ -99,14 +99,14 @@ class LeafLoss:
     """Log loss of the final class; of all of them below a node, for a row known that far only."""
 
     def __init__(self, layout: TreeLayout) -> None:
-        self._n_ends = len(layout.ends)
+        self._n_final = len(layout.ends)
 
     def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
-        z = last.all(hidden)[:, : self._n_ends].float()
+        z = last.all(hidden)[:, : self._n_final].float()
         if len(target) == 1:
             return F.cross_entropy(z, target[0], reduction="none")
         first, beyond = target
-        place = torch.arange(self._n_ends, device=z.device)
+        place = torch.arange(self._n_final, device=z.device)
         outside = (place < first.unsqueeze(1)) | (place >= beyond.unsqueeze(1))
         return z.logsumexp(dim=1) - z.masked_fill(outside, _NEVER).logsumexp(dim=1)
 
@@ -134,14 +134,14 @@ class PathProba:
         self._levels = [
             (on_device(here, device), on_device(layout.above[here], device)) for here in levels
         ]
-        self._ends = on_device(layout.end_output, device)
+        self._final = on_device(layout.end_output, device)
 
     def __call__(self, z: Tensor) -> Tensor:
         # Twice the precision: a path is a product, and final classes must sum to one.
         log_proba = grouped_log_softmax(z[:, : self._n_used].double(), *self._groups)
         for here, above in self._levels:
             log_proba[:, here] += log_proba[:, above]
-        return log_proba[:, self._ends].exp()
+        return log_proba[:, self._final].exp()
 
 
 # -- sets of classes ---------------------------------------------------------------------------

@@ -143,7 +143,7 @@ def open_batches(batches: Any, estimator: Classifier) -> tuple[Any, Callable[[in
     if not callable(batches) and iter(batches) is batches and n_epochs > 1:
         raise ValueError(
             f"batches is an iterator, which serves for one epoch, but max_epochs="
-            f"{estimator.max_epochs!r} asks for {n_epochs}. Give a function that makes a new one "
+            f"{estimator.max_epochs!r} needs {n_epochs}. Give a function that makes a new one "
             f"for every epoch, or set max_epochs=1."
         )
 
