@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from hiclass.metrics._display import Display, axes_of, check_levels
 from hiclass.metrics._pairs import mean
 
 
+@dataclass(repr=False, eq=False)
 class ReliabilityDisplay(Display):
     """Accuracy of predicted nodes against the confidence in them, a line for every level.
 
@@ -54,17 +56,10 @@ class ReliabilityDisplay(Display):
 
     _of_confidence = True
 
-    def __init__(
-        self,
-        confidence: list[FloatArray],
-        accuracy: list[FloatArray],
-        weight: list[FloatArray],
-        levels: list[int],
-    ) -> None:
-        self.confidence = confidence
-        self.accuracy = accuracy
-        self.weight = weight
-        self.levels = levels
+    confidence: list[FloatArray]
+    accuracy: list[FloatArray]
+    weight: list[FloatArray]
+    levels: list[int]
 
     @classmethod
     def from_predictions(
@@ -157,6 +152,7 @@ class ReliabilityDisplay(Display):
         return self
 
 
+@dataclass(repr=False, eq=False)
 class RiskCoverageDisplay(Display):
     """Risk of the predictions that are kept, against the part of the rows that is kept.
 
@@ -189,9 +185,8 @@ class RiskCoverageDisplay(Display):
 
     _of_confidence = True
 
-    def __init__(self, curve: RiskCoverage, name: str | None = None) -> None:
-        self.curve = curve
-        self.name = name
+    curve: RiskCoverage
+    name: str | None = None
 
     @classmethod
     def _defaults(cls, estimator: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ _NORMALIZE = {"true": 1, "pred": 0, "all": None}
 _MAX_NUMBERS = 15
 
 
+@dataclass(repr=False, eq=False)
 class ConfusionByLevelDisplay(Display):
     """A confusion matrix for every level.
 
@@ -56,17 +58,10 @@ class ConfusionByLevelDisplay(Display):
            [0., 1.]])
     """
 
-    def __init__(
-        self,
-        matrices: list[FloatArray],
-        labels: list[list[str]],
-        groups: list[IntArray],
-        levels: list[int],
-    ) -> None:
-        self.matrices = matrices
-        self.labels = labels
-        self.groups = groups
-        self.levels = levels
+    matrices: list[FloatArray]
+    labels: list[list[str]]
+    groups: list[IntArray]
+    levels: list[int]
 
     @classmethod
     def from_predictions(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hiclass._typing import FloatArray, IntArray
+from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 from hiclass.metrics._display import Display, axes_of
 from hiclass.metrics._pairs import divide, encode_tree
@@ -16,6 +17,7 @@ _MAX_LEAVES = 60
 _FONT, _MIN_FONT = 8.0, 5.0
 
 
+@dataclass(repr=False, eq=False)
 class HierarchyDisplay(Display):
     """The hierarchy with its classes coloured by a score and sized by support.
 
@@ -49,17 +51,10 @@ class HierarchyDisplay(Display):
     array([ nan, 1.  , 0.67, 0.  , 1.  , 1.  ])
     """
 
-    def __init__(
-        self,
-        hierarchy: Hierarchy,
-        scores: FloatArray,
-        support: FloatArray,
-        score_name: str = "score",
-    ) -> None:
-        self.hierarchy = hierarchy
-        self.scores = scores
-        self.support = support
-        self.score_name = score_name
+    hierarchy: Hierarchy
+    scores: FloatArray
+    support: FloatArray
+    score_name: str = "score"
 
     @classmethod
     def from_predictions(
@@ -174,16 +169,10 @@ def _plot_tree(display: HierarchyDisplay, ax: Any, fill: FloatArray) -> None:
     parent = tree.parent[1:]
     x = tree.levels
     middle = x[child] - 0.5
-    elbows = np.stack(
-        [
-            np.column_stack([x[parent], y[parent]]),
-            np.column_stack([middle, y[parent]]),
-            np.column_stack([middle, y[child]]),
-            np.column_stack([x[child], y[child]]),
-        ],
-        axis=1,
+    elbows = _lines(
+        [x[parent], middle, middle, x[child]], [y[parent], y[parent], y[child], y[child]]
     )
-    ax.add_collection(LineCollection(list(elbows), color="0.7", lw=0.9, zorder=1))
+    ax.add_collection(LineCollection(elbows, color="0.7", lw=0.9, zorder=1))
     # The area of a dot is its support; the smallest can still be seen.
     size = 16 + 320 * display.support / max(display.support.max(), 1e-300)
     ax.scatter(x[child], y[child], s=size[child], c=fill[child], ec="0.3", lw=0.6, zorder=2)
@@ -215,9 +204,7 @@ def _plot_icicle(display: HierarchyDisplay, ax: Any, fill: FloatArray) -> None:
     nodes = 1 + np.flatnonzero(size[1:] > 0)
     x0, y0 = tree.levels[nodes] - 1.0, top[nodes]
     x1, y1 = x0 + 1, y0 + size[nodes]
-    corners = np.stack(
-        [np.column_stack(c) for c in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))], axis=1
-    )
+    corners = _lines([x0, x1, x1, x0], [y0, y0, y1, y1])
     ax.set_xlim(0, tree.depth)
     ax.set_ylim(size[0], 0)
     ax.figure.draw_without_rendering()  # only now is the size of the axes known
@@ -226,7 +213,7 @@ def _plot_icicle(display: HierarchyDisplay, ax: Any, fill: FloatArray) -> None:
     column, height = box.width * points / tree.depth, box.height * points * size / size[0]
     # Thin rectangles get thin lines, which would else wash out their colours.
     line = np.clip(0.12 * height[nodes] - 0.1, 0, 0.6)
-    ax.add_collection(PolyCollection(list(corners), facecolors=fill[nodes], ec="white", lw=line))
+    ax.add_collection(PolyCollection(corners, facecolors=fill[nodes], ec="white", lw=line))
     # One size of letters for a level, which nearly all of its classes have room for.
     fonts = [
         np.clip(np.quantile(height[level], 0.1) - 0.5, _MIN_FONT, _FONT + 1)
@@ -248,6 +235,11 @@ def _plot_icicle(display: HierarchyDisplay, ax: Any, fill: FloatArray) -> None:
             fontsize=font,
             color="white" if dark else "black",
         )
+
+
+def _lines(x: list[AnyArray], y: list[AnyArray]) -> list[AnyArray]:
+    """Lines through points: every array has a coordinate of one point of all lines."""
+    return list(np.stack([np.column_stack(x), np.column_stack(y)], axis=2))
 
 
 def _slots(tree: Hierarchy) -> FloatArray:

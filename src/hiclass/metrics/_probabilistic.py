@@ -210,8 +210,7 @@ def average_precision(
         return float(average_precision_score(dense.ravel(), scores, sample_weight=weights))
     area = np.full(tree.n_nodes, np.nan)
     for v in columns[np.diff(truth.indptr)[columns] > 0].tolist():
-        positive = np.zeros(len(proba), dtype=bool)
-        positive[truth.indices[truth.indptr[v] : truth.indptr[v + 1]]] = True
+        positive = truth[:, [v]].toarray().ravel() > 0
         area[v] = average_precision_score(positive, proba[:, v], sample_weight=weight)
     if average is None:
         return area
