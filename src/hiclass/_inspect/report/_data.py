@@ -19,7 +19,7 @@ from hiclass._labels.columns import read_labels
 from hiclass._targets.paths import nodes_of
 from hiclass._typing import FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
-from hiclass.metrics._pairs import Pair, encode_nodes, mean, meeting_node, node_counts, total_by
+from hiclass.metrics._pairs import Pair, encode_tree, mean, total_by
 
 #: The thresholds that the slider can take.
 GRID = np.arange(101) / 100
@@ -86,7 +86,7 @@ def read_rows(
         _check_known(hierarchy, y)
     else:
         tree, unseen = _join(hierarchy, own)
-    pair = encode_nodes(y, y_pred, tree, sample_weight)
+    pair = encode_tree(y, y_pred, tree, sample_weight, "make_report")
     found = None
     if confidence is not None:
         found = np.full((len(pair.true), tree.depth), np.nan)
@@ -171,8 +171,8 @@ def node_columns(rows: Rows) -> dict[str, list[Any]]:
     and wrong at the next step; "confidence" is the mean over the rows that are predicted there.
     """
     tree, wrong = rows.hierarchy, rows.true != rows.pred
-    right, predicted, support = node_counts(rows)
-    mistakes = total_by(meeting_node(rows)[wrong], rows.weight[wrong], tree)
+    right, predicted, support = rows.node_counts()
+    mistakes = total_by(rows.meeting_node()[wrong], rows.weight[wrong], tree)
     columns: dict[str, list[Any]] = {
         "label": [str(label) for label in tree.labels.tolist()],
         "parent": tree.parent.tolist(),
