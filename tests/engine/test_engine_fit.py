@@ -516,7 +516,7 @@ def test_an_error_while_results_are_collected_stops_the_workers(monkeypatch):
             raise io.UnsupportedOperation("no more")
 
     monkeypatch.setattr("hiclass._engine.progress.Progress.finish", fail)
-    model = LocalClassifierPerNode(Unruly(pause=0.05), n_jobs=2)
+    model = LocalClassifierPerNode(Unruly(pause=0.05), n_jobs=2, verbose=1)
     with pytest.raises(io.UnsupportedOperation):
         model.fit(X, y)
     gc.collect()

@@ -27,7 +27,7 @@ from hiclass import (
     LocalClassifierPerParentNode,
 )
 from hiclass._engine import liblinear as _liblinear
-from hiclass._engine.liblinear import can_be_divided, fit_classes, fit_linear_svc, put_together
+from hiclass._engine.liblinear import SomeClasses, divide, fit_linear_svc, put_together
 
 
 class Plain(LinearSVC):
@@ -544,9 +544,9 @@ def test_classes_by_themselves_give_the_model_of_fit(fit_intercept, weighted, ki
     weights = {"sample_weight": np.linspace(0.5, 2, len(target))} if weighted else {}
     params = {"fit_intercept": fit_intercept, "tol": 1e-8, "max_iter": 10_000}
     svc, whole = (LinearSVC(**params, intercept_scaling=2, random_state=0) for _ in range(2))
-    assert can_be_divided(svc, X, target, weights)
-    groups = np.array_split(np.arange(5), 3)
-    put_together(svc, [fit_classes(svc, X, target, weights, g) for g in groups], np.arange(5))
+    parts = divide(svc, X, target, weights, 3)
+    assert [part.classes.tolist() for part in parts] == [[0, 1], [2, 3], [4]]
+    assert put_together([part.fit(X, target, **weights) for part in parts[::-1]]) is svc
     whole.fit(X, target, **weights)
     assert vars(svc).keys() == vars(whole).keys()
     for name in ("coef_", "intercept_", "classes_"):
@@ -573,7 +573,7 @@ def test_what_is_not_divided(params, fit_params, n_classes):
     X, target = many_classes(k=n_classes)
     if "penalty" in params:
         params = {**params, "loss": "hinge"}
-    assert not can_be_divided(LinearSVC(**params), X, target, fit_params)
+    assert not divide(LinearSVC(**params), X, target, fit_params, 3)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -597,21 +597,23 @@ def test_a_large_problem_is_divided_among_threads(monkeypatch):
     """The root of two thousand rows, but neither the nodes below nor what a process fits."""
     X, target = many_classes(2000, 6)
     y = np.column_stack([target, target * 10 + np.arange(2000) // 6 % 3]).astype(str)
-    asked = []
+    fitted = []
 
-    def spy(estimator, X, target, params, classes):
-        asked.append((len(target), classes.tolist()))
-        return fit_classes(estimator, X, target, params, classes)
+    fit = SomeClasses.fit
 
-    monkeypatch.setattr("hiclass._engine.fit.fit_classes", spy)
+    def spy(self, X, y):
+        fitted.append((len(y), self.classes.tolist()))
+        return fit(self, X, y)
+
+    monkeypatch.setattr(SomeClasses, "fit", spy)
     make = partial(
         LocalClassifierPerParentNode, LinearSVC(tol=1e-6, max_iter=10_000), random_state=0
     )
     serial = make().fit(X, y)
-    assert asked == []
+    assert fitted == []
     with joblib.parallel_config("threading"):
         threads = make(n_jobs=2).fit(X, y)
-    assert sorted(asked) == [(2000, [0, 1]), (2000, [2, 3]), (2000, [4]), (2000, [5])]
+    assert sorted(fitted) == [(2000, [0, 1]), (2000, [2, 3]), (2000, [4]), (2000, [5])]
     for path, child in serial.local_classifiers_.items():
         np.testing.assert_allclose(threads.local_classifiers_[path].coef_, child.coef_, atol=1e-3)
     np.testing.assert_array_equal(threads.predict(X), serial.predict(X))
@@ -623,7 +625,7 @@ def test_an_error_in_a_part_names_the_problem(monkeypatch):
     def fail(*args):
         raise ArithmeticError("out of luck")
 
-    monkeypatch.setattr("hiclass._engine.fit.fit_classes", fail)
+    monkeypatch.setattr(SomeClasses, "fit", fail)
     model = FlatClassifier(LinearSVC(), n_jobs=2)
     with joblib.parallel_config("threading"), pytest.raises(ArithmeticError) as caught:
         model.fit(X, target.astype(str))

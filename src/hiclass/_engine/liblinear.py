@@ -77,9 +77,8 @@ def fit_linear_svc(estimator: Any, X: Any, target: IntArray, fit_params: dict[st
     return usual and _is_as_fit() and _fit(estimator, X, target, fit_params.get("sample_weight"))
 
 
-def check_weights(estimator: Any, target: IntArray, fit_params: dict[str, Any]) -> None:
+def check_weights(estimator: Any, target: IntArray, weight: Any) -> None:
     """Refuse a class without weight: liblinear leaves its rows out and mixes the classes up."""
-    weight = fit_params.get("sample_weight")
     if weight is None or not isinstance(estimator, LinearSVC):
         return
     if len(np.unique(target[np.asarray(weight) != 0])) <= target.max():
@@ -221,71 +220,104 @@ def _set_fitted(svc: Any, raw: AnyArray, n_iter: int, classes: IntArray) -> None
 # -- class by class ----------------------------------------------------------------------------
 
 
-def can_be_divided(estimator: Any, X: Any, target: IntArray, fit_params: dict[str, Any]) -> bool:
-    """Whether the classes of a problem can be fitted one by one, with :func:`fit_classes`.
+class SomeClasses:
+    """A part of a ``LinearSVC``: tells each of some classes from all others.
+
+    Parameters
+    ----------
+    svc : LinearSVC
+        The whole, unfitted.
+    classes : ndarray of int
+        The classes of this part.
+    n_parts : int
+        How many parts there are.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_classes, n_features), or one column more for the intercepts
+    n_iter_ : int
+        The largest number of iterations.
+    """
+
+    def __init__(self, svc: Any, classes: IntArray, n_parts: int) -> None:
+        self.svc = svc
+        self.classes = classes
+        self.n_parts = n_parts
+
+    def fit(self, X: Any, y: IntArray, sample_weight: Any = None) -> SomeClasses:
+        """Fit to all rows of the problem."""
+        solver, n = _solver(self.svc, X), len(self.classes)
+        assert solver is not None
+        if n > 1 and not sp.issparse(X):
+            # All at once, and the rest as one class more, which is then dropped: dense rows are
+            # copied into liblinear's own form in every call, which takes longer than one class.
+            code = np.full(y.max() + 1, n)
+            code[self.classes] = np.arange(n)
+            raw, n_iter = _train(self.svc, X, code[y], solver, np.ones(n + 1), sample_weight)
+        else:
+            found = [
+                _train(self.svc, X, y == c, solver, np.ones(2), sample_weight) for c in self.classes
+            ]
+            raw = np.vstack([weights for weights, _ in found])
+            n_iter = np.concatenate([iterations for _, iterations in found])
+        self.weights_, self.n_iter_ = raw[:n], max(n_iter[:n]).item()
+        return self
+
+
+def divide(
+    svc: Any, X: Any, target: IntArray, fit_params: dict[str, Any], n_parts: int
+) -> list[SomeClasses]:
+    """Divide the classes of a problem, if its estimator is a usual ``LinearSVC`` on usual rows.
 
     liblinear tells every class from all others, one after the other. By themselves they give the
     same weights up to the tolerance: another order of the rows is drawn for them.
+
+    Parameters
+    ----------
+    svc : object
+        The unfitted estimator.
+    X : rows
+        All rows, not only those of the problem.
+    target : ndarray of int
+        The class of each row of the problem.
+    fit_params : dict
+        The keyword arguments for ``fit``, for all rows.
+    n_parts : int
+        How many parts there are at most.
+
+    Returns
+    -------
+    list of SomeClasses
+        The parts, whose fitted ones :func:`put_together` takes; none where that is not possible.
     """
     weight = fit_params.get("sample_weight")
-    return bool(
-        _is_usual(estimator)
+    possible = (
+        _is_usual(svc)
         and (weight is None or np.min(weight) > 0)
-        and estimator.class_weight is None
-        and not isinstance(estimator.random_state, np.random.RandomState)
+        and svc.class_weight is None
+        and not isinstance(svc.random_state, np.random.RandomState)
         and fit_params.keys() <= {"sample_weight"}
         and _are_usual_rows(X)
         and _are_codes(target, len(target))
         and target.max() > 1
         and _is_as_fit()
-        and _solver(estimator, X) is not None
+        and _solver(svc, X) is not None
     )
+    if not possible:
+        return []
+    classes = np.arange(target.max() + 1, dtype=target.dtype)
+    n_parts = min(n_parts, len(classes))
+    return [SomeClasses(svc, some, n_parts) for some in np.array_split(classes, n_parts)]
 
 
-def fit_classes(
-    estimator: Any, X: Any, target: IntArray, fit_params: dict[str, Any], classes: IntArray
-) -> tuple[AnyArray, int]:
-    """Tell each of some classes from all others.
-
-    Parameters
-    ----------
-    estimator : LinearSVC
-        Unfitted; it stays so.
-    X : rows
-        All rows of the problem.
-    target : ndarray of int
-        The class of each row.
-    fit_params : dict
-        The keyword arguments for ``fit``.
-    classes : ndarray of int
-        The classes.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_classes, n_features), or one column more for the intercepts
-    n_iter : int
-        The largest number of iterations.
-    """
-    solver = _solver(estimator, X)
-    assert solver is not None
-    weight = fit_params.get("sample_weight")
-    n = len(classes)
-    if n > 1 and not sp.issparse(X):
-        # All at once, and the rest as one class more, which is then dropped: dense rows are copied
-        # into liblinear's own form in every call, which takes longer than one class more.
-        code = np.full(target.max() + 1, n)
-        code[classes] = np.arange(n)
-        raw, n_iter = _train(estimator, X, code[target], solver, np.ones(n + 1), weight)
-        return raw[:n], max(n_iter[:n]).item()
-    parts = [_train(estimator, X, target == c, solver, np.ones(2), weight) for c in classes]
-    return np.vstack([raw for raw, _ in parts]), max(max(n_iter).item() for _, n_iter in parts)
-
-
-def put_together(estimator: Any, parts: list[tuple[AnyArray, int]], classes: IntArray) -> None:
-    """Make a fitted estimator of what :func:`fit_classes` returned, in the order of the classes."""
+def put_together(parts: list[SomeClasses]) -> Any:
+    """The fitted ``LinearSVC`` of all its fitted parts, in any order."""
+    parts = sorted(parts, key=lambda part: part.classes[0])
     # Column by column, as liblinear returns it.
-    raw = np.asfortranarray(np.vstack([raw for raw, _ in parts]))
-    _set_fitted(estimator, raw, max(n_iter for _, n_iter in parts), classes)
+    raw = np.asfortranarray(np.vstack([part.weights_ for part in parts]))
+    classes = np.concatenate([part.classes for part in parts])
+    _set_fitted(parts[0].svc, raw, max(part.n_iter_ for part in parts), classes)
+    return parts[0].svc
 
 
 def _draw(random_state: Any) -> int:

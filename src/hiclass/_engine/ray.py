@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from joblib.parallel import get_active_backend
+
 
 def connect(n_jobs: int | None) -> int:
     """Return how many tasks may be under way at a time; start Ray only if it is not running.
 
-    ``None`` and negative numbers ask for the whole cluster, as it is now: then two tasks per
-    processor, so that none waits for the next one.
+    ``None`` is what joblib's settings say. If that is nothing or a negative number, the whole
+    cluster is meant, as it is now: then two tasks per processor, so that none waits for the next.
     """
     import ray
 
+    if n_jobs is None:
+        _, n_jobs = get_active_backend()
     if n_jobs is not None and n_jobs > 0:
         return n_jobs
     if not ray.is_initialized():
@@ -32,7 +36,7 @@ def run_on_ray(
     shared: Any,
     at_once: int,
 ) -> Iterator[Any]:
-    """Call a worker on batches as Ray tasks, so many at a time.
+    """Call a worker on batches as Ray tasks, at most ``at_once`` at a time.
 
     Ray itself retries a task whose worker died. An error in a task cancels the others.
     """

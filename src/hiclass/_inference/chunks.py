@@ -19,7 +19,7 @@ import numpy as np
 from joblib import cpu_count
 from sklearn import get_config
 
-from hiclass._engine.fit import in_thread
+from hiclass._engine.threads import in_thread
 from hiclass._inference.paths import query_of_everyone, unrestricted
 from hiclass._inference.sets import set_query_of_everyone
 from hiclass._rows import chunks_of_rows, map_chunks, n_rows_of, slice_rows
