@@ -15,7 +15,7 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     Parameters
     ----------
     message : str
-        What to say.
+        The message.
     category : type, default=UserWarning
         The type of the warning.
     """

@@ -5,6 +5,9 @@ parameters, its class and parameters, and the versions of hiclass and scikit-lea
 ever reused for other data or other parameters. Files are written under another name first and then
 renamed, and they carry a checksum: a file is whole, or it is not used.
 
+``joblib.Memory`` is not used: it has no checksums and no versions of libraries in its keys, and it
+empties its folder when the source of the cached function changes.
+
 Checkpoints are a help, never a reason to fail: what goes wrong with them is a remark, which the
 engine brings home from the workers and turns into a warning.
 
@@ -59,14 +62,14 @@ def load_checkpoint(directory: str, key: str | None, remarks: list[str]) -> Any:
         return None
     except Exception as error:  # unpickling may raise anything
         remarks.append(
-            f"The checkpoint {path.name} cannot be used ({_say(error)}); its classifier is fitted "
-            f"again."
+            f"The checkpoint {path.name} cannot be used ({_reason(error)}); its classifier is "
+            f"fitted again."
         )
         return None
 
 
 def save_checkpoint(directory: str, key: str | None, estimator: Any, remarks: list[str]) -> None:
-    """Store a fitted estimator; if that fails, say so and leave nothing behind."""
+    """Store a fitted estimator; if that fails, remark it and leave nothing behind."""
     if key is None:
         return
     temporary = None
@@ -117,10 +120,10 @@ def _versions() -> dict[str, str]:
 
 def _no_pickle(estimator: Any, error: Exception) -> str:
     return (
-        f"{type(estimator).__name__} cannot be pickled ({_say(error)}), so there is no checkpoint "
-        f"of it."
+        f"{type(estimator).__name__} cannot be pickled ({_reason(error)}), so there is no "
+        f"checkpoint of it."
     )
 
 
-def _say(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error).partition("\n")[0]

@@ -58,12 +58,12 @@ _BINARY = ("sklearn.multiclass", "sklearn.multioutput")
 def read_class_weights(
     estimator: Any, hierarchy: Hierarchy, final: IntArray | None = None
 ) -> Weights:
-    """Read what an estimator, and everything inside it, was told about classes.
+    """Read the weights of classes in an estimator and in everything inside it.
 
     Parameters
     ----------
     estimator : object
-        An unfitted local classifier, for which :func:`may_name_classes` holds.
+        An unfitted local classifier, for which ``may_name_classes`` holds.
     hierarchy : Hierarchy
         The classes.
     final : ndarray of int, default=None
@@ -181,7 +181,7 @@ def _by_node(owner: str, weights: Mapping[Any, Any], hierarchy: Hierarchy) -> di
 
 
 def _find(owner: str, key: Any, hierarchy: Hierarchy) -> int:
-    """The node of a key, or an error that says where the key stands."""
+    """The node of a key, or an error that names the estimator with this key."""
     try:
         node = hierarchy.find(key)
     except ValueError as error:
@@ -200,7 +200,7 @@ def _find(owner: str, key: Any, hierarchy: Hierarchy) -> int:
 
 
 def _other_type(key: Any, hierarchy: Hierarchy) -> str:
-    """Say that a label only has another type, such as 1.0 instead of 1."""
+    """A hint that a label only has another type, such as 1.0 instead of 1."""
     for kind in (int, float, bool, str):
         try:
             label = kind(key)
@@ -214,7 +214,7 @@ def _other_type(key: Any, hierarchy: Hierarchy) -> str:
 def _warn_of_inner_classes(
     by_node: dict[int, float], final: IntArray, hierarchy: Hierarchy
 ) -> None:
-    """Say that a weight has no effect, because no path ends at its class."""
+    """Warn of a weight without effect, because no path ends at its class."""
     unused = set(by_node).difference(final.tolist())
     inner = sorted(node for node in unused if not hierarchy.is_leaf[node])
     if inner:

@@ -3,7 +3,7 @@
 On a few dozen rows ``LinearSVC.fit`` spends most of its time on checks of rows, labels and
 parameters. The engine hands out slices of what was checked as a whole, so this module has a quick
 look and then calls liblinear as ``fit`` would. Whatever is unusual is left to ``fit`` itself: other
-classes, other kinds of rows, invalid parameters, and those that ask for more than a fit.
+classes, other kinds of rows, invalid parameters, and those that mean more than a fit.
 
 liblinear is reached through private names of scikit-learn, which may change. So nothing is taken
 on trust: before the first use in a process, two small problems are fitted both ways. Unless the
@@ -156,7 +156,7 @@ def _are_codes(target: Any, n_rows: int) -> bool:
 
 
 def _fit(svc: Any, X: Any, target: IntArray, sample_weight: Any) -> bool:
-    """What ``LinearSVC.fit`` does after its checks; False if it has to be asked itself."""
+    """What ``LinearSVC.fit`` does after its checks; False if it has to be called itself."""
     if svc.class_weight is not None and sample_weight is not None:
         return False  # whether they are combined depends on the version
     solver = _solver(svc, X)

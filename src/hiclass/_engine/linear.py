@@ -1,8 +1,8 @@
 """Scores of linear classifiers on rows that were checked before.
 
 ``decision_function`` of scikit-learn's linear classifiers checks its rows, which takes longer than
-the product for a few rows or classes, and a hierarchical model asks many small classifiers about
-the same rows. What is unusual is left to the classifier.
+the product for a few rows or classes, and a hierarchical model queries many small classifiers
+about the same rows. What is unusual is left to the classifier.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def linear_choice(estimator: Any, X: Any) -> AnyArray:
     if getattr(type(estimator), "predict", None) is not _PREDICT:
         return np.asarray(estimator.predict(X))
     scores = linear_scores(estimator, X)
-    if not np.isfinite(scores).all():  # rows that nobody has checked: predict says what is wrong
+    if not np.isfinite(scores).all():  # rows that nobody has checked: predict raises the error
         return np.asarray(estimator.predict(X))
     best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
     return np.asarray(estimator.classes_[best])

@@ -77,38 +77,38 @@ class Prototype:
             )
 
 
-def check_local_classifier(child: Any, name: str, kinds: str) -> Any:
-    """Check that something can be used as a child; ``kinds`` says what can."""
-    if inspect.isclass(child):
+def check_local_classifier(estimator: Any, name: str, kinds: str) -> Any:
+    """Check that something can be used as a local classifier; ``kinds`` names what can."""
+    if inspect.isclass(estimator):
         raise TypeError(
-            f"{name} is the class {child.__name__}; give an instance, {child.__name__}()."
+            f"{name} is the class {estimator.__name__}; give an instance, {estimator.__name__}()."
         )
-    if not hasattr(child, "fit"):
-        raise TypeError(f"{name}={child!r} has no fit method. Give {kinds}.")
-    return child
+    if not hasattr(estimator, "fit"):
+        raise TypeError(f"{name}={estimator!r} has no fit method. Give {kinds}.")
+    return estimator
 
 
-def copy_estimator(child: Any) -> Any:
-    """Return an unfitted copy; a deep copy for objects that are no scikit-learn estimators."""
-    if not is_plain(child):
-        return clone(child, safe=False)
-    again = object.__new__(type(child))
-    vars(again).update(vars(child))
+def copy_estimator(estimator: Any) -> Any:
+    """Return an unfitted copy; a deep copy for objects that are not scikit-learn estimators."""
+    if not is_plain(estimator):
+        return clone(estimator, safe=False)
+    again = object.__new__(type(estimator))
+    vars(again).update(vars(estimator))
     return again
 
 
-def is_plain(child: Any) -> bool:
-    """Whether a child is all in its parameters, and copies can share the values of these.
+def is_plain(estimator: Any) -> bool:
+    """Whether an estimator is all in its parameters, and copies can share the values of these.
 
     As a rule for the classifiers of scikit-learn. Then there is no need for ``clone`` and
     ``get_params``, which read the signature of the constructor: that takes as long as a small fit.
     """
-    kind: Any = type(child)
+    kind: Any = type(estimator)
     names = _names_of_parameters(kind)
     return (
         names is not None
-        and vars(child).keys() == names
-        and all(type(value) in _PLAIN for value in vars(child).values())
+        and vars(estimator).keys() == names
+        and all(type(value) in _PLAIN for value in vars(estimator).values())
     )
 
 
@@ -123,65 +123,65 @@ def _names_of_parameters(kind: type) -> Set[str] | None:
 def may_name_classes(estimator: Any) -> bool:
     """Whether an estimator may have parameters that refer to classes, such as ``class_weight``.
 
-    A quick look: only where this is true do :mod:`~hiclass._engine.class_weights` have to be read.
+    A quick look, since most have none: only then does ``read_class_weights`` have to be called.
     """
     if not hasattr(estimator, "get_params"):
         return False
     return not is_plain(estimator) or type(estimator).__name__ == "DummyClassifier"
 
 
-def estimator_tags(child: Any) -> Any:
-    """Tags of a child; None for an object that has none, which is then trusted with any X."""
-    if not isinstance(child, BaseEstimator):
+def estimator_tags(estimator: Any) -> Any:
+    """Tags of an estimator; None for an object that has none, which is then trusted with any X."""
+    if not isinstance(estimator, BaseEstimator):
         return None
-    tags = get_tags(child)
+    tags = get_tags(estimator)
     # Not get_params: it takes long for a single row.
-    params = (value for name, value in vars(child).items() if not name.endswith("_"))
-    if isinstance(child, BaseComposition) or any(hasattr(value, "fit") for value in params):
-        # Pipelines and other composites do not say what their parts take: let them decide.
+    params = (value for name, value in vars(estimator).items() if not name.endswith("_"))
+    if isinstance(estimator, BaseComposition) or any(hasattr(value, "fit") for value in params):
+        # Tags of pipelines and other composites leave out what their parts take: let them decide.
         tags.input_tags.allow_nan = True
     return tags
 
 
-def set_random_state(child: Any, seed: int) -> None:
-    """Set every parameter of a child that is called ``random_state``."""
-    if is_plain(child):
-        if hasattr(child, "random_state"):
-            child.random_state = seed
+def set_random_state(estimator: Any, seed: int) -> None:
+    """Set every parameter of an estimator that is called ``random_state``."""
+    if is_plain(estimator):
+        if hasattr(estimator, "random_state"):
+            estimator.random_state = seed
         return
-    if not hasattr(child, "get_params"):
+    if not hasattr(estimator, "get_params"):
         return
-    names = [n for n in child.get_params() if n == "random_state" or n.endswith("__random_state")]
+    names = [n for n in estimator.get_params() if n.rpartition("__")[2] == "random_state"]
     if names:
-        child.set_params(**dict.fromkeys(names, seed))
+        estimator.set_params(**dict.fromkeys(names, seed))
 
 
-def check_accepts_weights(child: Any, name: str, method: str = "fit") -> None:
-    """Refuse sample weights for a child whose ``fit`` has no place for them.
+def check_accepts_weights(estimator: Any, name: str, method: str = "fit") -> None:
+    """Refuse sample weights for an estimator whose ``fit`` has no place for them.
 
-    Weights pass through pipelines and searches; other parameters are for the child itself.
+    Weights pass through pipelines and searches; other parameters are for the estimator itself.
     """
     if name == "sample_weight":
-        child = unwrap(child).model
+        estimator = unwrap(estimator).model
     try:
-        parameters = inspect.signature(getattr(child, method)).parameters
+        parameters = inspect.signature(getattr(estimator, method)).parameters
     except (AttributeError, TypeError, ValueError):
-        return  # a builtin without a signature, or a step that is none: let it speak for itself
+        return  # a builtin without a signature, or a step that is none: its fit raises the error
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     if name not in parameters and not takes_any:
         raise ValueError(
-            f"{name} was given but {type(child).__name__}.{method} does not take it. Leave it out, "
-            f"or use a local classifier that supports it."
+            f"{name} was given but {type(estimator).__name__}.{method} does not take it. Leave it "
+            f"out, or use a local classifier that supports it."
         )
 
 
-def named_for_fit(child: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """The keyword arguments for the ``fit`` of a child.
+def named_for_fit(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """The keyword arguments for the ``fit`` of an estimator.
 
     Sample weights get the name under which a pipeline, or a search over one, hands them to its last
     step. With metadata routing enabled, they do so by themselves.
     """
     if "sample_weight" not in params or routing_enabled():
         return params
-    name = name_for_fit(child, "sample_weight")
+    name = name_for_fit(estimator, "sample_weight")
     return {(name if key == "sample_weight" else key): value for key, value in params.items()}

@@ -1,4 +1,4 @@
-"""One line on stderr that says how far a fit has come."""
+"""One line on stderr that shows how far a fit has come."""
 
 from __future__ import annotations
 

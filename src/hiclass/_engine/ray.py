@@ -15,8 +15,8 @@ from joblib.parallel import get_active_backend
 def connect(n_jobs: int | None) -> int:
     """Return how many tasks may be under way at a time; start Ray only if it is not running.
 
-    ``None`` is what joblib's settings say. If that is nothing or a negative number, the whole
-    cluster is meant, as it is now: then two tasks per processor, so that none waits for the next.
+    ``None`` stands for the number in joblib's settings. None there, or a negative number, means the
+    whole cluster as it is now: two tasks per processor, so that none waits for the next one.
     """
     import ray
 
