@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import numbers
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,7 +97,7 @@ def read_labels(y: Any, name: str = "y") -> LabelColumns:
 
 
 def read_paths(y: Any, name: str = "y") -> LabelColumns:
-    """Read labels of rows of which each has one, and none after a missing one."""
+    """Read one path per row: at least one label, and missing ones only at its end."""
     columns = read_labels(y, name)
     check_paths(columns, name=name)
     return columns
@@ -185,18 +185,11 @@ def split_columns(y: Any, name: str) -> tuple[list[Any], int]:
     refuse_none(y, name)
     # A scalar (pandas.NA), a class or a query that is not run yet (LazyFrame) holds no labels.
     library = library_of(y) if hasattr(y, "__len__") and not isinstance(y, type) else ""
-    if library == "pandas":
+    if library in _FRAMES:
+        read_column, columns_of = _FRAMES[library]
         if hasattr(y, "columns"):
-            return _check_width([_pandas(y.iloc[:, j]) for j in range(y.shape[1])], name), 2
-        return _split_sequence(_pandas(y), name)
-    if library == "polars":
-        if hasattr(y, "columns"):
-            return _check_width([_polars(column) for column in y.get_columns()], name), 2
-        return _split_sequence(_polars(y), name)
-    if library == "pyarrow":
-        if hasattr(y, "column_names"):
-            return _check_width([column.to_pylist() for column in y.columns], name), 2
-        return _split_sequence(y.to_pylist(), name)
+            return _check_width([read_column(column) for column in columns_of(y)], name), 2
+        return _split_sequence(read_column(y), name)
     if isinstance(y, np.ma.MaskedArray):
         y = y.tolist()  # None where a label is masked
     elif hasattr(y, "__array__") and not isinstance(y, type):
@@ -270,6 +263,14 @@ def _polars(column: Any) -> Any:
     if column.dtype.is_numeric() and column.null_count() == 0:
         return column.to_numpy()
     return column.to_list()
+
+
+#: By library: how a column is read, and the columns of a frame.
+_FRAMES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Iterable[Any]]]] = {
+    "pandas": (_pandas, lambda frame: (frame.iloc[:, j] for j in range(frame.shape[1]))),
+    "polars": (_polars, lambda frame: frame.get_columns()),
+    "pyarrow": (lambda column: column.to_pylist(), lambda table: table.columns),
+}
 
 
 # -- encoding one column -----------------------------------------------------------------------
