@@ -251,6 +251,15 @@ def test_a_known_temperature_without_a_calibration_is_refused(kind):
             make(kind, "joint", temperature=bad).fit(rows_for(FOREST, 0), FOREST)
 
 
+@pytest.mark.parametrize("temperature", [2, np.float32(2)], ids=repr)
+def test_a_temperature_may_be_any_kind_of_number(kind, temperature):
+    X = rows_for(FOREST, 0)
+    model = make(kind, "joint", child=Scored(), temperature=temperature).fit(X, FOREST)
+    assert type(model.temperature_) is float
+    usual = make(kind, "joint", child=Scored(), temperature=2.0).fit(X, FOREST)
+    np.testing.assert_array_equal(model.predict_node_proba(X), usual.predict_node_proba(X))
+
+
 def test_an_ensemble_fits_its_folds_with_the_temperatures_of_its_members():
     y = FOREST * 4
     X = blobs(4, y)
