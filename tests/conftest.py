@@ -73,7 +73,7 @@ def estimator_class(request):
     scope="session", params=[*ESTIMATOR_CLASSES, GlobalClassifier], ids=lambda c: c.__name__
 )
 def any_class(request):
-    """Each of the four and the global one, which takes other children."""
+    """Each of the four and the global one, which takes other estimators."""
     return request.param
 
 

@@ -54,16 +54,16 @@ _SKLEARN = str(Path(sklearn.__file__).parent) + os.sep
 _VALIDATION = tuple(_SKLEARN + name for name in ("utils" + os.sep, "base.py"))
 
 
-def is_refusal(error, *, by_child=False):
+def is_refusal(error, *, by_classifier=False):
     """Whether an exception was raised on purpose, with a message, by code that checks input.
 
     The last frame of its traceback must be a ``raise`` statement in hiclass or in scikit-learn's
     validation. An ``IndexError`` of NumPy, a ``KeyError`` of a dict or a ``TypeError`` of an
-    operator that just happens somewhere inside is none, whatever its type. With ``by_child``, for
-    an X that hiclass only passes on, anything that happens inside a scikit-learn classifier.
+    operator that just happens somewhere inside is none, whatever its type. With ``by_classifier``,
+    for an X that hiclass only passes on, anything that happens inside a scikit-learn classifier.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    if by_child and any(_is_child(frame) for frame in frames):
+    if by_classifier and any(_is_classifier(frame) for frame in frames):
         return True
     if not isinstance(error, ValueError | TypeError) or not str(error).strip():
         return False
@@ -72,7 +72,7 @@ def is_refusal(error, *, by_child=False):
     return raised and last.filename.startswith((_OURS, *_VALIDATION))
 
 
-def _is_child(frame):
+def _is_classifier(frame):
     return frame.filename.startswith(_SKLEARN) and not frame.filename.startswith(_VALIDATION)
 
 

@@ -31,13 +31,13 @@ SEEDS = st.integers(0, 2**32 - 1)
 PATHS = paths(min_rows=2, max_rows=12, depth=(1, 3))
 
 
-def make(kind, calibration=None, *, child=None, leaf_only=False, **params):
+def make(kind, calibration=None, *, estimator=None, leaf_only=False, **params):
     """An unfitted model of any kind."""
-    child = Soft() if child is None else child
+    estimator = Soft() if estimator is None else estimator
     if kind in LOCAL:
-        return LOCAL[kind](child, calibration=calibration, leaf_only=leaf_only, **params)
+        return LOCAL[kind](estimator, calibration=calibration, leaf_only=leaf_only, **params)
     members = [
-        (name, LOCAL[name](child, calibration=calibration, leaf_only=leaf_only))
+        (name, LOCAL[name](estimator, calibration=calibration, leaf_only=leaf_only))
         for name in ("flat", "parent")
     ]
     weights = "learned" if kind == "learned" else None

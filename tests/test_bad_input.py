@@ -286,11 +286,11 @@ def test_a_class_instead_of_an_instance(estimator_class):
         estimator_class(GaussianNB).fit(X2, ["a", "b"])
 
 
-@pytest.mark.parametrize("child", [3, "forest", {"C": 1}], ids=repr)
-def test_a_child_without_fit(estimator_class, child):
-    message = rf"local_classifier={re.escape(repr(child))} has no fit method"
+@pytest.mark.parametrize("estimator", [3, "forest", {"C": 1}], ids=repr)
+def test_a_local_classifier_without_fit(estimator_class, estimator):
+    message = rf"local_classifier={re.escape(repr(estimator))} has no fit method"
     with pytest.raises(TypeError, match=message):
-        estimator_class(child).fit(X2, ["a", "b"])
+        estimator_class(estimator).fit(X2, ["a", "b"])
 
 
 def test_leaf_only_contradicts_min_confidence(any_class):
@@ -317,7 +317,7 @@ def test_min_confidence_that_was_set_after_fit_needs_probabilities(estimator_cla
 # -- X -----------------------------------------------------------------------------------------
 
 
-def test_nan_is_refused_for_a_child_that_refuses_it(estimator_class):
+def test_nan_is_refused_for_a_local_classifier_that_refuses_it(estimator_class):
     with pytest.raises(ValueError, match="Input X contains NaN"):
         estimator_class().fit([[0.0], [np.nan]], ["a", "b"])
     model = estimator_class().fit(X2, ["a", "b"])
@@ -325,7 +325,7 @@ def test_nan_is_refused_for_a_child_that_refuses_it(estimator_class):
         model.predict([[np.nan]])
 
 
-def test_infinity_is_refused_for_a_child_that_refuses_it(any_class):
+def test_infinity_is_refused_for_a_local_classifier_that_refuses_it(any_class):
     with pytest.raises(ValueError, match="Input X contains infinity"):
         any_class().fit(sp.csr_array([[1.0], [np.inf]]), ["a", "b"])
 
@@ -368,7 +368,7 @@ def test_rows_of_one_dimension_are_refused_for_numbers(any_class):
     ids=["dict", "set", "class", "frame without columns"],
 )
 def test_what_has_no_rows_is_refused(estimator_class, X, error, message):
-    """Also by a child that would take anything."""
+    """Also by a local classifier that would take anything."""
     with pytest.raises(error, match=message):
         estimator_class(DummyClassifier()).fit(X, ["a", "b"])
     model = estimator_class(DummyClassifier()).fit(X2, ["a", "b"])
@@ -421,7 +421,7 @@ def test_columns_that_are_permuted_renamed_or_new(estimator_class, library, colu
         model.predict(other)
 
 
-# -- errors inside a child ---------------------------------------------------------------------
+# -- errors inside a local classifier ---------------------------------------------------------
 
 
 class Picky(GaussianNB):
@@ -468,7 +468,7 @@ def test_the_note_of_a_gate_says_that_it_is_about_stopping():
     assert error.value.__notes__ == ["while fitting the classifier of stopping at b"]
 
 
-def test_a_type_error_inside_a_child_comes_through(estimator_class, animals):
+def test_a_type_error_inside_a_local_classifier_comes_through(estimator_class, animals):
     class Broken(GaussianNB):
         def fit(self, X, y, sample_weight=None):
             raise TypeError("fit() got an unexpected keyword argument 'sample_weight'")

@@ -47,7 +47,7 @@ LOCAL_CLASSES = (LocalClassifierPerNode, LocalClassifierPerParentNode, LocalClas
 
 # -- scikit-learn's checks ---------------------------------------------------------------------
 
-CHILDREN = {
+ESTIMATORS = {
     "default": None,
     "LinearSVC": LinearSVC(random_state=0),
     "forest": RandomForestClassifier(n_estimators=5, random_state=0),
@@ -70,7 +70,7 @@ EXPECTED_SKIPS = {"check_array_api_input": "runs only where SCIPY_ARRAY_API=1 is
 
 def run_checks(model, expected_failures):
     with warnings.catch_warnings():
-        # What children say on the data of the checks: too few iterations, a class of weight 0.
+        # What classifiers warn of in the checks: too few iterations, a class of weight 0.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "divide by zero encountered in log", RuntimeWarning)
         return check_estimator(
@@ -78,17 +78,17 @@ def run_checks(model, expected_failures):
         )
 
 
-@pytest.mark.parametrize("child", CHILDREN)
-def test_passes_the_checks_of_scikit_learn_but_for_the_listed_ones(estimator_class, child):
-    assert_passes(estimator_class(CHILDREN[child]), EXPECTED_FAILURES.get(child, {}))
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_passes_the_checks_of_scikit_learn_but_for_the_listed_ones(estimator_class, estimator):
+    assert_passes(estimator_class(ESTIMATORS[estimator]), EXPECTED_FAILURES.get(estimator, {}))
 
 
-@pytest.mark.parametrize("child", [ExtraTreesRegressor(5), Ridge()], ids=["trees", "Ridge"])
-def test_a_global_model_passes_the_checks_but_for_the_listed_ones(child):
+@pytest.mark.parametrize("estimator", [ExtraTreesRegressor(5), Ridge()], ids=["trees", "Ridge"])
+def test_a_global_model_passes_the_checks_but_for_the_listed_ones(estimator):
     listed = EXPECTED_FAILURES["forest"]["check_classifier_multioutput"]
-    is_forest = isinstance(child, ExtraTreesRegressor)  # whose answers need no normalising
+    is_forest = isinstance(estimator, ExtraTreesRegressor)  # whose answers need no normalising
     expected = {} if is_forest else {"check_classifier_multioutput": listed}
-    assert_passes(GlobalClassifier(child), expected)
+    assert_passes(GlobalClassifier(estimator), expected)
 
 
 def assert_passes(model, expected):
@@ -106,7 +106,7 @@ def assert_passes(model, expected):
 
 def test_a_forest_alone_fails_the_weight_checks_that_are_listed_for_it():
     listed = {k: v for k, v in EXPECTED_FAILURES["forest"].items() if v is BOOTSTRAP}
-    results = run_checks(CHILDREN["forest"], listed)
+    results = run_checks(ESTIMATORS["forest"], listed)
     assert {r["check_name"] for r in results if r["status"] == "xfail"} == set(listed)
 
 
@@ -131,32 +131,32 @@ TAGGED = {
 }
 
 
-@pytest.mark.parametrize("child", TAGGED)
-def test_tags_of_the_input_are_those_of_the_child(estimator_class, child):
+@pytest.mark.parametrize("estimator", TAGGED)
+def test_tags_of_the_input_are_those_of_the_local_classifier(estimator_class, estimator):
     names = ("sparse", "allow_nan", "positive_only", "string", "categorical")
     found, expected = (
         {name: getattr(get_tags(model).input_tags, name) for name in names}
-        for model in (estimator_class(TAGGED[child]), TAGGED[child])
+        for model in (estimator_class(TAGGED[estimator]), TAGGED[estimator])
     )
     # A composite does not say whether its parts take NaN, so that it is left to decide.
-    expected["allow_nan"] |= child == "pipeline"
+    expected["allow_nan"] |= estimator == "pipeline"
     assert found == expected
     # These are the same in every version of scikit-learn.
-    assert found["allow_nan"] == (child in ("HistGradientBoosting", "pipeline"))
-    assert found["positive_only"] == (child == "MultinomialNB")
+    assert found["allow_nan"] == (estimator in ("HistGradientBoosting", "pipeline"))
+    assert found["positive_only"] == (estimator == "MultinomialNB")
 
 
-def test_tags_without_a_child_are_those_of_the_default(estimator_class):
+def test_tags_without_a_local_classifier_are_those_of_the_default(estimator_class):
     default = get_tags(estimator_class(LogisticRegression()))
     assert get_tags(estimator_class()) == default
 
 
-def test_a_child_with_a_poor_score_makes_a_poor_score(estimator_class):
+def test_a_local_classifier_with_a_poor_score_makes_a_poor_score(estimator_class):
     assert get_tags(estimator_class(DummyClassifier())).classifier_tags.poor_score
     assert not get_tags(estimator_class()).classifier_tags.poor_score
 
 
-def test_a_child_without_tags_is_trusted_with_sparse_rows_and_nan(estimator_class):
+def test_a_local_classifier_without_tags_is_trusted_with_sparse_rows_and_nan(estimator_class):
     class Plain:
         def fit(self, X, y):
             return self
@@ -221,7 +221,7 @@ def test_works_at_the_end_of_a_pipeline(estimator_class, iris):
     assert pipeline.score(X, y) == f1(y, alone.predict(scaled)) > 0.9
 
 
-def test_grid_search_needs_no_scorer_and_finds_the_better_child(estimator_class, iris):
+def test_grid_search_needs_no_scorer_and_finds_the_better_local_classifier(estimator_class, iris):
     X, y = iris
     search = GridSearchCV(
         estimator_class(LogisticRegression()),
@@ -320,7 +320,7 @@ def test_a_fitted_model_survives_pickle_and_joblib(estimator_class, animals, tmp
         assert list(copy.local_classifiers_) == list(model.local_classifiers_)
 
 
-def test_html_repr_shows_the_model_and_its_child(estimator_class, animals):
+def test_html_repr_shows_the_model_and_its_local_classifier(estimator_class, animals):
     model = estimator_class(GaussianNB())
     for shown in (model._repr_html_(), estimator_html_repr(model.fit(*animals))):
         assert estimator_class.__name__ in shown
@@ -333,20 +333,20 @@ def test_repr_shows_what_differs_from_the_defaults(estimator_class):
     assert repr(estimator_class(leaf_only=True)) == f"{name}(leaf_only=True)"
 
 
-def test_set_params_reaches_the_child(estimator_class):
+def test_set_params_reaches_the_local_classifier(estimator_class):
     model = estimator_class(LogisticRegression()).set_params(local_classifier__C=3.0)
     assert model.local_classifier.C == 3.0
     assert model.get_params()["local_classifier__C"] == 3.0
 
 
 def test_fit_returns_the_model_and_leaves_its_parameters_alone(estimator_class, animals):
-    child = GaussianNB()
-    model = estimator_class(child)
+    estimator = GaussianNB()
+    model = estimator_class(estimator)
     before = dict(vars(model))
     assert model.fit(*animals) is model
-    assert model.local_classifier is child
+    assert model.local_classifier is estimator
     assert {name: getattr(model, name) for name in before} == before
-    assert not hasattr(child, "classes_")
+    assert not hasattr(estimator, "classes_")
 
 
 def test_min_confidence_is_read_at_predict_time(estimator_class, animals):
@@ -380,19 +380,19 @@ def test_n_jobs_uses_other_processes_and_changes_nothing(many):
     # All in one test: the processes of joblib take seconds to start, then they stay.
     X, y = many
     weights = np.linspace(1, 2, len(y))
-    child = Process(max_features=1)
+    estimator = Process(max_features=1)
     for local_class in LOCAL_CLASSES:
-        serial = local_class(child, random_state=0).fit(X, y, sample_weight=weights)
+        serial = local_class(estimator, random_state=0).fit(X, y, sample_weight=weights)
         assert {c.process_ for c in serial.local_classifiers_.values()} == {os.getpid()}
         for n_jobs in (2, -1):
-            model = local_class(child, random_state=0, n_jobs=n_jobs)
+            model = local_class(estimator, random_state=0, n_jobs=n_jobs)
             model.fit(X, y, sample_weight=weights)
             assert os.getpid() not in {c.process_ for c in model.local_classifiers_.values()}
             assert list(model.local_classifiers_) == list(serial.local_classifiers_)
             np.testing.assert_array_equal(model.predict_node_proba(X), serial.predict_node_proba(X))
     frame = pandas.DataFrame(X, columns=list("abcdef"))
-    serial = LocalClassifierPerNode(child, random_state=0).fit(frame, y)
-    parallel = LocalClassifierPerNode(child, random_state=0, n_jobs=2).fit(frame, y)
+    serial = LocalClassifierPerNode(estimator, random_state=0).fit(frame, y)
+    parallel = LocalClassifierPerNode(estimator, random_state=0, n_jobs=2).fit(frame, y)
     np.testing.assert_array_equal(parallel.predict(frame), serial.predict(frame))
 
 
@@ -429,21 +429,23 @@ def test_fitting_again_on_rows_without_columns_forgets_the_columns(estimator_cla
 
 
 @pytest.mark.parametrize(
-    ("child", "tolerance"),
+    ("estimator", "tolerance"),
     [
         (GaussianNB(var_smoothing=1e-12), 1e-8),
         (LogisticRegression(tol=1e-10, max_iter=10_000), 1e-4),
     ],
     ids=["GaussianNB", "LogisticRegression"],
 )
-def test_a_weight_counts_as_so_many_equal_rows(estimator_class, animals, child, tolerance):
+def test_a_weight_counts_as_so_many_equal_rows(estimator_class, animals, estimator, tolerance):
     X, y = animals
     X = X / 8  # close enough that weights matter everywhere
     X += np.random.default_rng(1).normal(size=X.shape)
     times = np.random.default_rng(2).integers(1, 4, size=len(y))
-    weighted = estimator_class(child).fit(X, y, sample_weight=times)
-    repeated = estimator_class(child).fit(np.repeat(X, times, axis=0), np.repeat(y, times, axis=0))
-    unweighted = estimator_class(child).fit(X, y)
+    weighted = estimator_class(estimator).fit(X, y, sample_weight=times)
+    repeated = estimator_class(estimator).fit(
+        np.repeat(X, times, axis=0), np.repeat(y, times, axis=0)
+    )
+    unweighted = estimator_class(estimator).fit(X, y)
     expected = repeated.predict_node_proba(X)
     np.testing.assert_allclose(weighted.predict_node_proba(X), expected, atol=tolerance)
     assert abs(unweighted.predict_node_proba(X) - expected).max() > 100 * tolerance
@@ -462,12 +464,12 @@ def test_weights_are_sliced_with_the_rows(estimator_class, animals):
 def test_weights_go_by_keyword(estimator_class, animals):
     """The second argument after y of SGDClassifier.fit is coef_init."""
     X, y = animals
-    child = SGDClassifier(random_state=0, loss="log_loss")
-    model = estimator_class(child).fit(X, y, sample_weight=np.ones(len(y)))
-    np.testing.assert_array_equal(model.predict(X), estimator_class(child).fit(X, y).predict(X))
+    estimator = SGDClassifier(random_state=0, loss="log_loss")
+    model = estimator_class(estimator).fit(X, y, sample_weight=np.ones(len(y)))
+    np.testing.assert_array_equal(model.predict(X), estimator_class(estimator).fit(X, y).predict(X))
 
 
-def test_a_child_without_weights_is_refused_by_name_only_if_there_are_weights(
+def test_a_local_classifier_without_weights_is_refused_by_name_only_if_there_are_weights(
     estimator_class, animals
 ):
     X, y = animals
@@ -478,17 +480,17 @@ def test_a_child_without_weights_is_refused_by_name_only_if_there_are_weights(
         model.fit(X, y, sample_weight=np.ones(len(y)))
 
 
-def in_a_pipeline(child):
-    return make_pipeline(FunctionTransformer(), child)
+def in_a_pipeline(estimator):
+    return make_pipeline(FunctionTransformer(), estimator)
 
 
 WRAPPINGS = {
     "pipeline": in_a_pipeline,
-    "nested": lambda child: in_a_pipeline(in_a_pipeline(child)),
-    "search": lambda child: GridSearchCV(child, {}, cv=2),
-    "search over a pipeline": lambda child: GridSearchCV(in_a_pipeline(child), {}, cv=2),
-    "search in a pipeline": lambda child: in_a_pipeline(
-        GridSearchCV(in_a_pipeline(in_a_pipeline(child)), {}, cv=2)
+    "nested": lambda estimator: in_a_pipeline(in_a_pipeline(estimator)),
+    "search": lambda estimator: GridSearchCV(estimator, {}, cv=2),
+    "search over a pipeline": lambda estimator: GridSearchCV(in_a_pipeline(estimator), {}, cv=2),
+    "search in a pipeline": lambda estimator: in_a_pipeline(
+        GridSearchCV(in_a_pipeline(in_a_pipeline(estimator)), {}, cv=2)
     ),
 }
 
@@ -498,8 +500,8 @@ WRAPPINGS = {
 def test_weights_pass_through_pipelines_and_searches(estimator_class, animals, wrapping, factory):
     X, y = (np.repeat(part, 2, axis=0) for part in animals)
     weights = np.random.default_rng(0).uniform(0.1, 5, size=len(y))
-    child = WRAPPINGS[wrapping](GaussianNB())
-    model = estimator_class((lambda key: child) if factory else child)
+    estimator = WRAPPINGS[wrapping](GaussianNB())
+    model = estimator_class((lambda key: estimator) if factory else estimator)
     found = model.fit(X, y, sample_weight=weights)
     bare = estimator_class(GaussianNB()).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(found.predict_node_proba(X), bare.predict_node_proba(X), atol=1e-9)
@@ -508,7 +510,7 @@ def test_weights_pass_through_pipelines_and_searches(estimator_class, animals, w
 def test_so_they_do_where_rows_are_sets_and_in_global_models(estimator_class):
     X, y = zoo()
     weights = np.random.default_rng(0).uniform(0.1, 5, size=len(y))
-    for kind, child, params in (
+    for kind, estimator, params in (
         (estimator_class, GaussianNB(), {}),
         (GlobalClassifier, Ridge(), {}),
         (GlobalClassifier, DecisionTreeClassifier(random_state=0), {"level_weight": 1}),
@@ -517,17 +519,17 @@ def test_so_they_do_where_rows_are_sets_and_in_global_models(estimator_class):
             kind(inside, hierarchy=DAG, multi_label=True, **params)
             .fit(X, y, sample_weight=weights)
             .predict_node_proba(X)
-            for inside in (in_a_pipeline(child), child)
+            for inside in (in_a_pipeline(estimator), estimator)
         )
         np.testing.assert_allclose(found, bare, atol=1e-9)
 
 
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
 def test_the_last_step_has_to_take_weights(estimator_class, animals, wrapping):
-    child = WRAPPINGS[wrapping](KNeighborsClassifier(n_neighbors=1))
+    estimator = WRAPPINGS[wrapping](KNeighborsClassifier(n_neighbors=1))
     message = r"sample_weight was given but KNeighborsClassifier\.fit does not take it"
     with pytest.raises(ValueError, match=message):
-        estimator_class(child).fit(*animals, sample_weight=np.ones(len(animals[1])))
+        estimator_class(estimator).fit(*animals, sample_weight=np.ones(len(animals[1])))
 
 
 def test_a_class_without_weight_is_refused_for_a_linear_svm_inside_a_pipeline(local_class):
@@ -580,17 +582,17 @@ def weighted(animals):
 
 
 @pytest.mark.usefixtures("routing")
-def test_routing_hands_weights_to_a_child_that_requested_them(estimator_class, weighted):
+def test_routing_hands_weights_to_a_local_classifier_that_requested_them(estimator_class, weighted):
     X, y, weights = weighted
-    child = GaussianNB().set_fit_request(sample_weight=True)
-    routed = estimator_class(child).fit(X, y, sample_weight=weights)
+    estimator = GaussianNB().set_fit_request(sample_weight=True)
+    routed = estimator_class(estimator).fit(X, y, sample_weight=weights)
     with sklearn.config_context(enable_metadata_routing=False):
         plain = estimator_class(GaussianNB()).fit(X, y, sample_weight=weights)
     np.testing.assert_array_equal(routed.predict_node_proba(X), plain.predict_node_proba(X))
 
 
 @pytest.mark.usefixtures("routing")
-def test_routing_refuses_weights_that_the_child_declined(estimator_class, weighted):
+def test_routing_refuses_weights_that_the_local_classifier_declined(estimator_class, weighted):
     """As scikit-learn's MultiOutputClassifier does."""
     X, y, weights = weighted
     model = estimator_class(GaussianNB().set_fit_request(sample_weight=False))
@@ -610,16 +612,16 @@ def test_routing_wants_an_explicit_request(estimator_class, weighted):
 
 
 @pytest.mark.usefixtures("routing")
-def test_routing_hands_weights_to_the_default_child(estimator_class, weighted):
+def test_routing_hands_weights_to_the_default_local_classifier(estimator_class, weighted):
     X, y, weights = weighted
     default = estimator_class().fit(X / 8, y, sample_weight=weights)
-    child = LogisticRegression().set_fit_request(sample_weight=True)
-    explicit = estimator_class(child).fit(X / 8, y, sample_weight=weights)
+    estimator = LogisticRegression().set_fit_request(sample_weight=True)
+    explicit = estimator_class(estimator).fit(X / 8, y, sample_weight=weights)
     np.testing.assert_array_equal(default.predict_node_proba(X), explicit.predict_node_proba(X))
 
 
 @pytest.mark.usefixtures("routing")
-def test_routing_reaches_a_step_of_a_pipeline_child(estimator_class, weighted):
+def test_routing_reaches_a_step_of_a_pipeline_local_classifier(estimator_class, weighted):
     X, y, weights = weighted
     step = GaussianNB().set_fit_request(sample_weight=True)
     scaler = StandardScaler().set_fit_request(sample_weight=False)
@@ -650,15 +652,15 @@ def test_routing_of_weights_through_a_grid_search_to_fit_and_score(estimator_cla
 @pytest.mark.usefixtures("routing")
 def test_routing_of_other_metadata_than_weights(estimator_class, animals):
     X, y = animals
-    child = Recorder().set_fit_request(marks=True)
-    model = estimator_class(child).fit(X, y, marks=np.arange(len(y)))
+    estimator = Recorder().set_fit_request(marks=True)
+    model = estimator_class(estimator).fit(X, y, marks=np.arange(len(y)))
     for classifier in model.local_classifiers_.values():
         rows, *_, given = classifier.seen_
         assert given.tolist() == [np.flatnonzero((row == X).all(axis=1)).item() for row in rows]
 
 
 @pytest.mark.usefixtures("routing")
-def test_routing_with_different_children_per_node(estimator_class, weighted):
+def test_routing_with_different_local_classifiers_per_node(estimator_class, weighted):
     X, y, weights = weighted
 
     def choose(_):
@@ -692,10 +694,10 @@ def test_import_leaves_logging_alone_and_loads_no_optional_library():
     assert run_python(code) == "[] True\n"
 
 
-def test_the_default_child_is_not_shared(animals):
+def test_the_default_local_classifier_is_not_shared(animals):
     X, y = animals
     first, second = FlatClassifier().fit(X, y), FlatClassifier().fit(X, y)
     assert first.local_classifiers_[()] is not second.local_classifiers_[()]
     assert first.local_classifier is None
-    child = LocalClassifierPerParentNode().fit(X, y).local_classifiers_[()]
-    assert type(child) is LogisticRegression
+    estimator = LocalClassifierPerParentNode().fit(X, y).local_classifiers_[()]
+    assert type(estimator) is LogisticRegression

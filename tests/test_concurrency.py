@@ -29,10 +29,10 @@ N_THREADS = 8
 METHODS = ("predict", "predict_node_proba", "predict_proba", "predict_confidence", "predict_paths")
 
 
-def ensemble(child=None, **params):
+def ensemble(estimator=None, **params):
     members = [
-        ("flat", FlatClassifier(child, **params)),
-        ("local", LocalClassifierPerParentNode(child, **params)),
+        ("flat", FlatClassifier(estimator, **params)),
+        ("local", LocalClassifierPerParentNode(estimator, **params)),
     ]
     return EnsembleClassifier(members)
 
@@ -228,9 +228,9 @@ for model in models:
 
 def test_a_fixed_random_state_gives_the_same_model(estimator_class):
     X, y = rows(40), labels(40)
-    child = SGDClassifier(loss="log_loss", max_iter=5, tol=None)
+    estimator = SGDClassifier(loss="log_loss", max_iter=5, tol=None)
     one, other, another = (
-        estimator_class(child, random_state=seed).fit(X, y).predict_node_proba(X)
+        estimator_class(estimator, random_state=seed).fit(X, y).predict_node_proba(X)
         for seed in (7, 7, 8)
     )
     np.testing.assert_array_equal(one, other)
@@ -292,7 +292,7 @@ class Backend(GaussianNB):
 seen: list[str] = []
 
 
-def test_prediction_in_threads_gives_no_workers_to_the_children():
+def test_prediction_in_threads_gives_no_workers_to_the_local_classifiers():
     X, y = rows(600), labels(600)
     model = FlatClassifier(Backend(), n_jobs=2).fit(X, y)
     seen.clear()

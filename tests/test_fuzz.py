@@ -110,12 +110,12 @@ def watched():
         faulthandler.cancel_dump_traceback_later()
 
 
-def outcome(expect, action, *, by_child=False):
+def outcome(expect, action, *, by_classifier=False):
     """Call something: (ANSWERED, result) or (REFUSED, error); fail where it must be the other."""
     try:
         result = action()
     except Exception as error:
-        if not is_refusal(error, by_child=by_child) or expect == GOOD:
+        if not is_refusal(error, by_classifier=by_classifier) or expect == GOOD:
             error.add_note(f"{expect} input got this")
             raise
         return REFUSED, error
@@ -123,13 +123,16 @@ def outcome(expect, action, *, by_child=False):
     return ANSWERED, result
 
 
-def ensemble(child, **params):
-    members = [("flat", FlatClassifier(child)), ("local", LocalClassifierPerParentNode(child))]
+def ensemble(estimator, **params):
+    members = [
+        ("flat", FlatClassifier(estimator)),
+        ("local", LocalClassifierPerParentNode(estimator)),
+    ]
     return EnsembleClassifier(members, **params)
 
 
-def global_model(child, **params):
-    return GlobalClassifier(AsRegressor(child), **params)
+def global_model(estimator, **params):
+    return GlobalClassifier(AsRegressor(estimator), **params)
 
 
 #: What is fuzzed: a function of a local classifier and keyword parameters each. A new estimator of
@@ -302,25 +305,25 @@ def assert_same_after_a_round_trip(tree):
 # -- X -----------------------------------------------------------------------------------------
 
 TREE_PATHS = [["a", "x"], ["a", "y"], ["b"], ["a", "x"], ["b", "z"], ["a", "y"], ["b"]]
-CHILDREN = {"Soft": SoftAnyRows, "Bare": BareAnyRows, "GaussianNB": GaussianNB}
+ESTIMATORS = {"Soft": SoftAnyRows, "Bare": BareAnyRows, "GaussianNB": GaussianNB}
 
 
 @st.composite
 def _row_cases(draw):
     train = draw(rows(len(TREE_PATHS)))
-    return train, draw(rows(5)), draw(model_names), draw(st.sampled_from(sorted(CHILDREN)))
+    return train, draw(rows(5)), draw(model_names), draw(st.sampled_from(sorted(ESTIMATORS)))
 
 
 #: scikit-learn computes with the type that it gets: rounding, and in 16 bits even NaN.
 OTHER_FLOATS = ("float16", "float32", "longdouble")
 
 
-def expected_of(case, child, *, at_predict=False):
-    if child == "GaussianNB" and (case.what == "three dimensions" or sp.issparse(case.value)):
+def expected_of(case, estimator, *, at_predict=False):
+    if estimator == "GaussianNB" and (case.what == "three dimensions" or sp.issparse(case.value)):
         return BAD
     if at_predict and case.what in ("one row too many", "one row too few"):
         return GOOD  # any number of rows can be predicted
-    if child == "GaussianNB" and case.what == "float16":
+    if estimator == "GaussianNB" and case.what == "float16":
         return EITHER
     return case.expect
 
@@ -328,38 +331,42 @@ def expected_of(case, child, *, at_predict=False):
 def test_rows_in_every_container_are_used_or_refused():
     reference = {}
 
-    def answers_for(name, child, base):
+    def answers_for(name, estimator, base):
         """Answers of the same model, fitted on a plain array of the same numbers."""
-        key = name, child, base.tobytes()
+        key = name, estimator, base.tobytes()
         if key not in reference:
-            reference[key] = MODELS[name](CHILDREN[child]()).fit(base, TREE_PATHS)
+            reference[key] = MODELS[name](ESTIMATORS[estimator]()).fit(base, TREE_PATHS)
         return reference[key]
 
     def check(case):
-        train, test, name, child = case
-        expect = expected_of(train, child)
-        model = MODELS[name](CHILDREN[child]())
-        with quiet_children():
-            what, _ = outcome(expect, lambda: model.fit(train.value, TREE_PATHS), by_child=True)
+        train, test, name, estimator = case
+        expect = expected_of(train, estimator)
+        model = MODELS[name](ESTIMATORS[estimator]())
+        with quiet_classifiers():
+            what, _ = outcome(
+                expect, lambda: model.fit(train.value, TREE_PATHS), by_classifier=True
+            )
             if what == REFUSED:
                 return what
-            if train.expect == GOOD and not (child == "GaussianNB" and train.what in OTHER_FLOATS):
-                plain = answers_for(name, child, train.plain)
+            if train.expect == GOOD and not (
+                estimator == "GaussianNB" and train.what in OTHER_FLOATS
+            ):
+                plain = answers_for(name, estimator, train.plain)
                 np.testing.assert_allclose(
                     model.predict_node_proba(train.value),
                     plain.predict_node_proba(train.plain),
                     atol=1e-9,
                 )
-            elif child != "GaussianNB":
+            elif estimator != "GaussianNB":
                 assert_lawful(model, train.value, len(TREE_PATHS), TREE_PATHS)
-            expect = expected_of(test, child, at_predict=True)
+            expect = expected_of(test, estimator, at_predict=True)
             same = {train.what, test.what} <= {"array", "lists", "float32", "int64", "read-only"}
-            # Other containers than in fit may be refused (names of features, other children).
+            # Other containers than in fit may be refused (names of features, other classifiers).
             if not same and expect == GOOD:
                 expect = EITHER
             if expect == BAD and train.expect == EITHER:
                 expect = EITHER  # a model of texts knows no number of features
-            what, predicted = outcome(expect, lambda: model.predict(test.value), by_child=True)
+            what, predicted = outcome(expect, lambda: model.predict(test.value), by_classifier=True)
         if what == ANSWERED:
             assert len(predicted) == _rows_in(test.value)
             assert {typed(path) for path in predicted.tolist()} <= {typed(p) for p in TREE_PATHS}
@@ -373,7 +380,7 @@ def _rows_in(X):
 
 
 @contextmanager
-def quiet_children():
+def quiet_classifiers():
     """Naive Bayes says much about extreme numbers; that is its business."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"sklearn\.")
@@ -389,16 +396,16 @@ def _parameter_cases(draw):
     model_class = draw(st.sampled_from([*ESTIMATOR_CLASSES, GlobalClassifier]))
     names = set(PARAMETERS) & set(model_class().get_params())
     if model_class is GlobalClassifier:
-        child = {
+        estimator = {
             "estimator": draw(
                 st.sampled_from([AsRegressor(SoftAnyRows()), AsRegressor(BareAnyRows()), Ridge()])
             )
         }
     else:
-        child = {
+        estimator = {
             "local_classifier": draw(st.sampled_from([SoftAnyRows, ScoredAnyRows, BareAnyRows]))()
         }
-    return model_class, draw(parameters(names)), child, draw(st.booleans())
+    return model_class, draw(parameters(names)), estimator, draw(st.booleans())
 
 
 def test_parameters_are_used_or_refused():
@@ -406,8 +413,8 @@ def test_parameters_are_used_or_refused():
     tree = [["a", "x"], ["a", "y"], ["b"], ["b", "z"]] * 3
 
     def check(case):
-        model_class, params, child, late = case
-        chosen = {**child, **params.value}
+        model_class, params, estimator, late = case
+        chosen = {**estimator, **params.value}
         y = [[tuple(path)] for path in tree] if chosen.get("multi_label") is True else tree
         if late:  # decisions may be set after fit
             return check_late(model_class, params, chosen, y)
@@ -462,13 +469,13 @@ def _call_cases(draw):
         }.get(action, st.none())
         steps.append((action, draw(argument)))
     name = draw(simple_model_names)
-    children = (
+    estimators = (
         [SoftAnyRows, GaussianNB]
         if name == "GlobalClassifier"
         else [SoftAnyRows, ScoredAnyRows, GaussianNB]
     )
-    child = draw(st.sampled_from(children))
-    return MODELS[name](child()), y, steps, draw(st.booleans())
+    estimator = draw(st.sampled_from(estimators))
+    return MODELS[name](estimator()), y, steps, draw(st.booleans())
 
 
 def test_calls_in_any_order_are_answered_or_refused():
@@ -480,7 +487,7 @@ def test_calls_in_any_order_are_answered_or_refused():
             model.fit(X, y.value)
         last = ANSWERED
         for action, argument in steps:
-            with quiet_children():
+            with quiet_classifiers():
                 last, model = call(model, action, argument, X, y)
         return last
 

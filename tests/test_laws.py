@@ -35,7 +35,7 @@ from hiclass import FlatClassifier, GlobalClassifier, Hierarchy, LocalClassifier
 EXAMPLES = settings(max_examples=25)
 
 
-def global_classifier(child, **params):
+def global_classifier(estimator, **params):
     """A global model with a regressor instead of a classifier that takes one output."""
     regressors = {
         Centroids: Smooth,
@@ -44,7 +44,7 @@ def global_classifier(child, **params):
         DummyClassifier: DummyRegressor,
         AnyRows: AnyColumns,
     }
-    return GlobalClassifier(regressors[type(child)](), **params)
+    return GlobalClassifier(regressors[type(estimator)](), **params)
 
 
 @pytest.fixture(
@@ -111,12 +111,12 @@ def test_labels_survive_a_model_that_repeats_them(estimator_class, y):
 
 @EXAMPLES
 @given(y=SHALLOW, seed=SEEDS, leaf_only=st.booleans())
-@pytest.mark.parametrize("child", [Centroids(), GaussianNB()], ids=["Centroids", "GaussianNB"])
+@pytest.mark.parametrize("estimator", [Centroids(), GaussianNB()], ids=["Centroids", "GaussianNB"])
 def test_children_and_stop_sum_to_their_parent_and_endings_to_one(
-    estimator_class, child, y, seed, leaf_only
+    estimator_class, estimator, y, seed, leaf_only
 ):
     X = rows_for(y, seed)
-    model = estimator_class(child, leaf_only=leaf_only).fit(X, y)
+    model = estimator_class(estimator, leaf_only=leaf_only).fit(X, y)
     assert_coherent(model, rows_for(y, seed + 1), nodes_where_rows_end(model, y, leaf_only))
 
 
@@ -249,10 +249,10 @@ def assert_same_answers(one, other):
 
 @EXAMPLES
 @given(y=SHALLOW, seed=SEEDS)
-@pytest.mark.parametrize("child", [Centroids(), GaussianNB()], ids=["Centroids", "GaussianNB"])
-def test_a_row_gets_the_same_answer_alone_and_among_others(estimator_class, child, y, seed):
+@pytest.mark.parametrize("estimator", [Centroids(), GaussianNB()], ids=["Centroids", "GaussianNB"])
+def test_a_row_gets_the_same_answer_alone_and_among_others(estimator_class, estimator, y, seed):
     X = rows_for(y, seed)
-    model = estimator_class(child).fit(X, y)
+    model = estimator_class(estimator).fit(X, y)
     whole = answers(model, X)
     for i in range(0, len(X), 3):
         assert_same_answers(answers(model, X[[i]]), {k: v[[i]] for k, v in whole.items()})
@@ -331,9 +331,9 @@ tree = {"wood": names[:3], "ash": names[3:5], "fir": names[5:]}
 for name in ("LocalClassifierPerNode", "LocalClassifierPerParentNode", "LocalClassifierPerLevel",
              "FlatClassifier", "GlobalClassifier"):
     model = getattr(hiclass, name)
-    child = Ridge() if name == "GlobalClassifier" else GaussianNB()
+    estimator = Ridge() if name == "GlobalClassifier" else GaussianNB()
     for labels, hierarchy in ((y, None), ([path[0] for path in y], tree)):
-        fitted = model(child, hierarchy=hierarchy, random_state=0).fit(X, labels)
+        fitted = model(estimator, hierarchy=hierarchy, random_state=0).fit(X, labels)
         print(name, fitted.predict(X).tolist(), fitted.hierarchy_.labels.tolist())
         print(fitted.predict_node_proba(X).tolist(), [list(c) for c in fitted.classes_])
 """

@@ -179,10 +179,10 @@ def test_grids_are_those_of_the_paper_with_the_defaults_first(study):
 
 
 def test_liblinear_is_one_against_the_rest(study):
-    child = study._study.make_base("logistic_regression", {"solver": "liblinear"}, seed=0)
-    assert isinstance(child, OneVsRestClassifier)
-    child.fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])
-    assert len(child.estimators_) == 3
+    estimator = study._study.make_base("logistic_regression", {"solver": "liblinear"}, seed=0)
+    assert isinstance(estimator, OneVsRestClassifier)
+    estimator.fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])
+    assert len(estimator.estimators_) == 3
 
 
 @pytest.mark.parametrize("base", ["lightgbm", "logistic_regression", "random_forest"])

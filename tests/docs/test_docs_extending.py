@@ -51,9 +51,9 @@ def test_the_decoding_ends_early_with_integer_labels(page, estimator_class, name
     """Nobody can tell the classes apart: none is more probable than all others together."""
     rows = np.random.default_rng(0).permutation(np.repeat(range(4), 50))
     X = np.random.default_rng(1).poisson(3, size=(200, 3))
-    child = MultinomialNB()
-    fitted = estimator_class(child, decoding=page[name]).fit(X, Y[rows])
-    streamed = estimator_class(child, decoding=page[name])
+    estimator = MultinomialNB()
+    fitted = estimator_class(estimator, decoding=page[name]).fit(X, Y[rows])
+    streamed = estimator_class(estimator, decoding=page[name])
     for start in range(0, 200, 50):
         streamed.partial_fit(X[start : start + 50], Y[rows][start : start + 50], classes=Y)
     for model in (fitted, streamed):

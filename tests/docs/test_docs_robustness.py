@@ -33,8 +33,8 @@ def run(code, model_class):
     X = [[0.0], [1.0]]
 
     def fit(X, y, sample_weight=None, local_classifier=None, **params):
-        child = GaussianNB() if local_classifier is None else local_classifier
-        return model_class(child, **params).fit(X, y, sample_weight=sample_weight)
+        estimator = GaussianNB() if local_classifier is None else local_classifier
+        return model_class(estimator, **params).fit(X, y, sample_weight=sample_weight)
 
     names = {
         "X": X, "fit": fit, "Model": model_class, "metrics": metrics, "np": np,

@@ -102,8 +102,10 @@ def test_other_versions_reuse_nothing(fit, monkeypatch, library):
 def test_random_states_are_part_of_the_parameters(directory):
     X, y = make_data()
     for seed, expected in ((0, 5), (0, 5), (1, 10)):
-        child = LogisticRegression(max_iter=5, tol=1.0)
-        LocalClassifierPerParentNode(child, random_state=seed, checkpoint_dir=directory).fit(X, y)
+        estimator = LogisticRegression(max_iter=5, tol=1.0)
+        LocalClassifierPerParentNode(estimator, random_state=seed, checkpoint_dir=directory).fit(
+            X, y
+        )
         assert len(files(directory)) == expected
 
 
@@ -194,8 +196,8 @@ from sklearn.pipeline import make_pipeline
 from hiclass._engine.checkpoints import checkpoint_key
 X, y = make_data()
 params = {"sample_weight": X[:, 0], "names": {"b", "a", "c"}, "more": {"x": 1, "y": (2, "z")}}
-child = make_pipeline("passthrough", Unruly(once={"p", "q", "r"}))
-print(checkpoint_key(child, X, np.arange(len(y)), params, []))
+estimator = make_pipeline("passthrough", Unruly(once={"p", "q", "r"}))
+print(checkpoint_key(estimator, X, np.arange(len(y)), params, []))
 """
 
 
@@ -413,7 +415,7 @@ def test_ctrl_c_while_a_file_is_written_leaves_nothing_behind(fit, directory, mo
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_child_that_cannot_be_pickled_is_fitted_without_checkpoints(directory, when):
+def test_a_local_classifier_that_cannot_be_pickled_is_fitted_without_checkpoints(directory, when):
     X, y = make_data()
     model = LocalClassifierPerParentNode(Unpicklable(when), checkpoint_dir=directory)
     with pytest.warns(UserWarning, match="Unpicklable cannot be pickled") as caught:

@@ -59,7 +59,7 @@ class KeepsWeights(ClassifierMixin, BaseEstimator):
 
 
 def weights_of(model):
-    return {key: child.class_weight for key, child in model.local_classifiers_.items()}
+    return {key: estimator.class_weight for key, estimator in model.local_classifiers_.items()}
 
 
 def rows_of(paths):
@@ -120,8 +120,10 @@ def test_flat_a_weight_for_a_class_at_which_no_row_ends_is_said_to_have_no_effec
 def test_that_is_said_once_at_the_line_of_the_user_also_where_folds_are_fitted(
     factory, calibration
 ):
-    child = KeepsWeights({"B": 2, "z": 3})
-    model = FlatClassifier((lambda path: child) if factory else child, calibration=calibration)
+    estimator = KeepsWeights({"B": 2, "z": 3})
+    model = FlatClassifier(
+        (lambda path: estimator) if factory else estimator, calibration=calibration
+    )
     paths = [path for path in PATHS for _ in range(3)]
     with pytest.warns(UserWarning, match="a weight for B, at which no") as caught:
         model.fit(rows_of(paths), paths)
@@ -253,16 +255,16 @@ def coin():
 @pytest.mark.parametrize("name", [int, "class {}".format])
 def test_a_heavy_class_is_predicted_as_by_the_classifier_alone(coin, estimator_class, name):
     X, y = coin[0], np.array([name(label) for label in coin[1]])
-    child = LogisticRegression(class_weight={name(1): 50.0})
-    before = copy.deepcopy(vars(child))
-    assert (child.fit(X, y).predict(X) == name(1)).mean() > 0.95
-    child = LogisticRegression(class_weight={name(1): 50.0})
-    assert (estimator_class(child).fit(X, y).predict(X) == name(1)).mean() > 0.95
-    assert vars(child) == before  # it is not changed, and not fitted
+    estimator = LogisticRegression(class_weight={name(1): 50.0})
+    before = copy.deepcopy(vars(estimator))
+    assert (estimator.fit(X, y).predict(X) == name(1)).mean() > 0.95
+    estimator = LogisticRegression(class_weight={name(1): 50.0})
+    assert (estimator_class(estimator).fit(X, y).predict(X) == name(1)).mean() > 0.95
+    assert vars(estimator) == before  # it is not changed, and not fitted
 
 
 @pytest.mark.parametrize(
-    "child",
+    "estimator",
     [
         make_pipeline(StandardScaler(), LogisticRegression(class_weight={"h": 50.0})),
         GridSearchCV(
@@ -276,12 +278,12 @@ def test_a_heavy_class_is_predicted_as_by_the_classifier_alone(coin, estimator_c
         SGDClassifier(class_weight={"h": 50.0}, random_state=0),
         LGBMClassifier(class_weight={"h": 50.0}, n_estimators=3, verbose=-1),
     ],
-    ids=lambda child: type(child).__name__,
+    ids=lambda estimator: type(estimator).__name__,
 )
-def test_weights_reach_classifiers_of_every_kind(coin, local_class, child):
+def test_weights_reach_classifiers_of_every_kind(coin, local_class, estimator):
     X = coin[0]
     y = np.array([["top", "l" if label == 1 else "h"] for label in coin[1]])
-    model = local_class(child, random_state=0).fit(X, y)
+    model = local_class(estimator, random_state=0).fit(X, y)
     assert (model.predict(X)[:, 1] == "h").mean() > 0.9
 
 
@@ -347,7 +349,7 @@ def test_numbers_of_another_type_are_named():
 
 
 @pytest.mark.parametrize(
-    ("child", "message"),
+    ("estimator", "message"),
     [
         (
             GridSearchCV(LogisticRegression(), {"class_weight": [{"a": 2}, None]}),
@@ -386,17 +388,17 @@ def test_numbers_of_another_type_are_named():
     ],
 )
 @pytest.mark.parametrize("factory", [False, True])
-def test_what_refers_to_classes_in_another_way_is_refused(local_class, child, message, factory):
-    model = local_class((lambda path: child) if factory else child)
+def test_what_refers_to_classes_in_another_way_is_refused(local_class, estimator, message, factory):
+    model = local_class((lambda path: estimator) if factory else estimator)
     with pytest.raises(ValueError, match=message):
         model.fit([[0.0], [1.0]], ["a", "b"])
 
 
 def test_a_grid_without_classes_is_fine(local_class):
     grid = {"C": [0.1, 1.0], "class_weight": [None, "balanced"]}
-    child = GridSearchCV(LogisticRegression(), grid, cv=StratifiedKFold(2))
+    estimator = GridSearchCV(LogisticRegression(), grid, cv=StratifiedKFold(2))
     X, y = [[0.0], [0.1], [1.0], [1.1]], ["a", "a", "b", "b"]
-    assert local_class(child).fit(X, y).predict(X).tolist() == y
+    assert local_class(estimator).fit(X, y).predict(X).tolist() == y
 
 
 def test_a_new_class_has_to_be_declared_before_it_can_have_a_weight():

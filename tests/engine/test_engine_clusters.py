@@ -118,7 +118,7 @@ def rows_of(kind, X):
     return pd.DataFrame(X, columns=list("abcdef")) if kind == "frame" else X
 
 
-def child_of(kind):
+def estimator_of(kind):
     if kind == "frame":
         return make_pipeline(StandardScaler(), GaussianNB())
     return LogisticRegression(max_iter=30, tol=1e-2) if kind == "sparse" else GaussianNB()
@@ -135,9 +135,9 @@ def assert_same(model, serial, X):
             np.testing.assert_allclose(a, b, rtol=0, atol=1e-9)
 
 
-def serially(model_class, child, X, y, **params):
+def serially(model_class, estimator, X, y, **params):
     with joblib.parallel_config(backend="sequential"):
-        return model_class(child).fit(X, y, **params)
+        return model_class(estimator).fit(X, y, **params)
 
 
 # -- both --------------------------------------------------------------------------------------
@@ -150,20 +150,20 @@ def test_clusters_give_the_model_of_the_serial_fit(backend, local_class, kind):
         from sklearn.feature_extraction.text import HashingVectorizer
 
         X = [f"{a} {b}" for a, b in y]
-        child = make_pipeline(
+        estimator = make_pipeline(
             HashingVectorizer(n_features=32), LogisticRegression(max_iter=5, tol=1)
         )
     else:
-        X, child = rows_of(kind, X), child_of(kind)
+        X, estimator = rows_of(kind, X), estimator_of(kind)
     y = end_early(y)
-    assert_same(local_class(child).fit(X, y), serially(local_class, child, X, y), X)
+    assert_same(local_class(estimator).fit(X, y), serially(local_class, estimator, X, y), X)
 
 
-def test_a_child_that_calls_joblib_gets_no_workers_of_the_cluster(backend):
+def test_a_local_classifier_that_calls_joblib_gets_no_workers_of_the_cluster(backend):
     X, y = make_data()
     model = LocalClassifierPerParentNode(Nested()).fit(X, y)
-    for child in model.local_classifiers_.values():
-        assert child.workers_ == {child.home_}
+    for estimator in model.local_classifiers_.values():
+        assert estimator.workers_ == {estimator.home_}
 
 
 @pytest.mark.parametrize("native", [False, True])
@@ -171,8 +171,8 @@ def test_clusters_fit_sets_of_classes(backend, native):
     X, y = make_data()
     hierarchy = {"top": [f"c{i}" for i in range(4)], "other": ["c1", "c2"]}
     sets = [[f"c{i % 4}"] if i % 3 else [f"c{i % 4}", "c2"] for i in range(len(y))]
-    child = DecisionTreeClassifier(max_depth=3, random_state=0) if native else GaussianNB()
-    model = LocalClassifierPerParentNode(child, hierarchy=hierarchy, multi_label=True)
+    estimator = DecisionTreeClassifier(max_depth=3, random_state=0) if native else GaussianNB()
+    model = LocalClassifierPerParentNode(estimator, hierarchy=hierarchy, multi_label=True)
     found = clone(model).fit(X, sets).predict_node_proba(X)
     with joblib.parallel_config(backend="sequential"):
         expected = model.fit(X, sets).predict_node_proba(X)

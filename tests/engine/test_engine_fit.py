@@ -63,7 +63,7 @@ def engine(backend):
 
 
 def parameters(estimator):
-    """The fitted numbers of an estimator, or of the last step of a pipeline."""
+    """The fitted numbers of a local classifier, or of the last step of a pipeline."""
     last = getattr(estimator, "steps", [(None, estimator)])[-1][1]
     found = {k: v for k, v in vars(last).items() if k in ("coef_", "intercept_", "theta_", "var_")}
     assert found
@@ -80,12 +80,12 @@ def test_workers_give_the_model_of_the_serial_fit(local_class, backend, kind):
     weights = np.linspace(1, 2, len(y)) if "weights" in kind else None
     if "gates" in kind:
         y = end_early(y)
-    child = LogisticRegression(max_iter=30, tol=1e-2) if kind == "sparse" else GaussianNB()
+    estimator = LogisticRegression(max_iter=30, tol=1e-2) if kind == "sparse" else GaussianNB()
     if kind == "sparse":
         X = sp.csr_matrix(np.where(X > 0.5, X, 0))
-    serial = local_class(child).fit(X, y, sample_weight=weights)
+    serial = local_class(estimator).fit(X, y, sample_weight=weights)
     with joblib.parallel_config(backend=backend):
-        model = local_class(child, n_jobs=2).fit(X, y, sample_weight=weights)
+        model = local_class(estimator, n_jobs=2).fit(X, y, sample_weight=weights)
     assert_same(model, serial, X)
 
 
@@ -97,22 +97,22 @@ def test_frames_and_documents_travel(backend):
         [("n", "passthrough", ["number"]), ("w", OneHotEncoder(handle_unknown="ignore"), ["word"])]
     )
     documents = [f"{a} {b}" for a, b in y]
-    for rows, child in (
+    for rows, estimator in (
         (frame, make_pipeline(columns, LogisticRegression(max_iter=20, tol=0.1))),
         (documents, make_pipeline(HashingVectorizer(n_features=64), SGDClassifier(random_state=0))),
     ):
-        serial = LocalClassifierPerParentNode(child).fit(rows, y)
+        serial = LocalClassifierPerParentNode(estimator).fit(rows, y)
         with joblib.parallel_config(backend=backend):
-            model = LocalClassifierPerParentNode(child, n_jobs=2).fit(rows, y)
+            model = LocalClassifierPerParentNode(estimator, n_jobs=2).fit(rows, y)
         assert_same(model, serial, rows)
 
 
 @pytest.mark.parametrize("n_jobs", [-1, None, 1, 2])
-@pytest.mark.parametrize("child", [GaussianNB(), LinearSVC(random_state=0)], ids=["NB", "SVC"])
-def test_every_number_of_jobs_gives_the_same_model(n_jobs, child):
+@pytest.mark.parametrize("estimator", [GaussianNB(), LinearSVC(random_state=0)], ids=["NB", "SVC"])
+def test_every_number_of_jobs_gives_the_same_model(n_jobs, estimator):
     X, y = make_data()
-    serial = LocalClassifierPerNode(child).fit(X, y)
-    assert_same(LocalClassifierPerNode(child, n_jobs=n_jobs).fit(X, y), serial, X)
+    serial = LocalClassifierPerNode(estimator).fit(X, y)
+    assert_same(LocalClassifierPerNode(estimator, n_jobs=n_jobs).fit(X, y), serial, X)
 
 
 def test_a_parallel_fit_inside_a_parallel_search():
@@ -131,7 +131,7 @@ def test_a_parallel_fit_inside_a_parallel_search():
     assert_same(found[1].best_estimator_, found[0].best_estimator_, X)
 
 
-def test_children_from_a_factory_are_fitted_by_workers():
+def test_local_classifiers_from_a_factory_are_fitted_by_workers():
     X, y = make_data()
 
     def factory(path):
@@ -145,9 +145,9 @@ def test_children_from_a_factory_are_fitted_by_workers():
 
 def test_random_states_do_not_depend_on_who_fits(local_class):
     X, y = make_data()
-    child = SGDClassifier(loss="log_loss")
-    serial = local_class(child, random_state=3).fit(X, y)
-    assert_same(local_class(child, random_state=3, n_jobs=2).fit(X, y), serial, X)
+    estimator = SGDClassifier(loss="log_loss")
+    serial = local_class(estimator, random_state=3).fit(X, y)
+    assert_same(local_class(estimator, random_state=3, n_jobs=2).fit(X, y), serial, X)
 
 
 # -- what travels ------------------------------------------------------------------------------
@@ -181,12 +181,12 @@ def spied(tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_arrays_are_mapped_and_never_sent(spied, kind):
     X, y = make_data(n_features=300)
-    child = GaussianNB()
+    estimator = GaussianNB()
     if kind == "sparse":
-        X, child = sp.csr_matrix(X), LogisticRegression(max_iter=3, tol=1.0)
+        X, estimator = sp.csr_matrix(X), LogisticRegression(max_iter=3, tol=1.0)
     size = X.data.nbytes
     assert size > 2**20
-    LocalClassifierPerParentNode(child, n_jobs=2).fit(X, y)
+    LocalClassifierPerParentNode(estimator, n_jobs=2).fit(X, y)
     seen = spied()
     assert {entry["X"] for entry in seen} == {"memmap"}
     assert os.getpid() not in {entry["pid"] for entry in seen}
@@ -271,7 +271,7 @@ def test_batches_are_consumed_lazily():
 
 
 class ThreadWatch(ClassifierMixin, BaseEstimator):
-    """A child that writes down how many threads libraries would use while it is fitted."""
+    """Notes how many threads libraries would use while it is fitted."""
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)
@@ -284,14 +284,14 @@ class ThreadWatch(ClassifierMixin, BaseEstimator):
         return np.full((len(X), len(self.classes_)), 1 / len(self.classes_))
 
 
-@pytest.mark.parametrize("child", [LinearSVC(), SGDClassifier(max_iter=3, tol=None)])
-def test_threads_leave_the_warning_filters_as_they_were(child):
+@pytest.mark.parametrize("estimator", [LinearSVC(), SGDClassifier(max_iter=3, tol=None)])
+def test_threads_leave_the_warning_filters_as_they_were(estimator):
     """scikit-learn's own Parallel sets them in every task, and threads get in each other's way."""
     X, y = make_data()
     before = list(warnings.filters)
     with joblib.parallel_config(backend="threading"):
         for _ in range(3):
-            LocalClassifierPerNode(child, n_jobs=2).fit(X, y)
+            LocalClassifierPerNode(estimator, n_jobs=2).fit(X, y)
     assert warnings.filters == before
 
 
@@ -306,7 +306,7 @@ def test_threads_see_the_settings_of_scikit_learn():
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
-def test_children_get_one_thread_and_yours_come_back(n_jobs):
+def test_local_classifiers_get_one_thread_and_yours_come_back(n_jobs):
     X, y = make_data()
     with threadpool_limits(2), joblib.parallel_config(backend="threading"):
         model = LocalClassifierPerParentNode(ThreadWatch(), n_jobs=n_jobs).fit(X, y)
@@ -323,13 +323,13 @@ def test_a_single_problem_has_all_threads():
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_a_child_that_calls_joblib_gets_no_workers_of_its_own(backend):
+def test_a_local_classifier_that_calls_joblib_gets_no_workers_of_its_own(backend):
     X, y = make_data()
     with joblib.parallel_config(backend=backend):
         model = LocalClassifierPerParentNode(Nested(), n_jobs=2).fit(X, y)
-    for child in model.local_classifiers_.values():
-        assert child.backend_ == "SequentialBackend"
-        assert child.workers_ == {child.home_}
+    for estimator in model.local_classifiers_.values():
+        assert estimator.backend_ == "SequentialBackend"
+        assert estimator.workers_ == {estimator.home_}
 
 
 def test_a_small_fit_stays_in_this_process(spied, monkeypatch):
@@ -367,8 +367,8 @@ def test_parallel_prediction_equals_serial(local_class, kind):
     X, y = make_data()
     y = end_early(y)
     X = {"dense": X, "sparse": sp.csr_matrix(X), "frame": pd.DataFrame(X)}[kind]
-    child = LogisticRegression(max_iter=10, tol=0.1) if kind == "sparse" else GaussianNB()
-    model = local_class(child).fit(X, y)
+    estimator = LogisticRegression(max_iter=10, tol=0.1) if kind == "sparse" else GaussianNB()
+    model = local_class(estimator).fit(X, y)
     methods = [
         "predict",
         "predict_confidence",
@@ -396,8 +396,8 @@ def test_parallel_prediction_equals_serial(local_class, kind):
 def test_an_error_keeps_its_type_names_its_node_and_stops_the_rest(tmp_path, backend):
     X, y = make_data()
     log = str(tmp_path / "log")
-    child = Unruly(log, pause=0.1, fail_at=ROOT_ROWS)
-    model = LocalClassifierPerNode(child, n_jobs=None if backend is None else 2)
+    estimator = Unruly(log, pause=0.1, fail_at=ROOT_ROWS)
+    model = LocalClassifierPerNode(estimator, n_jobs=None if backend is None else 2)
     with (
         engine(backend),
         pytest.raises(BrokenError, match="no such luck") as caught,
@@ -419,9 +419,9 @@ def test_an_error_keeps_its_type_names_its_node_and_stops_the_rest(tmp_path, bac
 def test_an_error_keeps_the_checkpoints(tmp_path, backend):
     X, y = make_data()
     log, directory = str(tmp_path / "log"), tmp_path / "checkpoints"
-    child = Unruly(log, fail_at=min(PARENT_ROWS), once=str(tmp_path / "once"))
+    estimator = Unruly(log, fail_at=min(PARENT_ROWS), once=str(tmp_path / "once"))
     model = LocalClassifierPerParentNode(
-        child, n_jobs=None if backend is None else 2, checkpoint_dir=directory
+        estimator, n_jobs=None if backend is None else 2, checkpoint_dir=directory
     )
     with engine(backend), pytest.raises(BrokenError):
         model.fit(X, y)
@@ -469,8 +469,8 @@ log, directory, backend = sys.argv[1:]
 X, y = make_data()
 n_jobs = 1 if backend == "serial" else 2
 with nullcontext() if backend == "serial" else joblib.parallel_config(backend=backend):
-    child = Unruly(log, pause=2.0 if backend == "threading" else 60.0)
-    LocalClassifierPerNode(child, n_jobs=n_jobs, checkpoint_dir=directory, verbose=1).fit(X, y)
+    estimator = Unruly(log, pause=2.0 if backend == "threading" else 60.0)
+    LocalClassifierPerNode(estimator, n_jobs=n_jobs, checkpoint_dir=directory, verbose=1).fit(X, y)
 """
 
 

@@ -76,8 +76,8 @@ def assert_same_models(mine, theirs):
         (mine._models.gates, theirs._models.gates),
     ):
         assert list(a) == list(b)
-        for owner, child in a.items():
-            assert_same(child, b[owner])
+        for owner, estimator in a.items():
+            assert_same(estimator, b[owner])
 
 
 @pytest.fixture
@@ -224,20 +224,22 @@ def test_models_are_the_same_with_and_without(estimator_class, kind, unchecked):
     weights = np.linspace(1, 2, len(y)) if kind == "weights" else None
     params = {"random_state": 3} if kind == "seed" else {}
     found = [
-        estimator_class(child(tol=0.1, random_state=0), **params).fit(X, y, sample_weight=weights)
-        for child in (LinearSVC, Plain)
+        estimator_class(estimator(tol=0.1, random_state=0), **params).fit(
+            X, y, sample_weight=weights
+        )
+        for estimator in (LinearSVC, Plain)
     ]
     assert_same_models(*found)
     assert _liblinear._works  # it was used
     np.testing.assert_array_equal(found[0].predict(X), found[1].predict(X))
 
 
-def test_a_fitted_child_is_a_plain_linear_svc():
+def test_a_fitted_local_classifier_is_a_plain_linear_svc():
     X, y = make_data()
     model = LocalClassifierPerParentNode(LinearSVC(tol=0.1)).fit(X, y)
-    for child in model.local_classifiers_.values():
-        assert type(child) is LinearSVC
-        assert b"hiclass" not in pickle.dumps(child)
+    for estimator in model.local_classifiers_.values():
+        assert type(estimator) is LinearSVC
+        assert b"hiclass" not in pickle.dumps(estimator)
 
 
 # -- what is left to fit -------------------------------------------------------------------------
@@ -343,8 +345,8 @@ def test_other_estimators_are_left_to_their_fit():
         _parameter_constraints = LinearSVC._parameter_constraints | {"C": [str]}
 
     fitted = LinearSVC(tol=0.1).fit(*rows())
-    for child in (Plain(), Strict(), fitted, SimpleNamespace(fit=None)):
-        assert not fit_linear_svc(child, *rows(), {})
+    for estimator in (Plain(), Strict(), fitted, SimpleNamespace(fit=None)):
+        assert not fit_linear_svc(estimator, *rows(), {})
 
 
 def test_other_parameters_of_fit_are_left_to_it():
@@ -357,8 +359,10 @@ def test_other_parameters_of_fit_are_left_to_it():
 def test_single_precision_gives_the_model_of_fit():
     X, y = make_data()
     found = [
-        LocalClassifierPerParentNode(child(tol=0.1, random_state=0)).fit(X.astype(np.float32), y)
-        for child in (LinearSVC, Plain)
+        LocalClassifierPerParentNode(estimator(tol=0.1, random_state=0)).fit(
+            X.astype(np.float32), y
+        )
+        for estimator in (LinearSVC, Plain)
     ]
     assert_same_models(*found)
 
@@ -405,8 +409,8 @@ def test_weights_are_refused_as_by_fit(weights):
 def test_a_fit_that_does_not_converge_warns_as_scikit_learn_does():
     X, target = rows()
     found = []
-    for child in (Plain, LinearSVC):
-        svc = child(tol=1e-9, max_iter=2, random_state=0)
+    for estimator in (Plain, LinearSVC):
+        svc = estimator(tol=1e-9, max_iter=2, random_state=0)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             if not fit_linear_svc(svc, X, target, {}):
@@ -614,8 +618,10 @@ def test_a_large_problem_is_divided_among_threads(monkeypatch):
     with joblib.parallel_config("threading"):
         threads = make(n_jobs=2).fit(X, y)
     assert sorted(fitted) == [(2000, [0, 1]), (2000, [2, 3]), (2000, [4]), (2000, [5])]
-    for path, child in serial.local_classifiers_.items():
-        np.testing.assert_allclose(threads.local_classifiers_[path].coef_, child.coef_, atol=1e-3)
+    for path, estimator in serial.local_classifiers_.items():
+        np.testing.assert_allclose(
+            threads.local_classifiers_[path].coef_, estimator.coef_, atol=1e-3
+        )
     np.testing.assert_array_equal(threads.predict(X), serial.predict(X))
 
 
@@ -644,9 +650,9 @@ def test_a_part_that_does_not_converge_is_told_of():
 def test_liblinear_gives_the_same_model_with_several_jobs():
     X = sp.csr_matrix(np.random.default_rng(0).normal(size=(1200, 20)))
     y = [[f"a{i % 5}", f"b{i // 5 % 6}"] for i in range(1200)]
-    child = LinearSVC(dual=True, max_iter=5)
+    estimator = LinearSVC(dual=True, max_iter=5)
     one, two = (
-        LocalClassifierPerParentNode(child, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2)
+        LocalClassifierPerParentNode(estimator, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2)
     )
     for key, fitted in one.local_classifiers_.items():
         np.testing.assert_allclose(two.local_classifiers_[key].coef_, fitted.coef_, atol=1e-9)

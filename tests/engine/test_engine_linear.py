@@ -47,38 +47,38 @@ def rows(k, n=60):
     return rng.normal(size=(n, 3)).round(1) * 5 + target[:, None], target
 
 
-def name(child):
-    return type(child).__name__
+def name(estimator):
+    return type(estimator).__name__
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize(
-    ("child", "form"),
+    ("estimator", "form"),
     [
-        pytest.param(child, form, id=f"{name(child)}, {form}")
-        for child, form in product(LINEAR, FORMS)
-        if form not in SPARSE or name(child) not in DENSE_ONLY
+        pytest.param(estimator, form, id=f"{name(estimator)}, {form}")
+        for estimator, form in product(LINEAR, FORMS)
+        if form not in SPARSE or name(estimator) not in DENSE_ONLY
     ],
 )
-def test_scores_and_choices_are_those_of_the_classifier(child, k, form):
+def test_scores_and_choices_are_those_of_the_classifier(estimator, k, form):
     X, target = rows(k)
-    child.fit(X, target)
+    estimator.fit(X, target)
     X = FORMS[form](X)
-    np.testing.assert_array_equal(linear_scores(child, X), child.decision_function(X))
-    np.testing.assert_array_equal(linear_choice(child, X), child.predict(X))
+    np.testing.assert_array_equal(linear_scores(estimator, X), estimator.decision_function(X))
+    np.testing.assert_array_equal(linear_choice(estimator, X), estimator.predict(X))
 
 
 def test_labels_need_not_be_numbers_from_zero():
     X, target = rows(3)
-    child = LinearSVC(random_state=0).fit(X, np.array(["x", "y", "z"])[target])
-    np.testing.assert_array_equal(linear_choice(child, X), child.predict(X))
+    estimator = LinearSVC(random_state=0).fit(X, np.array(["x", "y", "z"])[target])
+    np.testing.assert_array_equal(linear_choice(estimator, X), estimator.predict(X))
 
 
 def test_coefficients_that_were_made_sparse():
     X, target = rows(4)
-    child = SGDClassifier(random_state=0).fit(X, target).sparsify()
-    np.testing.assert_array_equal(linear_scores(child, X), child.decision_function(X))
+    estimator = SGDClassifier(random_state=0).fit(X, target).sparsify()
+    np.testing.assert_array_equal(linear_scores(estimator, X), estimator.decision_function(X))
 
 
 def test_a_method_that_was_overridden_is_called():
@@ -87,29 +87,31 @@ def test_a_method_that_was_overridden_is_called():
             return super().decision_function(X) + 1000
 
     X, target = rows(4)
-    child = Other(random_state=0).fit(X, target)
-    assert linear_scores(child, X).min() > 100
-    assert (linear_choice(child, X) == child.predict(X)).all()
+    estimator = Other(random_state=0).fit(X, target)
+    assert linear_scores(estimator, X).min() > 100
+    assert (linear_choice(estimator, X) == estimator.predict(X)).all()
 
 
 def test_a_classifier_without_scores_chooses_by_itself():
     X, target = rows(3)
-    child = GaussianNB().fit(X, target)
-    np.testing.assert_array_equal(linear_choice(child, X), child.predict(X))
+    estimator = GaussianNB().fit(X, target)
+    np.testing.assert_array_equal(linear_choice(estimator, X), estimator.predict(X))
 
 
 def test_rows_that_do_not_fit_are_refused_as_by_the_classifier():
     X, target = rows(3)
-    child = LinearSVC(random_state=0).fit(X, target)
+    estimator = LinearSVC(random_state=0).fit(X, target)
     with pytest.raises(ValueError, match="features"):
-        linear_scores(child, X[:, :2])
+        linear_scores(estimator, X[:, :2])
 
 
 def test_frames_reach_the_classifiers_as_frames():
     X, target = rows(4)
     frame = pd.DataFrame(X, columns=list("abc"))
-    child = LinearSVC(random_state=0).fit(frame, target)
-    np.testing.assert_array_equal(linear_scores(child, frame), child.decision_function(frame))
+    estimator = LinearSVC(random_state=0).fit(frame, target)
+    np.testing.assert_array_equal(
+        linear_scores(estimator, frame), estimator.decision_function(frame)
+    )
 
 
 @pytest.mark.parametrize("cls", [LocalClassifierPerParentNode, LocalClassifierPerNode])

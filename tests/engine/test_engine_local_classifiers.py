@@ -47,7 +47,7 @@ SCORED = (LocalClassifierPerNode, LocalClassifierPerLevel)  # compare answers of
 
 # -- kinds of classifiers ----------------------------------------------------------------------
 
-CHILDREN = [
+ESTIMATORS = [
     LGBMClassifier(n_estimators=5, min_child_samples=1, n_jobs=1, verbose=-1),
     make_imblearn_pipeline(RandomOverSampler(random_state=0), LogisticRegression()),
     Centroids(),
@@ -70,32 +70,32 @@ CHILDREN = [
 
 # Some versions of LightGBM invent feature names and then miss them.
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names, but LGBMClassifier")
-@pytest.mark.parametrize("child", CHILDREN, ids=lambda child: type(child).__name__)
-def test_learns_separable_classes_with_any_child(estimator_class, animals, child):
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+def test_learns_separable_classes_with_any_local_classifier(estimator_class, animals, estimator):
     X, y = animals
-    model = estimator_class(child).fit(X, y)
+    model = estimator_class(estimator).fit(X, y)
     assert model.predict(X).tolist() == y.tolist()
-    assert not hasattr(child, "classes_")  # a copy was fitted
+    assert not hasattr(estimator, "classes_")  # a copy was fitted
 
 
-def test_a_grid_search_as_child_searches_anew_for_every_problem(animals):
+def test_a_grid_search_as_local_classifier_searches_anew_for_every_problem(animals):
     folds = StratifiedKFold(2, shuffle=True, random_state=0)
     tree = DecisionTreeClassifier(random_state=0)
     search = GridSearchCV(tree, {"min_samples_leaf": [100, 1]}, cv=folds)
     model = LocalClassifierPerParentNode(search).fit(*animals)
     assert len(model.local_classifiers_) == 4
-    for child in model.local_classifiers_.values():
-        assert child.best_params_ == {"min_samples_leaf": 1}
+    for estimator in model.local_classifiers_.values():
+        assert estimator.best_params_ == {"min_samples_leaf": 1}
 
 
 @pytest.mark.filterwarnings("ignore:Stochastic Optimizer:sklearn.exceptions.ConvergenceWarning")
-def test_a_neural_network_as_child(estimator_class, animals):
+def test_a_neural_network_as_local_classifier(estimator_class, animals):
     X, y = animals
-    child = MLPClassifier((8,), max_iter=200, learning_rate_init=0.05, random_state=0)
-    assert estimator_class(child).fit(X, y).score(X, y) == 1.0
+    estimator = MLPClassifier((8,), max_iter=200, learning_rate_init=0.05, random_state=0)
+    assert estimator_class(estimator).fit(X, y).score(X, y) == 1.0
 
 
-def test_a_dummy_as_child_always_gives_the_most_frequent_path(estimator_class):
+def test_a_dummy_as_local_classifier_always_gives_the_most_frequent_path(estimator_class):
     y = [["a", "x"]] * 5 + [["a", "y"]] * 1 + [["b", "z"]] * 2
     model = estimator_class(DummyClassifier()).fit(np.zeros((8, 1)), y)
     assert model.predict(np.ones((3, 1))).tolist() == [["a", "x"]] * 3
@@ -107,16 +107,16 @@ def test_a_dummy_needs_no_columns_in_x(estimator_class):
 
 
 def test_a_plain_object_is_copied_for_every_problem(local_class, animals):
-    child = Centroids()
-    model = local_class(child).fit(*animals)
+    estimator = Centroids()
+    model = local_class(estimator).fit(*animals)
     fitted = list(model.local_classifiers_.values())
     assert len(fitted) > 1
     assert all(type(c) is Centroids for c in fitted)
-    assert len({id(c) for c in [child, *fitted]}) == len(fitted) + 1
-    assert not hasattr(child, "means")
+    assert len({id(c) for c in [estimator, *fitted]}) == len(fitted) + 1
+    assert not hasattr(estimator, "means")
 
 
-def test_a_child_with_only_predict_serves_per_parent_and_flat():
+def test_a_local_classifier_with_only_predict_serves_per_parent_and_flat():
     X = np.array([[0.0], [1.0], [5.0], [9.0]])
     y = [["a", "x"], ["a", "y"], ["b", "x"], ["b", ""]]
     for model in (LocalClassifierPerParentNode(OnlyPredict()), FlatClassifier(OnlyPredict())):
@@ -125,7 +125,7 @@ def test_a_child_with_only_predict_serves_per_parent_and_flat():
 
 
 @pytest.mark.parametrize("scored_class", SCORED)
-def test_a_child_with_only_predict_is_refused_before_any_fit_where_scores_are_compared(
+def test_a_local_classifier_with_only_predict_is_refused_before_any_fit_where_scores_are_compared(
     scored_class,
 ):
     fits = []
@@ -135,7 +135,7 @@ def test_a_child_with_only_predict_is_refused_before_any_fit_where_scores_are_co
     assert fits == []
 
 
-def test_a_child_that_cannot_answer_at_all_is_refused_before_any_fit(estimator_class):
+def test_a_local_classifier_that_cannot_answer_at_all_is_refused_before_any_fit(estimator_class):
     class OnlyFit:
         fits = 0
 
@@ -175,12 +175,12 @@ def test_probabilities_that_are_not_numbers_are_refused(estimator_class):
         model.predict([[0.0]])
 
 
-def test_the_default_child_is_a_logistic_regression(estimator_class, animals):
+def test_the_default_local_classifier_is_a_logistic_regression(estimator_class, animals):
     model = estimator_class().fit(*animals)
     assert {type(c) for c in model.local_classifiers_.values()} == {LogisticRegression}
 
 
-def test_parameters_of_the_default_child_cannot_be_set_and_the_error_says_what_to_pass(
+def test_parameters_of_the_default_local_classifier_cannot_be_set_and_the_error_says_what_to_pass(
     estimator_class, animals
 ):
     message = (
@@ -234,16 +234,16 @@ def test_a_callable_is_given_the_path_of_every_node(node_class, animals):
 
 
 def test_a_callable_is_given_the_number_of_every_level(animals):
-    children = {1: GaussianNB(), 2: DecisionTreeClassifier(), 3: LogisticRegression()}
-    model = LocalClassifierPerLevel(children.get).fit(*animals)
+    estimators = {1: GaussianNB(), 2: DecisionTreeClassifier(), 3: LogisticRegression()}
+    model = LocalClassifierPerLevel(estimators.get).fit(*animals)
     assert {k: type(c) for k, c in model.local_classifiers_.items()} == {
-        k: type(c) for k, c in children.items()
+        k: type(c) for k, c in estimators.items()
     }
 
 
 def test_a_callable_is_given_the_empty_path_by_the_flat_model(animals):
-    children = {(): GaussianNB()}
-    model = FlatClassifier(children.get).fit(*animals)
+    estimators = {(): GaussianNB()}
+    model = FlatClassifier(estimators.get).fit(*animals)
     assert type(model.local_classifiers_[()]) is GaussianNB
 
 
@@ -261,13 +261,13 @@ def test_a_callable_may_use_other_features_at_every_node():
 
 
 def test_what_a_callable_returns_is_copied(estimator_class, animals):
-    child = GaussianNB()
-    estimator_class(lambda _: child).fit(*animals)
-    assert not hasattr(child, "classes_")
+    estimator = GaussianNB()
+    estimator_class(lambda _: estimator).fit(*animals)
+    assert not hasattr(estimator, "classes_")
 
 
 @pytest.mark.parametrize("scored_class", SCORED)
-def test_a_callable_may_mix_children_with_probabilities_and_children_with_scores(
+def test_a_callable_may_mix_local_classifiers_with_probabilities_and_with_scores(
     scored_class, animals
 ):
     """One without predict_proba takes the probabilities away, but predict still answers."""
@@ -299,48 +299,49 @@ def seeds(model):
 
 def test_random_state_is_repeatable_and_different_for_every_classifier(local_class, animals):
     X, y = animals
-    child = ExtraTreesClassifier(n_estimators=2)
-    first, again = (local_class(child, random_state=0).fit(X, y) for _ in range(2))
-    other = local_class(child, random_state=1).fit(X, y)
+    estimator = ExtraTreesClassifier(n_estimators=2)
+    first, again = (local_class(estimator, random_state=0).fit(X, y) for _ in range(2))
+    other = local_class(estimator, random_state=1).fit(X, y)
     assert len(set(seeds(first).values())) == len(first.local_classifiers_) > 1
     assert seeds(first) == seeds(again)
     assert set(seeds(first).values()).isdisjoint(seeds(other).values())
     np.testing.assert_array_equal(first.predict_node_proba(X), again.predict_node_proba(X))
-    assert child.random_state is None
+    assert estimator.random_state is None
 
 
 @pytest.mark.parametrize("node_class", [LocalClassifierPerNode, LocalClassifierPerParentNode])
 def test_a_new_class_leaves_the_seeds_of_the_other_classifiers_alone(node_class, animals):
     X, y = animals
     known = y[:, 0] != "Animal"  # the first by name: all others get other numbers
-    child = DecisionTreeClassifier()
-    some = seeds(node_class(child, random_state=0).fit(X[known], y[known]))
-    all_of_them = seeds(node_class(child, random_state=0).fit(X, y))
+    estimator = DecisionTreeClassifier()
+    some = seeds(node_class(estimator, random_state=0).fit(X[known], y[known]))
+    all_of_them = seeds(node_class(estimator, random_state=0).fit(X, y))
     assert some.items() <= all_of_them.items()
 
 
-def test_without_random_state_the_child_keeps_its_own(estimator_class, animals):
+def test_without_random_state_the_local_classifier_keeps_its_own(estimator_class, animals):
     model = estimator_class(DecisionTreeClassifier(random_state=5)).fit(*animals)
     assert set(seeds(model).values()) == {5}
 
 
 def test_random_state_reaches_every_step_of_a_pipeline(local_class, animals):
-    child = make_imblearn_pipeline(RandomOverSampler(), DecisionTreeClassifier())
-    model = local_class(child, random_state=0).fit(*animals)
+    estimator = make_imblearn_pipeline(RandomOverSampler(), DecisionTreeClassifier())
+    model = local_class(estimator, random_state=0).fit(*animals)
     found = [(c[0].random_state, c[1].random_state) for c in model.local_classifiers_.values()]
     assert all(isinstance(a, int) and isinstance(b, int) for a, b in found)
     assert len({a for a, _ in found}) == len(found)
 
 
 def test_random_state_may_be_an_instance(local_class, animals):
-    child = DecisionTreeClassifier()
+    estimator = DecisionTreeClassifier()
     a, b = (
-        local_class(child, random_state=np.random.RandomState(3)).fit(*animals) for _ in range(2)
+        local_class(estimator, random_state=np.random.RandomState(3)).fit(*animals)
+        for _ in range(2)
     )
     assert seeds(a) == seeds(b)
 
 
-def test_random_state_is_no_matter_for_a_child_without_seeds(estimator_class, animals):
+def test_random_state_is_no_matter_for_a_local_classifier_without_seeds(estimator_class, animals):
     X, y = animals
     assert estimator_class(Centroids(), random_state=0).fit(X, y).score(X, y) == 1.0
 
@@ -364,9 +365,9 @@ DOCUMENT_PATHS = [["animal", "cat"]] * 2 + [["animal", "dog"]] * 2 + [["plant", 
     ids=["list", "tuple", "fixed-width", "object", "pandas", "polars"],
 )
 def test_documents_go_to_a_text_pipeline(estimator_class, container):
-    child = make_pipeline(TfidfVectorizer(), LogisticRegression(C=100))
+    estimator = make_pipeline(TfidfVectorizer(), LogisticRegression(C=100))
     X = container(DOCUMENTS)
-    model = estimator_class(child).fit(X, DOCUMENT_PATHS)
+    model = estimator_class(estimator).fit(X, DOCUMENT_PATHS)
     assert model.predict(X).tolist() == DOCUMENT_PATHS
     assert model.predict(container(["my cat purrs"])).tolist() == [["animal", "cat"]]
     assert not hasattr(model, "n_features_in_")
@@ -394,7 +395,7 @@ def test_frames_of_numbers_and_text_go_to_a_column_transformer(estimator_class, 
 
 
 @pytest.mark.parametrize("frame", [pandas.DataFrame, polars.DataFrame], ids=["pandas", "polars"])
-def test_frames_stay_frames_on_their_way_to_the_child(estimator_class, frame):
+def test_frames_stay_frames_on_their_way_to_the_local_classifier(estimator_class, frame):
     class Seer:
         seen = set()  # noqa: RUF012
 
@@ -414,11 +415,11 @@ def test_frames_stay_frames_on_their_way_to_the_child(estimator_class, frame):
     assert Seer.seen == {(frame, ("size", "colour", "note"))}
 
 
-def test_nan_goes_to_a_child_that_takes_it(estimator_class, animals):
+def test_nan_goes_to_a_local_classifier_that_takes_it(estimator_class, animals):
     X, y = animals
     X[::6, 1] = np.nan
-    child = HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=1)
-    model = estimator_class(child).fit(X, y)
+    estimator = HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=1)
+    model = estimator_class(estimator).fit(X, y)
     assert model.predict(X).shape == y.shape
     assert model.score(X, y) > 0.9
     with pytest.raises(ValueError, match="contains NaN"):
@@ -453,7 +454,7 @@ def test_arrays_of_three_dimensions_keep_them(estimator_class, animals):
 @pytest.mark.parametrize(
     "container", [sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix], ids=lambda c: c.__name__
 )
-def test_sparse_rows_reach_the_child_as_csr(estimator_class, animals, container):
+def test_sparse_rows_reach_the_local_classifier_as_csr(estimator_class, animals, container):
     class Sparse(LogisticRegression):
         formats = set()  # noqa: RUF012
 
@@ -474,14 +475,16 @@ def test_sparse_rows_reach_the_child_as_csr(estimator_class, animals, container)
     assert Sparse.formats == {"csr"}
 
 
-def test_sparse_rows_are_refused_for_a_child_that_does_not_take_them(estimator_class, animals):
+def test_sparse_rows_are_refused_for_a_local_classifier_that_does_not_take_them(
+    estimator_class, animals
+):
     X, y = animals
     with pytest.raises(TypeError, match=r"[Ss]parse"):
         estimator_class(GaussianNB()).fit(sp.csr_array(X), y)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, bool])
-def test_numbers_keep_their_type_on_the_way_to_the_child(estimator_class, dtype):
+def test_numbers_keep_their_type_on_the_way_to_the_local_classifier(estimator_class, dtype):
     class Typed(Centroids):
         seen = set()  # noqa: RUF012
 
@@ -500,7 +503,9 @@ def test_numbers_keep_their_type_on_the_way_to_the_child(estimator_class, dtype)
 
 
 @pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array])
-def test_sparse_rows_with_large_indices_are_taken_by_children_that_want_small_ones(kind, animals):
+def test_sparse_rows_with_large_indices_are_taken_by_local_classifiers_that_want_small_ones(
+    kind, animals
+):
     """SVC refuses 64-bit indices, which some ways to stack matrices leave behind."""
     X, y = animals
     rows = kind(X)
@@ -511,7 +516,7 @@ def test_sparse_rows_with_large_indices_are_taken_by_children_that_want_small_on
     assert rows.indices.dtype == rows.indptr.dtype == np.int64
 
 
-# -- children that write into X ----------------------------------------------------------------
+# -- local classifiers that write into X -------------------------------------------------------
 
 
 class Scribbler(GaussianNB):
@@ -532,7 +537,9 @@ class Scribbler(GaussianNB):
 
 
 @pytest.mark.parametrize("container", [np.array, pandas.DataFrame], ids=["array", "pandas"])
-def test_a_child_that_writes_into_its_rows_in_fit_harms_nobody(estimator_class, animals, container):
+def test_a_local_classifier_that_writes_into_its_rows_in_fit_harms_nobody(
+    estimator_class, animals, container
+):
     X, y = animals
     X, weights = container(X), np.linspace(1, 2, len(y))
     copies = X.copy(), y.copy(), weights.copy()
@@ -543,7 +550,9 @@ def test_a_child_that_writes_into_its_rows_in_fit_harms_nobody(estimator_class, 
     np.testing.assert_array_equal(harmed.predict_node_proba(X), spared.predict_node_proba(X))
 
 
-def test_a_child_that_writes_into_sparse_rows_in_fit_harms_nobody(estimator_class, animals):
+def test_a_local_classifier_that_writes_into_sparse_rows_in_fit_harms_nobody(
+    estimator_class, animals
+):
     class SparseScribbler(LogisticRegression):
         def fit(self, X, y):
             super().fit(X, y)
@@ -559,7 +568,9 @@ def test_a_child_that_writes_into_sparse_rows_in_fit_harms_nobody(estimator_clas
     np.testing.assert_array_equal(harmed.predict_node_proba(X), spared.predict_node_proba(X))
 
 
-def test_a_child_that_writes_into_its_rows_in_predict_is_stopped_by_numpy(estimator_class, animals):
+def test_a_local_classifier_that_writes_into_its_rows_in_predict_is_stopped_by_numpy(
+    estimator_class, animals
+):
     class LateScribbler(GaussianNB):
         def predict_proba(self, X):
             X[:] = 0
@@ -573,7 +584,9 @@ def test_a_child_that_writes_into_its_rows_in_predict_is_stopped_by_numpy(estima
     np.testing.assert_array_equal(X, before)
 
 
-def test_a_child_that_writes_into_a_frame_in_predict_harms_nobody(estimator_class, animals):
+def test_a_local_classifier_that_writes_into_a_frame_in_predict_harms_nobody(
+    estimator_class, animals
+):
     class LateScribbler(GaussianNB):
         def predict_proba(self, X):
             proba = super().predict_proba(X)
@@ -595,15 +608,15 @@ def test_rows_that_are_read_only_are_fine(estimator_class, animals):
     assert estimator_class(GaussianNB()).fit(X, y).score(X, y) == 1.0
 
 
-# -- errors inside a child ---------------------------------------------------------------------
+# -- errors inside a local classifier ---------------------------------------------------------
 
 
-def test_a_child_that_cannot_cope_with_a_rare_class_says_where(estimator_class):
+def test_a_local_classifier_that_cannot_cope_with_a_rare_class_says_where(estimator_class):
     y = [["a", "x"]] * 4 + [["a", "y"]] * 4 + [["b", "z"]] * 4 + [["b", "rare"]]
-    child = CalibratedClassifierCV(LinearSVC(), cv=2)
+    estimator = CalibratedClassifierCV(LinearSVC(), cv=2)
     X = np.arange(13.0)[:, None]
     with pytest.raises(ValueError, match="Requesting 2-fold") as error:
-        estimator_class(child).fit(X, y)
+        estimator_class(estimator).fit(X, y)
     place = {
         LocalClassifierPerNode: "b > rare",
         LocalClassifierPerParentNode: "b",
@@ -617,7 +630,7 @@ def test_a_child_that_cannot_cope_with_a_rare_class_says_where(estimator_class):
 
 
 @pytest.mark.parametrize(
-    "child",
+    "estimator",
     [
         LinearSVC(C=2),
         LinearSVC(tol=0.1).fit([[0.0], [1.0]], [0, 1]),
@@ -630,24 +643,24 @@ def test_a_child_that_cannot_cope_with_a_rare_class_says_where(estimator_class):
         HistGradientBoostingClassifier(),
         make_pipeline(StandardScaler(), LinearSVC()),
     ],
-    ids=lambda child: type(child).__name__,
+    ids=lambda estimator: type(estimator).__name__,
 )
-def test_a_copy_is_a_clone(child):
-    before = repr(vars(child))
-    copy, cloned = copy_estimator(child), clone(child)
+def test_a_copy_is_a_clone(estimator):
+    before = repr(vars(estimator))
+    copy, cloned = copy_estimator(estimator), clone(estimator)
     assert type(copy) is type(cloned)
     assert list(vars(copy)) == list(vars(cloned))
     assert repr(copy) == repr(cloned)
     set_random_state(copy, 7)
     seeds = [name for name in cloned.get_params() if name.endswith("random_state")]
     assert repr(copy) == repr(cloned.set_params(**dict.fromkeys(seeds, 7)))
-    assert repr(vars(child)) == before
+    assert repr(vars(estimator)) == before
 
 
 def test_copies_share_nothing_that_can_change():
     draws, weights = np.random.RandomState(0), {0: 2.0}
-    child = LinearSVC(class_weight=weights, random_state=draws)
-    copy = copy_estimator(child)
+    estimator = LinearSVC(class_weight=weights, random_state=draws)
+    copy = copy_estimator(estimator)
     assert copy.class_weight == weights
     assert copy.class_weight is not weights
     assert copy.random_state is not draws
@@ -655,8 +668,8 @@ def test_copies_share_nothing_that_can_change():
 
 def test_a_copy_keeps_what_clone_keeps():
     with sklearn.config_context(enable_metadata_routing=True):
-        child = LinearSVC().set_fit_request(sample_weight=True)
-        requests = copy_estimator(child).get_metadata_routing().fit.requests
+        estimator = LinearSVC().set_fit_request(sample_weight=True)
+        requests = copy_estimator(estimator).get_metadata_routing().fit.requests
     assert requests == {"sample_weight": True}
 
 
@@ -668,13 +681,13 @@ def test_the_constructor_of_a_class_of_others_is_called():
             super().__init__(priors=priors)
             type(self).made += 1
 
-    child = Counted()
-    copy_estimator(child)
+    estimator = Counted()
+    copy_estimator(estimator)
     assert Counted.made == 2
 
 
 @pytest.mark.parametrize(
-    "child",
+    "estimator",
     [
         make_pipeline(SimpleImputer(), LogisticRegression()),
         GridSearchCV(
@@ -683,10 +696,10 @@ def test_the_constructor_of_a_class_of_others_is_called():
     ],
     ids=["pipeline", "search"],
 )
-def test_nan_reaches_a_composite_child_that_can_deal_with_it(child):
+def test_nan_reaches_a_composite_local_classifier_that_can_deal_with_it(estimator):
     X = np.array([[0.0, np.nan], [1.0, 0.0], [np.nan, 1.0], [3.0, 1.0]] * 5)
     y = [["a", "x"], ["a", "z"], ["b", "y"], ["b", "y"]] * 5
-    model = LocalClassifierPerParentNode(child).fit(X, y)
+    model = LocalClassifierPerParentNode(estimator).fit(X, y)
     assert model.predict(X).shape == (20, 2)
 
 
@@ -700,5 +713,5 @@ def test_classes_whose_joined_names_are_equal_get_different_seeds():
 
     y = [["a > b", "x"], ["a > b", "y"], ["a", "b", "x"], ["a", "b", "y"]]
     model = LocalClassifierPerParentNode(Seeded(), random_state=0).fit(np.eye(4), y)
-    seeds = [child.random_state for child in model.local_classifiers_.values()]
+    seeds = [estimator.random_state for estimator in model.local_classifiers_.values()]
     assert len(set(seeds)) == len(seeds) == 3

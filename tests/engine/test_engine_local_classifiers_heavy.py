@@ -1,4 +1,4 @@
-"""Children from large libraries. ``make test-all`` installs them."""
+"""Local classifiers from large libraries. ``make test-all`` installs them."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,11 @@ import pytest
 pytestmark = pytest.mark.heavy
 
 
-def test_xgboost_as_child(estimator_class, animals):
+def test_xgboost_as_local_classifier(estimator_class, animals):
     xgboost = pytest.importorskip("xgboost")
     X, y = animals
-    child = xgboost.XGBClassifier(n_estimators=5, min_child_weight=0, n_jobs=1)
-    model = estimator_class(child).fit(X, y)
+    estimator = xgboost.XGBClassifier(n_estimators=5, min_child_weight=0, n_jobs=1)
+    model = estimator_class(estimator).fit(X, y)
     assert model.predict(X).tolist() == y.tolist()
     np.testing.assert_allclose(model.predict_proba(X)[0].sum(axis=1), 1, atol=1e-9)
 
@@ -19,10 +19,11 @@ def test_xgboost_takes_nan_weights_and_seeds(estimator_class, animals):
     xgboost = pytest.importorskip("xgboost")
     X, y = animals
     X[::6, 1] = np.nan
-    child = xgboost.XGBClassifier(n_estimators=5, min_child_weight=0, subsample=0.8, n_jobs=1)
+    estimator = xgboost.XGBClassifier(n_estimators=5, min_child_weight=0, subsample=0.8, n_jobs=1)
     weights = np.linspace(1, 2, len(y))
     first, again = (
-        estimator_class(child, random_state=0).fit(X, y, sample_weight=weights) for _ in range(2)
+        estimator_class(estimator, random_state=0).fit(X, y, sample_weight=weights)
+        for _ in range(2)
     )
     np.testing.assert_array_equal(first.predict_node_proba(X), again.predict_node_proba(X))
 
@@ -60,7 +61,7 @@ class TorchClassifier:
         return self.predict_proba(X).argmax(axis=1)
 
 
-def test_a_pytorch_module_as_child(estimator_class, animals):
+def test_a_pytorch_module_as_local_classifier(estimator_class, animals):
     pytest.importorskip("torch")
     X, y = animals
     model = estimator_class(TorchClassifier()).fit(X, y)

@@ -25,9 +25,9 @@ import sys
 from engine_helpers import make_data
 from fakes import Unruly
 from hiclass import LocalClassifierPerNode
-child = Unruly(pause=0.15, fail_at=int(sys.argv[1]))
+estimator = Unruly(pause=0.15, fail_at=int(sys.argv[1]))
 try:
-    LocalClassifierPerNode(child, verbose=1).fit(*make_data())
+    LocalClassifierPerNode(estimator, verbose=1).fit(*make_data())
 except ValueError:
     print("failed")
 """

@@ -310,7 +310,9 @@ def test_a_frozen_model_is_used_as_it_is(trained):
 def test_takes_every_kind_of_model(kind):
     X, y = draw(80, 2)
     for what in ("path", "set"):
-        model = ConformalClassifier(make(kind, child=GaussianNB()), 0.5, kind=what, random_state=0)
+        model = ConformalClassifier(
+            make(kind, estimator=GaussianNB()), 0.5, kind=what, random_state=0
+        )
         model.fit(X, y)
         assert model.predict(X).shape == (80, 3)
         assert 0 < model.score(X, y) < 1
@@ -427,7 +429,7 @@ def labels_right(predicted, y):
 @pytest.mark.parametrize("precision", [0.5, 0.8, 0.95])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_threshold_is_the_smallest_confidence_that_reaches_the_precision(kind, precision):
-    model = make(kind, child=GaussianNB()).fit(*draw(200, 0))
+    model = make(kind, estimator=GaussianNB()).fit(*draw(200, 0))
     X, y = draw(60, 1)
     found = tune_confidence(model, X, y, precision)
     assert model.min_confidence == 0.0

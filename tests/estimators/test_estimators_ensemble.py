@@ -90,7 +90,7 @@ def test_a_fitted_ensemble_puts_its_models_together(voting):
     for _, model in ensemble.models:
         proba = clone(model).fit(X, FOREST).predict_node_proba(X)
         ends = sorted({ensemble.hierarchy_.find(tuple(path)) for path in FOREST})
-        below = [proba[:, ensemble.hierarchy_.children(v)].sum(axis=1) for v in ends]
+        below = [proba[:, ensemble.hierarchy_.estimators(v)].sum(axis=1) for v in ends]
         parts.append(proba[:, ends] - np.column_stack(below))
     if voting == "product":  # weights are scaled to a sum of one
         expected = parts[0] ** (2 / 3) * parts[1] ** (1 / 3)
@@ -206,8 +206,8 @@ class TakesSparse(GaussianNB):
 
 
 def test_tags_are_what_all_models_take():
-    def tags(*children):
-        members = [(f"m{i}", FlatClassifier(child)) for i, child in enumerate(children)]
+    def tags(*estimators):
+        members = [(f"m{i}", FlatClassifier(estimator)) for i, estimator in enumerate(estimators)]
         return get_tags(EnsembleClassifier(members)).input_tags
 
     assert tags(TakesSparse()).sparse
@@ -345,7 +345,7 @@ def test_a_fit_that_fails_leaves_nothing_of_the_one_before():
 
 def test_passes_the_checks_of_scikit_learn():
     """All of them; none is expected to fail."""
-    members = [(n, make(n, child=GaussianNB())) for n in ("flat", "parent")]
+    members = [(n, make(n, estimator=GaussianNB())) for n in ("flat", "parent")]
     with warnings.catch_warnings():
         # What naive Bayes says about a class of weight 0.
         warnings.filterwarnings("ignore", "divide by zero encountered in log", RuntimeWarning)

@@ -102,8 +102,8 @@ def test_with_leaf_only_there_is_no_column_for_stops():
 
 def test_a_class_of_all_rows_is_no_column_and_certain():
     y = [["top", "a"], ["top", "a"], ["top", "b"]]
-    child = MultiOutputClassifier(LogisticRegression())  # refuses columns with one value
-    model = GlobalClassifier(child, level_weight=1).fit([[0.0], [0.0], [9.0]], y)
+    estimator = MultiOutputClassifier(LogisticRegression())  # refuses columns with one value
+    model = GlobalClassifier(estimator, level_weight=1).fit([[0.0], [0.0], [9.0]], y)
     assert model.predict([[9.0]]).tolist() == [["top", "b"]]
     assert proba_of(model, ("top",)) == [1]
     assert len(model.local_classes_[()]) == 2
@@ -270,12 +270,12 @@ def test_classifiers_answer_with_their_probabilities(animals, estimator):
 def test_one_question_only_for_an_estimator_of_several_outputs_only():
     """The top class is in all rows, the other one in half of them."""
     y = [["a"], ["b"], ["a"], ["b"]]
-    for child, weight in (
+    for estimator, weight in (
         (MultiOutputClassifier(LogisticRegression()), 1),
         (MultiOutputRegressor(LinearRegression()), 0.5),
         (LinearRegression(), 0.5),
     ):
-        model = GlobalClassifier(child, hierarchy={"a": ["b"]}, multi_label=True,
+        model = GlobalClassifier(estimator, hierarchy={"a": ["b"]}, multi_label=True,
                                  level_weight=weight)  # fmt: skip
         found = model.fit([[0.0], [1.0], [0.0], [1.0]], y).predict_node_proba([[0.0], [1.0]])
         assert found[:, 1].tolist() == [1, 1]
@@ -298,12 +298,14 @@ def test_objects_that_do_not_say_what_they_are_answer_as_they_can():
         pass
 
     expected = GlobalClassifier(DummyRegressor()).fit(X4, PATHS).predict_node_proba(X4)
-    for child, weight in ((Plain(), 0.5), (Soft(), 1), (Tagged(), 1)):
-        found = GlobalClassifier(child, level_weight=weight).fit(X4, PATHS).predict_node_proba(X4)
+    for estimator, weight in ((Plain(), 0.5), (Soft(), 1), (Tagged(), 1)):
+        found = (
+            GlobalClassifier(estimator, level_weight=weight).fit(X4, PATHS).predict_node_proba(X4)
+        )
         np.testing.assert_allclose(found, expected)
         if weight == 1:
             with pytest.raises(ValueError, match="is a classifier"):
-                GlobalClassifier(child).fit(X4, PATHS)
+                GlobalClassifier(estimator).fit(X4, PATHS)
 
 
 def test_a_classifier_and_a_weight_of_levels_contradict_each_other():

@@ -88,29 +88,29 @@ def streams(draw, **options):
     return y, [y[i] for i in order], order, sorted(ends)
 
 
-CHILDREN = [MultinomialNB(), BernoulliNB(binarize=2.5), MultinomialNB(fit_prior=False)]
+ESTIMATORS = [MultinomialNB(), BernoulliNB(binarize=2.5), MultinomialNB(fit_prior=False)]
 
 
 @FEWER
 @given(
     streams(),
     st.sampled_from(ESTIMATORS),
-    st.sampled_from(CHILDREN),
+    st.sampled_from(ESTIMATORS),
     st.booleans(),
     st.sampled_from(["paths", "hierarchy", "constructor"]),
     st.booleans(),
 )
-def test_many_batches_give_the_model_of_one_fit(stream, cls, child, leaf_only, how, weighted):
+def test_many_batches_give_the_model_of_one_fit(stream, cls, estimator, leaf_only, how, weighted):
     y, shuffled, order, ends = stream
     X = counts_for(y)
     weights = np.arange(1.0, len(y) + 1) if weighted else None
     tree = Hierarchy.from_paths(y)
     fixed = tree if how == "constructor" else None
     classes = {"paths": y, "hierarchy": tree, "constructor": None}[how]
-    once = cls(child, leaf_only=leaf_only, hierarchy=fixed).fit(X, y, sample_weight=weights)
+    once = cls(estimator, leaf_only=leaf_only, hierarchy=fixed).fit(X, y, sample_weight=weights)
     order = list(order)
     often = in_batches(
-        cls(child, leaf_only=leaf_only, hierarchy=fixed),
+        cls(estimator, leaf_only=leaf_only, hierarchy=fixed),
         X[order],
         shuffled,
         ends,
@@ -278,8 +278,8 @@ def test_a_class_that_no_row_of_the_policy_has_reached_gets_what_its_siblings_le
     """Of 'a' and 'b' only rows below come, which exclusive_siblings does not show to them."""
     X = 5 * np.eye(6)
     y = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"], ["c"], ["a"]]
-    for child in (MultinomialNB(), Perceptron()):
-        model = LocalClassifierPerNode(child, binary_policy="exclusive_siblings")
+    for estimator in (MultinomialNB(), Perceptron()):
+        model = LocalClassifierPerNode(estimator, binary_policy="exclusive_siblings")
         model.partial_fit(X[:4], y[:4], classes=[*y, ["b"]])
         assert list(model.local_classifiers_) == [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")]
         assert set(model.predict(X)[:, 0]) == {"a"}  # nothing is known: the first
@@ -313,12 +313,12 @@ def weights_of(model):
     }
 
 
-@pytest.mark.parametrize("child", STEPWISE, ids=str)
+@pytest.mark.parametrize("estimator", STEPWISE, ids=str)
 @pytest.mark.parametrize("leaf_only", [True, False])
 def test_a_batch_of_one_new_class_leaves_what_is_known_about_the_others(
-    estimator_class, child, leaf_only
+    estimator_class, estimator, leaf_only
 ):
-    model = estimator_class(child, leaf_only=leaf_only, random_state=0)
+    model = estimator_class(estimator, leaf_only=leaf_only, random_state=0)
     everything = blobs(range(5))[1]
     old = np.random.default_rng(0).permutation(np.repeat(range(4), 100))
     fixed = {} if estimator_class is LocalClassifierPerNode else {"classes": everything}
@@ -467,10 +467,10 @@ def test_a_leaf_that_becomes_an_inner_node_gets_a_gate_and_deeper_paths():
     assert (proba[:, model.hierarchy_.find(("a", "x"))] < proba[:, 1]).all()
 
 
-@pytest.mark.parametrize("child", [MultinomialNB(), Perceptron()])
-def test_a_gate_that_has_seen_no_stop_goes_by_how_many_there_were_before_it_was_born(child):
+@pytest.mark.parametrize("estimator", [MultinomialNB(), Perceptron()])
+def test_a_gate_that_has_seen_no_stop_goes_by_how_many_there_were_before_it_was_born(estimator):
     X = 5 * np.eye(3)
-    model = LocalClassifierPerNode(child).partial_fit(X[[0, 0, 0, 1]], [["a"]] * 3 + [["b"]])
+    model = LocalClassifierPerNode(estimator).partial_fit(X[[0, 0, 0, 1]], [["a"]] * 3 + [["b"]])
     model.partial_fit(X[2:], [["a", "x"]])
     if hasattr(model, "predict_proba"):
         proba = model.predict_node_proba(X)
@@ -482,11 +482,13 @@ def test_a_gate_that_has_seen_no_stop_goes_by_how_many_there_were_before_it_was_
     assert model.predict(X)[[0, 2]].tolist() == [["a", ""], ["a", "x"]]
 
 
-@pytest.mark.parametrize("child", [MultinomialNB(), SGDClassifier(loss="log_loss"), Perceptron()])
-def test_a_class_that_comes_alone_waits_for_rows_of_its_siblings(child):
+@pytest.mark.parametrize(
+    "estimator", [MultinomialNB(), SGDClassifier(loss="log_loss"), Perceptron()]
+)
+def test_a_class_that_comes_alone_waits_for_rows_of_its_siblings(estimator):
     """Nothing has told it from the others before."""
     X = 5 * np.eye(4)
-    model = LocalClassifierPerNode(child, random_state=0)
+    model = LocalClassifierPerNode(estimator, random_state=0)
     for _ in range(3):
         model.partial_fit(X[:3], [["a"], ["b"], ["c"]])
     model.partial_fit(X[3:], [["d"]])
@@ -514,8 +516,8 @@ def test_a_row_that_all_others_reject_goes_to_the_class_that_came_alone():
 
 def test_an_only_class_and_a_new_one_share_until_their_classifiers_know_both():
     X = 5 * np.eye(2)
-    for child in (MultinomialNB(), Perceptron()):
-        model = LocalClassifierPerNode(child).partial_fit(X[:1], ["a"])
+    for estimator in (MultinomialNB(), Perceptron()):
+        model = LocalClassifierPerNode(estimator).partial_fit(X[:1], ["a"])
         model.partial_fit(X[1:], ["b"])  # one has seen only negative rows, one only positive ones
         if hasattr(model, "predict_proba"):
             assert model.predict_proba(X).tolist() == [[0.5, 0.5], [0.5, 0.5]]
@@ -788,7 +790,9 @@ class FailsOnTwelve(MultinomialNB):
         return self
 
 
-def test_a_failure_inside_a_child_undoes_the_whole_batch_and_names_the_child(estimator_class):
+def test_a_failure_inside_a_local_classifier_undoes_the_whole_batch_and_names_it(
+    estimator_class,
+):
     y = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"]]
     model = estimator_class(FailsOnTwelve()).partial_fit(np.eye(4), y, classes=y)
     before = state(model)
@@ -804,16 +808,16 @@ def test_a_failure_inside_a_child_undoes_the_whole_batch_and_names_the_child(est
 
 
 @pytest.mark.parametrize(
-    "child",
+    "estimator",
     [
         MultinomialNB(), GaussianNB(), SGDClassifier(loss="log_loss", random_state=0),
         MLPClassifier((20,), learning_rate_init=0.05, random_state=0),
     ],
     ids=lambda c: type(c).__name__,
 )  # fmt: skip
-def test_batches_with_one_class_and_with_one_row_are_fine(estimator_class, child, animals):
+def test_batches_with_one_class_and_with_one_row_are_fine(estimator_class, estimator, animals):
     X, y = abs(animals[0]), animals[1]
-    model = estimator_class(child, random_state=0)
+    model = estimator_class(estimator, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message=LACK)
@@ -823,7 +827,7 @@ def test_batches_with_one_class_and_with_one_row_are_fine(estimator_class, child
         for i in np.random.default_rng(0).permutation(36).tolist():
             model.partial_fit(X[i : i + 1], y[i : i + 1])
         proba = model.predict_node_proba(X)
-    assert model.score(X, y) > (0.8 if child.__class__ is not MLPClassifier else 0.3)
+    assert model.score(X, y) > (0.8 if estimator.__class__ is not MLPClassifier else 0.3)
     assert np.isfinite(proba).all()
 
 
@@ -852,13 +856,13 @@ def test_one_class_alone_needs_no_classifier(estimator_class):
 # -- where it is offered -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("child", [None, LogisticRegression(), MLPClassifier(solver="lbfgs")])
-def test_without_partial_fit_of_the_child_there_is_none_and_the_error_says_what_to_use(
-    estimator_class, child
+@pytest.mark.parametrize("estimator", [None, LogisticRegression(), MLPClassifier(solver="lbfgs")])
+def test_without_partial_fit_of_the_local_classifier_there_is_none_and_the_error_says_what_to_use(
+    estimator_class, estimator
 ):
-    model = estimator_class(child)
+    model = estimator_class(estimator)
     assert not hasattr(model, "partial_fit")
-    name = type(child).__name__ if child is not None else "LogisticRegression"
+    name = type(estimator).__name__ if estimator is not None else "LogisticRegression"
     message = rf"its local classifier, {name}, has none\. .*SGDClassifier.*MultinomialNB.*fit"
     with pytest.raises(AttributeError, match=message):
         _ = model.partial_fit
@@ -906,7 +910,9 @@ def test_a_callable_that_makes_a_classifier_without_partial_fit_is_refused(estim
         model.partial_fit(np.eye(2), ["a", "b"])
 
 
-def test_a_child_with_a_decision_function_only_walks_down_the_tree(estimator_class, animals):
+def test_a_local_classifier_with_a_decision_function_only_walks_down_the_tree(
+    estimator_class, animals
+):
     X, y = animals
     model = estimator_class(Perceptron(random_state=0))
     order = np.random.default_rng(0).permutation(36)
@@ -951,9 +957,9 @@ def test_with_leaf_only_a_flat_model_waits_for_what_is_below():
     """Rows that end at an inner node are left out, which it then never predicts."""
     y = [["a"], ["b", "x"], ["b", "y"]]
     tree = Hierarchy.from_paths([["a", "z"], *y])
-    for child in (MultinomialNB(), Perceptron()):
+    for estimator in (MultinomialNB(), Perceptron()):
         X = 5 * np.eye(3)
-        model = FlatClassifier(child, leaf_only=True).partial_fit(X, y, classes=tree)
+        model = FlatClassifier(estimator, leaf_only=True).partial_fit(X, y, classes=tree)
         assert set(model.predict(X)[:, 0]) == {"b"}
         model.partial_fit(X[:1], [["a", "z"]]).partial_fit(X, [["a", "z"], *y[1:]])
         assert model.predict(X).tolist() == [["a", "z"], *y[1:]]
@@ -1025,8 +1031,8 @@ def test_other_jobs_and_a_progress_bar_change_nothing(estimator_class, animals, 
 
 def test_random_state_makes_the_same_model_whatever_the_batches_bring(animals):
     X, y = animals
-    child = SGDClassifier(loss="log_loss")
-    a, b = (LocalClassifierPerNode(child, random_state=3) for _ in range(2))
+    estimator = SGDClassifier(loss="log_loss")
+    a, b = (LocalClassifierPerNode(estimator, random_state=3) for _ in range(2))
     a.partial_fit(X, y)
     b.partial_fit(X, y)
     np.testing.assert_array_equal(a.predict_node_proba(X), b.predict_node_proba(X))
@@ -1049,7 +1055,7 @@ def test_missing_labels_are_spelled_as_in_the_first_batch_or_the_classes():
 # -- sample weights and routing ----------------------------------------------------------------
 
 
-def test_a_child_whose_partial_fit_takes_no_weights_is_refused_by_name(estimator_class):
+def test_a_local_classifier_whose_partial_fit_takes_no_weights_is_refused_by_name(estimator_class):
     class Plain(MultinomialNB):
         def partial_fit(self, X, y, classes=None):
             return super().partial_fit(X, y, classes)
@@ -1059,19 +1065,19 @@ def test_a_child_whose_partial_fit_takes_no_weights_is_refused_by_name(estimator
         model.partial_fit(np.eye(2), ["a", "b"], sample_weight=[1, 2])
 
 
-def test_routing_hands_weights_to_a_child_that_requested_them(estimator_class, animals):
+def test_routing_hands_weights_to_a_local_classifier_that_requested_them(estimator_class, animals):
     X, y = abs(animals[0]), animals[1]
     weights = np.linspace(0.1, 5, 36)
     plain = estimator_class(MultinomialNB()).partial_fit(X, y, sample_weight=weights)
     with sklearn.config_context(enable_metadata_routing=True):
-        child = MultinomialNB().set_partial_fit_request(sample_weight=True)
-        routed = estimator_class(child).partial_fit(X, y, sample_weight=weights)
+        estimator = MultinomialNB().set_partial_fit_request(sample_weight=True)
+        routed = estimator_class(estimator).partial_fit(X, y, sample_weight=weights)
         assert_same_model(routed, plain, X)
         with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
             estimator_class(MultinomialNB()).partial_fit(X, y, sample_weight=weights)
-        chosen = estimator_class(lambda key: child).partial_fit(X, y, sample_weight=weights)
+        chosen = estimator_class(lambda key: estimator).partial_fit(X, y, sample_weight=weights)
         assert_same_model(chosen, plain, X)
-        request = estimator_class(child).set_partial_fit_request(classes=True)
+        request = estimator_class(estimator).set_partial_fit_request(classes=True)
         assert request.get_metadata_routing()._self_request.partial_fit.requests["classes"]
 
 
@@ -1088,8 +1094,8 @@ def test_routing_hands_weights_to_a_child_that_requested_them(estimator_class, a
     ids=lambda check: check.__name__,
 )
 def test_passes_the_checks_of_scikit_learn_that_call_partial_fit(estimator_class, check):
-    child = SGDClassifier(loss="log_loss", random_state=0)
-    check(estimator_class.__name__, estimator_class(child))
+    estimator = SGDClassifier(loss="log_loss", random_state=0)
+    check(estimator_class.__name__, estimator_class(estimator))
 
 
 # -- a killed run ------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The estimators as a user meets them: labels, paths that end early, probabilities, confidences.
 
-Many tests use ``DummyClassifier(strategy="prior")`` as child. It answers with the shares of the
+Many tests use ``DummyClassifier(strategy="prior")`` as estimator. It answers with the shares of the
 classes in its training rows, so that all probabilities can be worked out by hand.
 """
 
@@ -160,8 +160,8 @@ def test_flat_fits_one_classifier_for_all_leaves():
 
 def test_local_targets_count_from_zero_in_every_problem(estimator_class, animals):
     model = estimator_class(GaussianNB()).fit(*animals)
-    for child in model.local_classifiers_.values():
-        assert child.classes_.tolist() == list(range(len(child.classes_)))
+    for estimator in model.local_classifiers_.values():
+        assert estimator.classes_.tolist() == list(range(len(estimator.classes_)))
 
 
 def test_a_classifier_is_found_by_path_or_by_a_label_that_is_unique():
@@ -257,24 +257,26 @@ def test_ties_go_to_the_class_that_sorts_first(estimator_class):
 
 
 @pytest.mark.parametrize(
-    "child", [GaussianNB(), LogisticRegression(), LinearSVC(), NEAREST], ids=lambda c: str(c)
+    "estimator", [GaussianNB(), LogisticRegression(), LinearSVC(), NEAREST], ids=lambda c: str(c)
 )
-def test_half_of_the_rows_of_a_single_child_parent_stop_and_that_is_learned(estimator_class, child):
+def test_half_of_the_rows_of_a_single_child_parent_stop_and_that_is_learned(
+    estimator_class, estimator
+):
     side = np.tile([-1.0, 1.0], 20)
     X = np.column_stack([np.repeat([0.0, 5.0], 20), side])
     X += np.random.default_rng(0).normal(scale=0.1, size=X.shape)
     y = np.full((40, 2), "", dtype=object)
     y[:20, 0], y[20:, 0] = "A", "B"
     y[:20, 1][side[:20] > 0] = "x"  # A > x, or A: B is a leaf
-    model = estimator_class(child).fit(X, y)
+    model = estimator_class(estimator).fit(X, y)
     assert model.predict(X).tolist() == y.tolist()
     assert model.score(X, y) == 1.0
 
 
-@pytest.mark.parametrize("child", [GaussianNB(), LinearSVC(), NEAREST], ids=lambda c: str(c))
-def test_unequal_depths_and_stops_come_back(estimator_class, animals, child):
+@pytest.mark.parametrize("estimator", [GaussianNB(), LinearSVC(), NEAREST], ids=lambda c: str(c))
+def test_unequal_depths_and_stops_come_back(estimator_class, animals, estimator):
     X, y = animals
-    assert estimator_class(child).fit(X, y).predict(X).tolist() == y.tolist()
+    assert estimator_class(estimator).fit(X, y).predict(X).tolist() == y.tolist()
 
 
 def test_leaf_only_predicts_leaves_alone(estimator_class, animals):
@@ -679,10 +681,10 @@ def test_score_takes_classes_that_were_not_seen(estimator_class):
     assert model.score([[0.0], [1.0]], [["a", "x"], ["new", "newer"]]) == 0.5
 
 
-def test_predict_proba_exists_exactly_where_the_children_have_it(estimator_class, animals):
+def test_predict_proba_exists_exactly_where_the_local_classifiers_have_it(estimator_class, animals):
     methods = ("predict_proba", "predict_log_proba", "predict_confidence", "predict_node_proba")
-    for child, expected in ((LinearSVC(), False), (GaussianNB(), True), (None, True)):
-        model = estimator_class(child)
+    for estimator, expected in ((LinearSVC(), False), (GaussianNB(), True), (None, True)):
+        model = estimator_class(estimator)
         assert [hasattr(model, name) for name in methods] == [expected] * 4
         model.fit(*animals)
         assert [hasattr(model, name) for name in methods] == [expected] * 4

@@ -237,15 +237,15 @@ def test_one_class_alone_needs_no_classifier(estimator_class):
 def test_rows_without_labels_are_negative_everywhere(estimator_class):
     X, y = zoo(80)
     X, y = np.vstack([X, np.full((20, 5), -1.0)]), [*y, *[[]] * 20]
-    child = ExtraTreesClassifier(10, random_state=0)
-    model = estimator_class(child, hierarchy=DAG, multi_label=True).fit(X, y)
+    estimator = ExtraTreesClassifier(10, random_state=0)
+    model = estimator_class(estimator, hierarchy=DAG, multi_label=True).fit(X, y)
     assert model.predict(X[-3:]).tolist() == [[], [], []]
     assert model.score(X, y) == 1.0
 
 
-# -- children ----------------------------------------------------------------------------------
+# -- local classifiers ------------------------------------------------------------------------
 
-CHILDREN = [
+ESTIMATORS = [
     LogisticRegression(),
     GaussianNB(),
     ExtraTreesClassifier(5, random_state=0),
@@ -261,25 +261,25 @@ CHILDREN = [
 ]
 
 
-@pytest.mark.parametrize("child", CHILDREN, ids=lambda c: type(c).__name__)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda c: type(c).__name__)
 @pytest.mark.parametrize("kind", ESTIMATOR_CLASSES)
-def test_children_that_take_sets_get_them_and_others_are_copied_per_class(kind, child):
+def test_local_classifiers_that_take_sets_get_them_and_others_are_copied_per_class(kind, estimator):
     X, y = zoo(40)
-    model = kind(child, hierarchy=DAG, multi_label=True)
-    if type(child) in (MultiOutputClassifier, ClassifierChain):
+    model = kind(estimator, hierarchy=DAG, multi_label=True)
+    if type(estimator) in (MultiOutputClassifier, ClassifierChain):
         if kind is LocalClassifierPerNode:
             return  # it takes nothing but sets
-        # "dog" asks for one class only, which such a child does not take.
+        # "dog" asks for one class only, which such a local classifier does not take.
         X, y = X[[("pug" not in row) for row in y]], [row for row in y if "pug" not in row]
     model.fit(X, y)
     used = {type(c) for c in model.local_classifiers_.values()}
-    single = type(child) in (LogisticRegression, GaussianNB, Shares) or (
-        "logisticregression" in getattr(child, "named_steps", {})
+    single = type(estimator) in (LogisticRegression, GaussianNB, Shares) or (
+        "logisticregression" in getattr(estimator, "named_steps", {})
     )
     if kind is LocalClassifierPerNode:
-        assert used == {type(child)}
+        assert used == {type(estimator)}
     else:
-        assert OneVsRest in used if single else used == {type(child)}
+        assert OneVsRest in used if single else used == {type(estimator)}
     proba = model.predict_node_proba(X)
     assert np.isfinite(proba).all()
     assert model.score(X, y) >= 0
@@ -287,27 +287,27 @@ def test_children_that_take_sets_get_them_and_others_are_copied_per_class(kind, 
 
 def test_native_answers_equal_those_of_copies_for_trees_of_one_feature(estimator_class):
     X, y = zoo(40)
-    child = KNeighborsClassifier(3)
-    native = estimator_class(child, hierarchy=DAG, multi_label=True).fit(X, y)
-    copies = estimator_class(lambda _: OneVsRestOrOne(child), hierarchy=DAG, multi_label=True)
+    estimator = KNeighborsClassifier(3)
+    native = estimator_class(estimator, hierarchy=DAG, multi_label=True).fit(X, y)
+    copies = estimator_class(lambda _: OneVsRestOrOne(estimator), hierarchy=DAG, multi_label=True)
     np.testing.assert_allclose(
         native.predict_node_proba(X), copies.fit(X, y).predict_node_proba(X), atol=1e-12
     )
 
 
 class OneVsRestOrOne:
-    """Hides from a child that it would take several labels."""
+    """Hides from a local classifier that it would take several labels."""
 
-    def __init__(self, child):
-        self.child = clone(child)
+    def __init__(self, estimator):
+        self.estimator = clone(estimator)
 
     def fit(self, X, y):
         assert y.ndim == 1
-        self.child.fit(X, y)
+        self.estimator.fit(X, y)
         return self
 
     def predict_proba(self, X):
-        return self.child.predict_proba(X)
+        return self.estimator.predict_proba(X)
 
 
 class Vandal(Shares):
@@ -340,8 +340,8 @@ def test_a_callable_is_given_the_label_of_a_class_with_several_paths():
 
 def test_random_state_seeds_classes_by_name(estimator_class):
     X, y = zoo(40)
-    child = ExtraTreesClassifier(3)
-    make = lambda: estimator_class(child, hierarchy=DAG, multi_label=True, random_state=3)  # noqa: E731
+    estimator = ExtraTreesClassifier(3)
+    make = lambda: estimator_class(estimator, hierarchy=DAG, multi_label=True, random_state=3)  # noqa: E731
     first, second = (make().fit(X, y).predict_node_proba(X) for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
@@ -387,10 +387,10 @@ def test_answers_that_make_no_sense_are_refused(answer, message):
 
 def test_outputs_of_one_class_and_stacked_outputs_are_understood():
     y = [["a"], ["b"]] * 4
-    child = OddSets(lambda n: [np.ones((n, 1)), np.tile([0.75, 0.25], (n, 1))])
-    child.classes_ = [np.array([1]), np.array([0, 1])]
-    model = LocalClassifierPerLevel(child, multi_label=True).fit(X8, y)
-    model.local_classifiers_[1].classes_ = child.classes_
+    estimator = OddSets(lambda n: [np.ones((n, 1)), np.tile([0.75, 0.25], (n, 1))])
+    estimator.classes_ = [np.array([1]), np.array([0, 1])]
+    model = LocalClassifierPerLevel(estimator, multi_label=True).fit(X8, y)
+    model.local_classifiers_[1].classes_ = estimator.classes_
     assert model.predict_node_proba(X8[:1]).tolist() == [[1, 1, 0.25]]
     stacked = OddSets(lambda n: np.tile([0.75, 0.25], (2, n, 1)))
     model = LocalClassifierPerLevel(stacked, multi_label=True).fit(X8, y)
@@ -456,8 +456,8 @@ def test_sparse_rows_pass_through(estimator_class):
 
 def test_predictions_have_the_form_of_y_and_are_the_same_sets(estimator_class):
     X, y = zoo(60)
-    child = ExtraTreesClassifier(10, random_state=0)
-    make = lambda: estimator_class(child, hierarchy=DAG, multi_label=True)  # noqa: E731
+    estimator = ExtraTreesClassifier(10, random_state=0)
+    make = lambda: estimator_class(estimator, hierarchy=DAG, multi_label=True)  # noqa: E731
     closed = DAG.indicator(y)
     frame = pandas.DataFrame(closed.toarray()[:, 1:], columns=DAG.labels[1:].tolist())
     lists = make().fit(X, y)
@@ -689,11 +689,11 @@ def test_sets_below_an_inner_class_with_rows_of_its_own_are_found(policy):
     assert (proba[:, 1:] <= proba[:, tree.parent[1:]]).all()
 
 
-def test_a_child_for_several_labels_only_is_told_where_one_question_is():
+def test_a_local_classifier_for_several_labels_only_is_told_where_one_question_is():
     y = [["A"], ["B"], ["A", "B"], ["B"]] * 10
-    child = ClassifierChain(LogisticRegression())
+    estimator = ClassifierChain(LogisticRegression())
     with pytest.raises(ValueError, match="ClassifierChain takes several labels per row only"):
-        LocalClassifierPerNode(child, multi_label=True).fit(COUNTS, y)
+        LocalClassifierPerNode(estimator, multi_label=True).fit(COUNTS, y)
 
 
 def test_pruning_goes_by_the_least_threshold_of_a_class():

@@ -97,7 +97,7 @@ def wide(animals, n_rows=60):
     return np.vstack([X, mixed]).astype(np.float32).astype(np.float64)
 
 
-CHILDREN = {
+ESTIMATORS = {
     "logistic": LogisticRegression(),
     "no intercept": LogisticRegression(fit_intercept=False),
     "scaled": make_pipeline(StandardScaler(), LogisticRegression()),
@@ -115,9 +115,9 @@ CHILDREN = {
 
 
 @CONVERTIBLE
-@pytest.mark.parametrize("child", CHILDREN.values(), ids=list(CHILDREN))
-def test_every_kind_of_local_classifier(cls, child, animals):
-    model = cls(child).fit(*animals)
+@pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=list(ESTIMATORS))
+def test_every_kind_of_local_classifier(cls, estimator, animals):
+    model = cls(estimator).fit(*animals)
     out = assert_same(model, wide(animals))
     assert out["labels"].tolist() == model.predict(wide(animals)).tolist()
 
@@ -137,9 +137,9 @@ def assert_same_without_rows(one, none):
 
 
 @CONVERTIBLE
-@pytest.mark.parametrize("child", CHILDREN.values(), ids=list(CHILDREN))
-def test_no_rows_give_no_predictions(cls, child, animals):
-    model = cls(child).fit(*animals)
+@pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=list(ESTIMATORS))
+def test_no_rows_give_no_predictions(cls, estimator, animals):
+    model = cls(estimator).fit(*animals)
     assert_fits_no_rows(model, animals[0].shape[1])
 
 
@@ -265,8 +265,8 @@ def test_columns_that_are_chosen_by_name(columns, remainder, where, animals):
     if where == "before the model":
         model = make_pipeline(step, LocalClassifierPerParentNode()).fit(frame, y)
     else:
-        child = make_pipeline(step, LogisticRegression())
-        model = LocalClassifierPerParentNode(child).fit(frame, y)
+        estimator = make_pipeline(step, LogisticRegression())
+        model = LocalClassifierPerParentNode(estimator).fit(frame, y)
     expected = hiclass.predict_node_proba(model, frame)
     np.testing.assert_allclose(run(model, X)["node_probabilities"], expected, atol=TOLERANCE)
 
@@ -316,12 +316,14 @@ def test_what_onnx_runtime_cannot_load_is_refused_with_its_reason(monkeypatch, a
 
 
 def test_a_search_as_local_classifier_is_the_model_that_it_chose(animals):
-    child = GridSearchCV(LogisticRegression(), {"C": [0.5, 5.0]}, cv=2)
+    estimator = GridSearchCV(LogisticRegression(), {"C": [0.5, 5.0]}, cv=2)
     y = [path[0] for path in animals[1]]
-    assert_same(LocalClassifierPerParentNode(child).fit(animals[0], y), wide(animals))
+    assert_same(LocalClassifierPerParentNode(estimator).fit(animals[0], y), wide(animals))
 
 
-@pytest.mark.parametrize("child", [LogisticRegression(), RandomForestClassifier(3, random_state=0)])
+@pytest.mark.parametrize(
+    "estimator", [LogisticRegression(), RandomForestClassifier(3, random_state=0)]
+)
 @pytest.mark.parametrize(
     "before",
     [
@@ -331,9 +333,9 @@ def test_a_search_as_local_classifier_is_the_model_that_it_chose(animals):
     ],
     ids=["scaler", "two", "columns"],
 )
-def test_transformers_before_the_model_are_in_the_graph(before, child, animals):
+def test_transformers_before_the_model_are_in_the_graph(before, estimator, animals):
     X, y = animals
-    model = make_pipeline(*before, LocalClassifierPerParentNode(child)).fit(X, y)
+    model = make_pipeline(*before, LocalClassifierPerParentNode(estimator)).fit(X, y)
     rows = wide(animals)
     for wrapped in (model, FrozenEstimator(model), make_pipeline(model)):
         out = run(wrapped, rows)
@@ -372,8 +374,8 @@ def nested_pipelines(last):
 def test_all_steps_of_pipelines_within_pipelines_count(last, animals):
     X, y = animals
     # Far from the rows as they are, so that a step left out shows.
-    for child in nested_pipelines(last):
-        model = LocalClassifierPerParentNode(child).fit(1000 + 50 * X, y)
+    for estimator in nested_pipelines(last):
+        model = LocalClassifierPerParentNode(estimator).fit(1000 + 50 * X, y)
         assert_same(model, 1000 + 50 * wide(animals))
 
 
@@ -396,11 +398,11 @@ OPTIONS = [
 
 @CONVERTIBLE
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("child", [LogisticRegression(), GaussianNB()], ids=["linear", "not"])
-def test_every_way_to_decide(cls, options, child, animals):
+@pytest.mark.parametrize("estimator", [LogisticRegression(), GaussianNB()], ids=["linear", "not"])
+def test_every_way_to_decide(cls, options, estimator, animals):
     if cls is FlatClassifier and options.get("decoding") == "best_path":
         options = {k: v for k, v in options.items() if k != "decoding"}  # it is the only way
-    model = cls(child, **options).fit(*animals)
+    model = cls(estimator, **options).fit(*animals)
     X = wide(animals, 200)
     out = assert_same(model, X)
     assert len(np.unique(out["node"])) > 4
@@ -408,15 +410,15 @@ def test_every_way_to_decide(cls, options, child, animals):
 
 @CONVERTIBLE
 @pytest.mark.parametrize(
-    "child",
+    "estimator",
     [LinearSVC(), RidgeClassifier(), SGDClassifier(random_state=0)],
-    ids=lambda child: type(child).__name__,
+    ids=lambda estimator: type(estimator).__name__,
 )
 @pytest.mark.parametrize("calibration", ["temperature", "joint"])
-def test_scores_of_linear_classifiers_are_calibrated(cls, child, calibration, animals):
+def test_scores_of_linear_classifiers_are_calibrated(cls, estimator, calibration, animals):
     X, y = animals
-    child = make_pipeline(StandardScaler(), child)
-    assert_same(cls(child, calibration=calibration).fit(X, y), wide(animals))
+    estimator = make_pipeline(StandardScaler(), estimator)
+    assert_same(cls(estimator, calibration=calibration).fit(X, y), wide(animals))
 
 
 @CONVERTIBLE
@@ -502,10 +504,10 @@ def test_labels_above_the_largest_signed_integer_do_not_wrap():
     assert assert_same(model, X)["labels"].tolist() == y.tolist()
 
 
-@pytest.mark.parametrize("child", [LogisticRegression(), GaussianNB()], ids=["linear", "not"])
-def test_rows_of_32_bits(child, animals):
+@pytest.mark.parametrize("estimator", [LogisticRegression(), GaussianNB()], ids=["linear", "not"])
+def test_rows_of_32_bits(estimator, animals):
     X = wide(animals)
-    model = LocalClassifierPerParentNode(child).fit(*animals)
+    model = LocalClassifierPerParentNode(estimator).fit(*animals)
     assert_same(model, X, dtype=np.float32)
     with pytest.raises(Exception, match="float"):
         run(model, X, dtype=np.float32)
@@ -550,7 +552,7 @@ def test_the_graph_of_a_thousand_leaves_is_small_and_says_what_it_is():
 
 
 @pytest.mark.parametrize(
-    ("child", "options", "reason"),
+    ("estimator", "options", "reason"),
     [
         (HistGradientBoostingClassifier(max_iter=2), {}, "cannot be converted to ONNX"),
         (
@@ -573,13 +575,13 @@ def test_the_graph_of_a_thousand_leaves_is_small_and_says_what_it_is():
         ),
     ],
 )
-def test_a_local_classifier_that_cannot_be_converted_is_named(child, options, reason, animals):
+def test_a_local_classifier_that_cannot_be_converted_is_named(estimator, options, reason, animals):
     def choose(path):
-        return child if path == ("Animal",) else LogisticRegression()
+        return estimator if path == ("Animal",) else LogisticRegression()
 
     pytest.importorskip("skl2onnx")
     model = LocalClassifierPerParentNode(choose, **options).fit(*animals)
-    message = f"local classifier of Animal, a {type(child).__name__}, .*{reason}"
+    message = f"local classifier of Animal, a {type(estimator).__name__}, .*{reason}"
     with pytest.raises(ValueError, match=message):
         to_onnx(model)
 

@@ -41,11 +41,11 @@ from hiclass._estimators.base import BaseHierarchicalClassifier
 
 #: How to make the estimators that are made of models.
 COMPOSITES = {
-    "EnsembleClassifier": lambda child: EnsembleClassifier(
-        [("flat", FlatClassifier(child)), ("local", LocalClassifierPerNode(child))]
+    "EnsembleClassifier": lambda estimator: EnsembleClassifier(
+        [("flat", FlatClassifier(estimator)), ("local", LocalClassifierPerNode(estimator))]
     ),
-    "ConformalClassifier": lambda child: ConformalClassifier(
-        LocalClassifierPerParentNode(child), random_state=0
+    "ConformalClassifier": lambda estimator: ConformalClassifier(
+        LocalClassifierPerParentNode(estimator), random_state=0
     ),
 }
 
@@ -56,10 +56,10 @@ def public_estimators():
     return [c for c in found if inspect.isclass(c) and issubclass(c, BaseHierarchicalClassifier)]
 
 
-def make(cls, child=None):
+def make(cls, estimator=None):
     if cls.__name__ in COMPOSITES:
-        return COMPOSITES[cls.__name__](child)
-    return cls() if child is None else cls(child)
+        return COMPOSITES[cls.__name__](estimator)
+    return cls() if estimator is None else cls(estimator)
 
 
 @pytest.fixture(params=public_estimators(), ids=lambda cls: cls.__name__)
@@ -202,9 +202,9 @@ def test_the_list_for_a_model_names_what_its_local_classifiers_need(animals):
         np.testing.assert_array_equal(a, b)
 
 
-def test_children_of_scikit_learn_need_no_type_of_others(animals):
-    child = make_pipeline(StandardScaler(), RandomForestClassifier(n_estimators=3))
-    names = trusted_types(LocalClassifierPerParentNode(child).fit(*animals))
+def test_local_classifiers_of_scikit_learn_need_no_type_of_others(animals):
+    estimator = make_pipeline(StandardScaler(), RandomForestClassifier(n_estimators=3))
+    names = trusted_types(LocalClassifierPerParentNode(estimator).fit(*animals))
     # Which of its own types scikit-learn's trees need depends on the version of skops.
     assert all(name.startswith("sklearn.") for name in names[len(TRUSTED_TYPES) :])
 
@@ -381,15 +381,15 @@ def test_the_inventory_finds_rows(animals):
         assert 330 in sizes_inside(model)
 
 
-def child_of_fixed_size(cls):
-    """A child whose size does not depend on its number of rows, unlike that of a tree."""
+def estimator_of_fixed_size(cls):
+    """An estimator whose size does not depend on its number of rows, unlike a tree."""
     return Ridge() if cls is GlobalClassifier else GaussianNB()
 
 
 def test_no_model_holds_anything_of_the_size_of_its_rows(public_class, animals):
     X, y = rows_of_animals(animals, 330)
     weights = np.random.default_rng(0).uniform(0.5, 1, 330)
-    model = make(public_class, child_of_fixed_size(public_class))
+    model = make(public_class, estimator_of_fixed_size(public_class))
     model.fit(X, y, sample_weight=weights)
     # Conformal prediction splits the rows: 247 and 83.
     assert not {330, 247, 83} & set(sizes_inside(model))
@@ -398,7 +398,7 @@ def test_no_model_holds_anything_of_the_size_of_its_rows(public_class, animals):
 def test_the_size_of_a_saved_model_does_not_grow_with_its_rows(public_class, animals):
     sizes = []
     for n_rows in (360, 3600):
-        model = make(public_class, child_of_fixed_size(public_class))
+        model = make(public_class, estimator_of_fixed_size(public_class))
         model.fit(*rows_of_animals(animals, n_rows))
         sizes.append(len(pickle.dumps(model)))
     # Numbers are written in as few bytes as they need.

@@ -45,30 +45,39 @@ def in_batches(model):
 
 def models():
     """Every kind of fitted model, by name."""
-    child = GaussianNB()
-    yield "node", LocalClassifierPerNode(child).fit(X, Y)
-    yield "parent", LocalClassifierPerParentNode(child, decoding="expected_f1").fit(X, Y)
-    yield "parent_calibrated", LocalClassifierPerParentNode(child, calibration="joint").fit(X, Y)
-    yield "level", LocalClassifierPerLevel(child, min_confidence=0.5).fit(X, Y)
-    yield "flat", FlatClassifier(child).fit(X, Y)
-    yield "flat_labels", FlatClassifier(child).fit(X, (X[:, 0] > 0).astype(int) + 7)
+    estimator = GaussianNB()
+    yield "node", LocalClassifierPerNode(estimator).fit(X, Y)
+    yield "parent", LocalClassifierPerParentNode(estimator, decoding="expected_f1").fit(X, Y)
+    yield (
+        "parent_calibrated",
+        LocalClassifierPerParentNode(estimator, calibration="joint").fit(X, Y),
+    )
+    yield "level", LocalClassifierPerLevel(estimator, min_confidence=0.5).fit(X, Y)
+    yield "flat", FlatClassifier(estimator).fit(X, Y)
+    yield "flat_labels", FlatClassifier(estimator).fit(X, (X[:, 0] > 0).astype(int) + 7)
     yield "global", GlobalClassifier(Ridge()).fit(X, Y)
-    yield "restricted", LocalClassifierPerParentNode(child).fit(X, Y).restricted_to([("a",)])
-    members = [("flat", FlatClassifier(child)), ("parent", LocalClassifierPerParentNode(child))]
+    yield "restricted", LocalClassifierPerParentNode(estimator).fit(X, Y).restricted_to([("a",)])
+    members = [
+        ("flat", FlatClassifier(estimator)),
+        ("parent", LocalClassifierPerParentNode(estimator)),
+    ]
     yield "ensemble", EnsembleClassifier(members, weights="learned").fit(X, Y)
-    yield "conformal", ConformalClassifier(FlatClassifier(child), random_state=0).fit(X, Y)
+    yield "conformal", ConformalClassifier(FlatClassifier(estimator), random_state=0).fit(X, Y)
     sets = {"multi_label": True, "hierarchy": DAG}
-    yield "sets_node", LocalClassifierPerNode(child, threshold="tuned", **sets).fit(X, SETS)
-    yield "sets_parent", LocalClassifierPerParentNode(child, **sets).fit(X, SETS)
+    yield "sets_node", LocalClassifierPerNode(estimator, threshold="tuned", **sets).fit(X, SETS)
+    yield "sets_parent", LocalClassifierPerParentNode(estimator, **sets).fit(X, SETS)
     yield (
         "sets_ensemble",
         EnsembleClassifier(
-            [("a", FlatClassifier(child, **sets)), ("b", LocalClassifierPerLevel(child, **sets))]
+            [
+                ("a", FlatClassifier(estimator, **sets)),
+                ("b", LocalClassifierPerLevel(estimator, **sets)),
+            ]
         ).fit(X, SETS),
     )
-    yield "dag", LocalClassifierPerNode(child, hierarchy=DAG).fit(X, [row[0] for row in SETS])
-    yield "batches_node", in_batches(LocalClassifierPerNode(child))
-    yield "batches_level", in_batches(LocalClassifierPerLevel(child))
+    yield "dag", LocalClassifierPerNode(estimator, hierarchy=DAG).fit(X, [row[0] for row in SETS])
+    yield "batches_node", in_batches(LocalClassifierPerNode(estimator))
+    yield "batches_level", in_batches(LocalClassifierPerLevel(estimator))
 
 
 def main():

@@ -197,7 +197,7 @@ def test_endings_of_probability_zero_are_paths_too(kind):
     """Integers have no missing value: a place that was left empty would hold anything."""
     y = np.array([[1, 11], [1, 12], [2, 21], [2, 22]] * 3)
     X = y[:, 1:].astype(float)
-    model = make(kind, child=DecisionTreeClassifier(random_state=0)).fit(X, y)
+    model = make(kind, estimator=DecisionTreeClassifier(random_state=0)).fit(X, y)
     labels, proba = model.predict_paths(X[:1], 4)
     assert labels.dtype == y.dtype
     assert labels.tolist() == [[[1, 11], [1, 12], [2, 21], [2, 22]]]
@@ -295,7 +295,7 @@ class CountedCalls(Soft):
 @EXAMPLES
 @given(y=paths(min_rows=5, max_rows=20, depth=(2, 4)), seed=SEEDS, k=st.integers(1, 8))
 def test_every_classifier_is_asked_at_most_twice_per_chunk(kind, y, seed, k):
-    model = make(kind, child=CountedCalls()).fit(rows_for(y, seed), y)
+    model = make(kind, estimator=CountedCalls()).fit(rows_for(y, seed), y)
     asked = [*model._models.classifiers.values(), *model._models.gates.values()]
 
     def calls_of(method, *args):
@@ -520,7 +520,7 @@ def test_models_that_know_all_endings_decode_as_those_that_are_searched():
     assert direct_final_proba(direct, X).shape == (2, 5)
 
 
-# -- children without probabilities ------------------------------------------------------------
+# -- local classifiers without probabilities --------------------------------------------------
 
 
 @pytest.mark.parametrize("model_class", [LocalClassifierPerNode, LocalClassifierPerParentNode])

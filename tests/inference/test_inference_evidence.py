@@ -65,20 +65,20 @@ def blobs():
 # -- the order of classes ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("child_class", [OrderedSoft, OrderedScored])
+@pytest.mark.parametrize("fake_class", [OrderedSoft, OrderedScored])
 @pytest.mark.parametrize("calibration", [None, "temperature", "joint"])
 def test_classes_in_another_order_predict_as_in_the_usual_one(
-    estimator_class, blobs, child_class, calibration
+    estimator_class, blobs, fake_class, calibration
 ):
     X, y = blobs
     temperature = None if calibration is None else 1.0
     reverse, usual = (
-        estimator_class(child, calibration=calibration, temperature=temperature).fit(X, y)
-        for child in (child_class(), child_class(reverse=False))
+        estimator_class(estimator, calibration=calibration, temperature=temperature).fit(X, y)
+        for estimator in (fake_class(), fake_class(reverse=False))
     )
     np.testing.assert_array_equal(reverse.predict(X), usual.predict(X))
     assert np.mean(usual.predict(X) == y) > 0.8
-    if child_class is OrderedSoft or calibration is not None:
+    if fake_class is OrderedSoft or calibration is not None:
         found, expected = (model.predict_node_proba(X) for model in (reverse, usual))
         # Of two classes the first is a multiple of the second, by any order the same odds.
         np.testing.assert_allclose(found, expected, atol=1e-12)
@@ -87,16 +87,16 @@ def test_classes_in_another_order_predict_as_in_the_usual_one(
 def test_a_model_agrees_with_the_predict_of_its_own_classifier(blobs):
     X, y = blobs
     flat = FlatClassifier(OrderedSoft()).fit(X, y)
-    (child,) = flat.local_classifiers_.values()
-    expected = flat.hierarchy_.labels[flat.local_classes_[()][child.predict(X)]]
+    (estimator,) = flat.local_classifiers_.values()
+    expected = flat.hierarchy_.labels[flat.local_classes_[()][estimator.predict(X)]]
     assert flat.predict(X)[:, 1].tolist() == expected.tolist()
 
 
 def test_where_rows_are_sets_the_order_counts_as_well(local_class):
     X, y = zoo()
     found, expected = (
-        local_class(child, hierarchy=DAG, multi_label=True).fit(X, y).predict_node_proba(X)
-        for child in (OrderedSoft(), OrderedSoft(reverse=False))
+        local_class(estimator, hierarchy=DAG, multi_label=True).fit(X, y).predict_node_proba(X)
+        for estimator in (OrderedSoft(), OrderedSoft(reverse=False))
     )
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
@@ -130,8 +130,8 @@ class Several(ClassifierMixin, BaseEstimator):
 def test_so_does_that_of_every_output_of_a_classifier_that_has_several():
     X, y = zoo()
     found, expected = (
-        FlatClassifier(child, hierarchy=DAG, multi_label=True).fit(X, y).predict_node_proba(X)
-        for child in (Several(), Several(reverse=False))
+        FlatClassifier(estimator, hierarchy=DAG, multi_label=True).fit(X, y).predict_node_proba(X)
+        for estimator in (Several(), Several(reverse=False))
     )
     np.testing.assert_array_equal(found, expected)
 
@@ -179,7 +179,8 @@ def test_a_binary_score_may_have_two_columns(blobs):
 
     X, y = blobs
     two, one = (
-        LocalClassifierPerNode(child()).fit(X, y).predict(X) for child in (Two, OrderedScored)
+        LocalClassifierPerNode(estimator()).fit(X, y).predict(X)
+        for estimator in (Two, OrderedScored)
     )
     np.testing.assert_array_equal(two, one)
     model = LocalClassifierPerNode(Three()).fit(X, y)
@@ -218,7 +219,7 @@ PAIRED = [
 ]
 
 
-@pytest.mark.parametrize("child", PAIRED, ids=lambda child: type(child).__name__)
+@pytest.mark.parametrize("estimator", PAIRED, ids=lambda estimator: type(estimator).__name__)
 @pytest.mark.parametrize(
     ("kind", "calibration"),
     [
@@ -230,33 +231,33 @@ PAIRED = [
         (FlatClassifier, "joint"),
     ],
 )
-def test_scores_of_three_pairs_are_refused(child, kind, calibration):
+def test_scores_of_three_pairs_are_refused(estimator, kind, calibration):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=PAIRS) as caught:
-        kind(child, calibration=calibration).fit(X, y)
+        kind(estimator, calibration=calibration).fit(X, y)
     assert any(note.startswith("in ") for note in caught.value.__notes__)
 
 
 def test_wrapped_scores_of_pairs_are_found_by_what_they_do():
     X, y = load_iris(return_X_y=True)
-    child = BaggingClassifier(SVC(decision_function_shape="ovo"), 2, random_state=0)
+    estimator = BaggingClassifier(SVC(decision_function_shape="ovo"), 2, random_state=0)
     with pytest.raises(ValueError, match=PAIRS):
-        FlatClassifier(child, calibration="temperature").fit(X, y)
+        FlatClassifier(estimator, calibration="temperature").fit(X, y)
 
 
 @pytest.mark.parametrize("kind", [LocalClassifierPerParentNode, FlatClassifier])
 def test_the_choice_of_a_classifier_of_pairs_serves_where_no_scores_are_needed(kind):
     X, y = load_iris(return_X_y=True)
-    child = SVC(decision_function_shape="ovo")
-    assert (kind(child).fit(X, y).predict(X) == child.fit(X, y).predict(X)).all()
+    estimator = SVC(decision_function_shape="ovo")
+    assert (kind(estimator).fit(X, y).predict(X) == estimator.fit(X, y).predict(X)).all()
 
 
 def test_a_single_pair_is_a_score_of_two_classes():
     X, y = load_iris(return_X_y=True)
-    child = SVC(decision_function_shape="ovo")
+    estimator = SVC(decision_function_shape="ovo")
     for model in (
-        LocalClassifierPerNode(child),
-        LocalClassifierPerParentNode(child, calibration="temperature"),
+        LocalClassifierPerNode(estimator),
+        LocalClassifierPerParentNode(estimator, calibration="temperature"),
     ):
         here = y if model.calibration is None else np.minimum(y, 1)
         assert model.fit(X, here).score(X, here) > 0.9
@@ -274,19 +275,19 @@ def test_probabilities_are_used_in_spite_of_scores_of_pairs():
 
 
 @pytest.mark.parametrize(
-    "child",
+    "estimator",
     [SVC(), SVC(break_ties=True), NuSVC(), SVC(kernel="poly", C=0.01), make_pipeline(SVC(gamma=9))],
     ids=str,
 )
-def test_scores_of_three_classes_are_fine_also_where_ties_are_broken_otherwise(child):
+def test_scores_of_three_classes_are_fine_also_where_ties_are_broken_otherwise(estimator):
     X, y = load_iris(return_X_y=True)
     for noise in (0, 1):
         rows = X[:, :2] + noise * np.random.default_rng(0).normal(size=(150, 2))
-        check_scores(child.fit(rows, y), 3, rows, lambda: np.arange(150))
+        check_scores(estimator.fit(rows, y), 3, rows, lambda: np.arange(150))
 
 
 @pytest.mark.parametrize(
-    ("child", "seed"),
+    ("estimator", "seed"),
     [
         (SVC(kernel="linear"), 7),
         (make_pipeline(SVC(kernel="linear")), 7),
@@ -299,10 +300,12 @@ def test_scores_of_three_classes_are_fine_also_where_ties_are_broken_otherwise(c
 @pytest.mark.parametrize(
     "kind", [LocalClassifierPerLevel, LocalClassifierPerParentNode, FlatClassifier]
 )
-def test_scores_of_classes_pass_where_some_predictions_look_like_those_of_pairs(child, seed, kind):
+def test_scores_of_classes_pass_where_some_predictions_look_like_those_of_pairs(
+    estimator, seed, kind
+):
     rng = np.random.RandomState(seed)
     X, y = rng.normal(size=(60, 2)), rng.randint(0, 3, 60)
-    model = kind(child, calibration="temperature").fit(X, y)
+    model = kind(estimator, calibration="temperature").fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
@@ -338,12 +341,12 @@ def test_without_a_word_only_clear_behaviour_is_refused(as_pairs, as_classes, re
     # So many rows are predicted as the second row of scores reads as pairs, or as classes.
     predicted = [1] * as_pairs + [2] * as_classes
     X = np.arange(len(predicted))[:, None]
-    child = Told([SCORES[1]] * len(predicted), predicted).fit(X, [0, 1, 2])
+    estimator = Told([SCORES[1]] * len(predicted), predicted).fit(X, [0, 1, 2])
     if refused:
         with pytest.raises(ValueError, match=PAIRS):
-            check_scores(child, 3, X, lambda: X[:, 0])
+            check_scores(estimator, 3, X, lambda: X[:, 0])
     else:
-        check_scores(child, 3, X, lambda: X[:, 0])
+        check_scores(estimator, 3, X, lambda: X[:, 0])
 
 
 def test_what_a_classifier_says_of_its_scores_wins_over_how_it_behaves():
@@ -358,23 +361,23 @@ def test_what_a_classifier_says_of_its_scores_wins_over_how_it_behaves():
 def test_a_suspect_inside_is_refused_by_weaker_evidence():
     rng = np.random.RandomState(0)
     X, y = rng.normal(size=(60, 2)), rng.randint(0, 3, 60)
-    child = BaggingClassifier(SVC(kernel="linear", decision_function_shape="ovo"), 2)
+    estimator = BaggingClassifier(SVC(kernel="linear", decision_function_shape="ovo"), 2)
     for seed in range(5):
-        child.set_params(random_state=seed)
+        estimator.set_params(random_state=seed)
         with pytest.raises(ValueError, match=PAIRS):
-            FlatClassifier(child, calibration="temperature").fit(X, y)
+            FlatClassifier(estimator, calibration="temperature").fit(X, y)
 
 
 def test_behaviour_is_judged_by_rows_of_the_own_classes_of_a_classifier():
     y = [["A", "x"]] * 10 + [["A", "y"]] * 10 + [["A", "z"]] * 10 + [["B", "x"], ["B", "y"]] * 10
     X = np.arange(50)[:, None]
     score = np.eye(3)[[0] * 10 + [1] * 10 + [2] * 10 + [0] * 20]
-    children = {}
+    estimators = {}
 
     def make(path):
         if path != ("A",):
             return GaussianNB()
-        return children.setdefault(path, Told(score, score.argmax(axis=1)))
+        return estimators.setdefault(path, Told(score, score.argmax(axis=1)))
 
     model = LocalClassifierPerParentNode(make, calibration="temperature", temperature=1.0)
     model.fit(X, y)

@@ -92,9 +92,9 @@ def test_scores_of_a_multinomial_model_are_no_odds():
     """All of its scores may be large: its probabilities are used, where it has both."""
     y = FOREST * 5
     X = blobs(0, y) * 10
-    child = LogisticRegression(max_iter=1000)
-    plain = FlatClassifier(child).fit(X, y).predict(X)
-    joint = FlatClassifier(child, calibration="joint").fit(X, y).predict(X)
+    estimator = LogisticRegression(max_iter=1000)
+    plain = FlatClassifier(estimator).fit(X, y).predict(X)
+    joint = FlatClassifier(estimator, calibration="joint").fit(X, y).predict(X)
     assert (joint == plain).mean() > 0.9
 
 
@@ -133,14 +133,14 @@ def test_the_temperature_minimises_the_log_loss_of_the_endings_out_of_fold(kind)
     """All classes are in all folds. The loss may have several valleys: this is the deepest."""
     y = FOREST * 4
     X = blobs(1, y)
-    model = make(kind, "joint", child=LinearSVC(random_state=0)).fit(X, y)
+    model = make(kind, "joint", estimator=LinearSVC(random_state=0)).fit(X, y)
     nodes = np.array([model.hierarchy_.find(tuple(path)) for path in y])
     fold = deal_folds(nodes, 3)
     grid = model.temperature_ * np.exp([-4, -2, -1, -0.3, -0.05, 0, 0.05, 0.3, 1, 2, 4])
     loss = np.zeros(len(grid))
     for k in range(3):
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        part = make(kind, "joint", child=LinearSVC(random_state=0), temperature=1.0)
+        part = make(kind, "joint", estimator=LinearSVC(random_state=0), temperature=1.0)
         part.set_params(hierarchy=model.hierarchy_).fit(X[train], [y[i] for i in train])
         column = np.searchsorted(part._models.options.ends, nodes[test])
         for j, t in enumerate(grid):
@@ -152,8 +152,8 @@ def test_the_temperature_minimises_the_log_loss_of_the_endings_out_of_fold(kind)
 
 def test_scores_five_times_as_large_give_five_times_the_temperature(kind):
     X = blobs(0, FOREST * 3)
-    one = make(kind, "joint", child=Scored(scale=1.0)).fit(X, FOREST * 3)
-    five = make(kind, "joint", child=Scored(scale=5.0)).fit(X, FOREST * 3)
+    one = make(kind, "joint", estimator=Scored(scale=1.0)).fit(X, FOREST * 3)
+    five = make(kind, "joint", estimator=Scored(scale=5.0)).fit(X, FOREST * 3)
     assert five.temperature_ == pytest.approx(5 * one.temperature_, rel=2e-3)
     assert np.abs(five.predict_node_proba(X) - one.predict_node_proba(X)).max() < 1e-3
 
@@ -164,16 +164,16 @@ def test_scores_five_times_as_large_give_five_times_the_temperature(kind):
 def test_many_rows_are_thinned_out(limits, monkeypatch):
     y = FOREST * 20
     X = blobs(2, y)
-    everything = make("parent", "joint", child=LinearSVC()).fit(X, y)
+    everything = make("parent", "joint", estimator=LinearSVC()).fit(X, y)
     for name, limit in limits.items():
         monkeypatch.setattr(f"hiclass._out_of_fold.temperatures.{name}", limit)
-    some = make("parent", "joint", child=LinearSVC()).fit(X, y)
+    some = make("parent", "joint", estimator=LinearSVC()).fit(X, y)
     assert some.temperature_ != everything.temperature_
     assert some.temperature_ == pytest.approx(everything.temperature_, rel=0.5)
 
 
 def test_a_single_row_gives_a_model_that_is_certain(kind):
-    model = make(kind, "joint", child=LinearSVC()).fit([[0.0]], [["a", "x"]])
+    model = make(kind, "joint", estimator=LinearSVC()).fit([[0.0]], [["a", "x"]])
     assert (model.temperature_, model.expected_f1_) == (1.0, 1.0)
     np.testing.assert_array_equal(model.predict_node_proba([[3.0]]), [[1, 1, 1]])
 
@@ -183,7 +183,7 @@ def test_what_all_rows_have_in_common_is_certain(kind, calibration):
     """Exactly: sums of many probabilities are not."""
     y = [["all", *path] for path in FOREST * 4]
     X = blobs(6, y)
-    model = make(kind, calibration, child=LinearSVC(), temperature=0.5, min_confidence=1.0)
+    model = make(kind, calibration, estimator=LinearSVC(), temperature=0.5, min_confidence=1.0)
     model.fit(X, y)
     proba = model.predict_node_proba(X)
     assert (proba[:, :2] == 1).all()
@@ -191,11 +191,11 @@ def test_what_all_rows_have_in_common_is_certain(kind, calibration):
     assert set(model.predict(X)[:, 0]) == {"all"}
 
 
-@pytest.mark.parametrize("child", [LinearSVC(), GaussianNB()], ids=["scores", "probabilities"])
-def test_all_that_has_probabilities_agrees(kind, child):
+@pytest.mark.parametrize("estimator", [LinearSVC(), GaussianNB()], ids=["scores", "probabilities"])
+def test_all_that_has_probabilities_agrees(kind, estimator):
     y = FOREST * 3
     X = blobs(3, y)
-    model = make(kind, "joint", child=child).fit(X, y)
+    model = make(kind, "joint", estimator=estimator).fit(X, y)
     proba = model.predict_node_proba(X)
     hierarchy = model.hierarchy_
     np.testing.assert_allclose(proba[:, 0], 1)
@@ -225,12 +225,14 @@ def test_all_that_has_probabilities_agrees(kind, child):
 @pytest.mark.parametrize("calibration", ["temperature", "joint"])
 def test_a_known_temperature_needs_no_folds(kind, calibration):
     fits = []
-    child = counting(Scored, fits)
+    estimator = counting(Scored, fits)
     X = rows_for(FOREST, 0)
-    learned = make(kind, calibration, child=child).fit(X, FOREST)
+    learned = make(kind, calibration, estimator=estimator).fit(X, FOREST)
     n_fits = len(fits)
     fits.clear()
-    known = make(kind, calibration, child=child, temperature=learned.temperature_).fit(X, FOREST)
+    known = make(kind, calibration, estimator=estimator, temperature=learned.temperature_).fit(
+        X, FOREST
+    )
     assert len(fits) == n_fits / 4
     assert known.temperature_ == learned.temperature_
     np.testing.assert_array_equal(known.predict_node_proba(X), learned.predict_node_proba(X))
@@ -254,9 +256,9 @@ def test_a_known_temperature_without_a_calibration_is_refused(kind):
 @pytest.mark.parametrize("temperature", [2, np.float32(2)], ids=repr)
 def test_a_temperature_may_be_any_kind_of_number(kind, temperature):
     X = rows_for(FOREST, 0)
-    model = make(kind, "joint", child=Scored(), temperature=temperature).fit(X, FOREST)
+    model = make(kind, "joint", estimator=Scored(), temperature=temperature).fit(X, FOREST)
     assert type(model.temperature_) is float
-    usual = make(kind, "joint", child=Scored(), temperature=2.0).fit(X, FOREST)
+    usual = make(kind, "joint", estimator=Scored(), temperature=2.0).fit(X, FOREST)
     np.testing.assert_array_equal(model.predict_node_proba(X), usual.predict_node_proba(X))
 
 

@@ -171,7 +171,7 @@ def test_probabilities_of_zero_and_one_stay_finite_under_a_temperature():
     np.testing.assert_allclose(proba[0], expected, rtol=1e-12)
 
 
-def test_children_without_probabilities_answer_with_certainty():
+def test_local_classifiers_without_probabilities_answer_with_certainty():
     parent = {0: Choice([1]), 1: Choice([2]), 4: Choice([0])}
     models = models_of("parent", TREE, parent, soft=False)
     np.testing.assert_array_equal(node_proba(models, X2)[0], [1, 0, 0, 0, 1, 1, 0])
@@ -427,7 +427,7 @@ def half_stop(seed, informative):
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_stops_are_recalled_where_a_feature_tells_them(kind, calibration):
-    model = make(kind, calibration, child=LogisticRegression()).fit(*half_stop(0, True))
+    model = make(kind, calibration, estimator=LogisticRegression()).fit(*half_stop(0, True))
     X, y = half_stop(1, True)
     found = [[label for label in path if label] for path in model.predict(X).tolist()]
     stopped = [f == t for f, t in zip(found, y, strict=True) if t == ["A"]]
@@ -440,7 +440,7 @@ def test_stops_are_recalled_where_a_feature_tells_them(kind, calibration):
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_where_nothing_tells_stopping_has_probability_one_half(kind, calibration):
-    model = make(kind, calibration, child=LogisticRegression()).fit(*half_stop(0, False))
+    model = make(kind, calibration, estimator=LogisticRegression()).fit(*half_stop(0, False))
     X, y = half_stop(1, False)
     proba = model.predict_node_proba(X)[[path[0] == "A" for path in y]]
     stop = 1 - proba[:, model.hierarchy_.find(("A", "x"))] / proba[:, model.hierarchy_.find(("A",))]
@@ -454,8 +454,8 @@ def test_where_nothing_tells_stopping_has_probability_one_half(kind, calibration
 @pytest.mark.parametrize("kind", LOCAL)
 def test_predict_proba_exists_for_scores_exactly_with_a_calibration(kind):
     X = rows_for(FOREST, 0)
-    plain = make(kind, child=LinearSVC())
-    calibrated = make(kind, "temperature", child=LinearSVC())
+    plain = make(kind, estimator=LinearSVC())
+    calibrated = make(kind, "temperature", estimator=LinearSVC())
     for name in ("predict_proba", "predict_log_proba", "predict_node_proba", "predict_paths",
                  "predict_confidence", "restricted_to"):  # fmt: skip
         assert not hasattr(plain, name)

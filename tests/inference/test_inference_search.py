@@ -32,15 +32,15 @@ def brute_force(model, X, k):
     return leaves[order], np.take_along_axis(proba, order, axis=1)
 
 
-@pytest.mark.parametrize("child", [DummyClassifier(strategy="uniform"), Unsure()], ids=str)
+@pytest.mark.parametrize("estimator", [DummyClassifier(strategy="uniform"), Unsure()], ids=str)
 @pytest.mark.parametrize("model_class", MODELS)
 @pytest.mark.parametrize("k", [1, 3, 100])
 def test_a_search_that_can_leave_nothing_out_stays_within_the_memory_of_a_chunk(
-    model_class, child, k
+    model_class, estimator, k
 ):
     """A leaf of each row takes 8 bytes in every array; a level-wise search held more than ten."""
     X, y = many(2197)
-    model = model_class(child).fit(X, y)
+    model = model_class(estimator).fit(X, y)
     rows = np.random.default_rng(0).uniform(0, len(X), size=(400, 1))
     peak, (nodes, proba, _) = peak_of(search, model._models, rows, k)
     if model_class is not LocalClassifierPerLevel and k < 100:

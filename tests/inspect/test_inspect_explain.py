@@ -354,10 +354,10 @@ def test_an_ensemble_has_a_reason_per_member(animals):
     assert "[flat] LogisticRegression" in str(found)
 
 
-def test_children_that_are_pipelines_are_explained_with_what_they_see(animals):
+def test_local_classifiers_that_are_pipelines_are_explained_with_what_they_see(animals):
     X, y = animals
-    child = make_pipeline(StandardScaler(), LogisticRegression())
-    model = LocalClassifierPerParentNode(child).fit(X, y)
+    estimator = make_pipeline(StandardScaler(), LogisticRegression())
+    model = LocalClassifierPerParentNode(estimator).fit(X, y)
     found = explain(model, X[0], feature_names=list("abcdef"), top=1)
     step = found.steps[0]
     feature = step.reasons[0].features[0]
@@ -368,10 +368,10 @@ def test_children_that_are_pipelines_are_explained_with_what_they_see(animals):
     assert step.reasons[0].margin == pytest.approx(np.log(odds))
 
 
-def test_children_per_node_with_features_of_their_own_are_not_compared(animals):
+def test_local_classifiers_per_node_with_features_of_their_own_are_not_compared(animals):
     X, y = animals
-    child = make_pipeline(StandardScaler(), LogisticRegression())
-    model = LocalClassifierPerNode(child).fit(X, y)
+    estimator = make_pipeline(StandardScaler(), LogisticRegression())
+    model = LocalClassifierPerNode(estimator).fit(X, y)
     reason = explain(model, X[0]).steps[0].reasons[0]
     assert reason.note == "against its siblings"
     own = model.local_classifiers_["Animal",].decision_function(X[:1])[0]

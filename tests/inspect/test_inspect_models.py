@@ -203,7 +203,7 @@ def test_members_of_ensembles_have_names():
     ]
 
 
-# -- children ----------------------------------------------------------------------------------
+# -- local classifiers ------------------------------------------------------------------------
 
 
 THREE = np.array([0, 1, 2, 0, 1, 2])
@@ -211,34 +211,34 @@ TWO = np.array([0, 0, 1, 0, 1, 1])
 
 
 @pytest.mark.parametrize(
-    "child",
+    "estimator",
     [LogisticRegression(), LinearSVC(), SGDClassifier(random_state=0), MultinomialNB()],
     ids=lambda c: type(c).__name__,
 )
 @pytest.mark.parametrize("target", [TWO, THREE], ids=["two", "three"])
-def test_linear_scores_are_those_of_the_classifier(child, target):
+def test_linear_scores_are_those_of_the_classifier(estimator, target):
     n = len(np.unique(target))
-    opened = open_estimator(child.fit(X, target), n)
+    opened = open_estimator(estimator.fit(X, target), n)
     assert opened.kind == "linear"
     scores = X @ opened.weights.T + opened.intercepts
-    if isinstance(child, MultinomialNB):
-        np.testing.assert_allclose(scores, child.predict_joint_log_proba(X))
+    if isinstance(estimator, MultinomialNB):
+        np.testing.assert_allclose(scores, estimator.predict_joint_log_proba(X))
     elif n == 2:
-        np.testing.assert_allclose(scores[:, 1] - scores[:, 0], child.decision_function(X))
+        np.testing.assert_allclose(scores[:, 1] - scores[:, 0], estimator.decision_function(X))
     else:
-        np.testing.assert_allclose(scores, child.decision_function(X))
+        np.testing.assert_allclose(scores, estimator.decision_function(X))
 
 
 def test_complement_naive_bayes_and_sparse_weights_are_linear():
-    child = ComplementNB().fit(X, THREE)
-    opened = open_estimator(child, 3)
-    np.testing.assert_allclose(X @ opened.weights.T, child.predict_joint_log_proba(X))
-    child = SGDClassifier(penalty="l1", random_state=0).fit(X, THREE).sparsify()
-    assert sp.issparse(child.coef_)
-    assert open_estimator(child, 3).weights.shape == (3, 2)
+    estimator = ComplementNB().fit(X, THREE)
+    opened = open_estimator(estimator, 3)
+    np.testing.assert_allclose(X @ opened.weights.T, estimator.predict_joint_log_proba(X))
+    estimator = SGDClassifier(penalty="l1", random_state=0).fit(X, THREE).sparsify()
+    assert sp.issparse(estimator.coef_)
+    assert open_estimator(estimator, 3).weights.shape == (3, 2)
 
 
-def test_wrapped_children_are_unwrapped():
+def test_wrapped_local_classifiers_are_unwrapped():
     scaled = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, TWO)
     opened = open_estimator(scaled, 2)
     x = opened.transform(X)

@@ -122,8 +122,8 @@ def test_rows_that_may_not_be_held_out_are_no_reason_to_fail():
 
 def test_scores_five_times_as_large_give_five_times_the_temperature(kind):
     X = blobs(0, FOREST * 3)
-    one = make(kind, "temperature", child=Scored(scale=1.0)).fit(X, FOREST * 3)
-    five = make(kind, "temperature", child=Scored(scale=5.0)).fit(X, FOREST * 3)
+    one = make(kind, "temperature", estimator=Scored(scale=1.0)).fit(X, FOREST * 3)
+    five = make(kind, "temperature", estimator=Scored(scale=5.0)).fit(X, FOREST * 3)
     assert five.temperature_ == pytest.approx(5 * one.temperature_, rel=2e-3)
     assert 0.1 < one.temperature_ < 30  # well within the bounds of the search
     difference = five.predict_node_proba(X) - one.predict_node_proba(X)
@@ -135,14 +135,14 @@ def test_the_temperature_minimises_the_log_loss_of_the_true_paths_out_of_fold(ki
     """All classes are in all folds, so the loss is that of the probability of ending there."""
     y = FOREST * 2
     X = blobs(1, y)
-    model = make(kind, "temperature", child=Scored(scale=3.0)).fit(X, y)
+    model = make(kind, "temperature", estimator=Scored(scale=3.0)).fit(X, y)
     nodes = np.array([model.hierarchy_.find(tuple(path)) for path in y])
     fold = deal_folds(nodes, 3)
     grid = model.temperature_ * np.array([0.5, 0.9, 0.98, 1.0, 1.02, 1.1, 2.0])
     loss = np.zeros(len(grid))
     for k in range(3):
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        part = make(kind, child=Scored(scale=3.0), hierarchy=model.hierarchy_)
+        part = make(kind, estimator=Scored(scale=3.0), hierarchy=model.hierarchy_)
         part.fit(X[train], [y[i] for i in train])
         column = np.searchsorted(part._models.options.ends, nodes[test])
         for j, t in enumerate(grid):
@@ -157,9 +157,9 @@ def test_a_node_without_a_way_on_is_no_question(kind):
     """Nothing is known below A and B, so they ask nothing, and the temperature is as without."""
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=60) > 0, "A", "B")
-    alone = make(kind, "temperature", child=LogisticRegression()).fit(X, y)
+    alone = make(kind, "temperature", estimator=LogisticRegression()).fit(X, y)
     tree = {"A": ["x", "y"], "B": ["z"]}
-    deep = make(kind, "temperature", child=LogisticRegression(), hierarchy=tree).fit(X, y)
+    deep = make(kind, "temperature", estimator=LogisticRegression(), hierarchy=tree).fit(X, y)
     assert deep.temperature_ == alone.temperature_
     np.testing.assert_array_equal(deep.predict_proba(X), alone.predict_proba(X))
 
@@ -167,13 +167,13 @@ def test_a_node_without_a_way_on_is_no_question(kind):
 def test_two_opposite_scores_per_node_have_twice_the_temperature_of_one():
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=60) > 0, "A", "B")
-    node = make("node", "temperature", child=LogisticRegression()).fit(X, y)
-    parent = make("parent", "temperature", child=LogisticRegression()).fit(X, y)
+    node = make("node", "temperature", estimator=LogisticRegression()).fit(X, y)
+    parent = make("parent", "temperature", estimator=LogisticRegression()).fit(X, y)
     assert node.temperature_ == pytest.approx(2 * parent.temperature_, rel=2e-3)
     np.testing.assert_allclose(node.predict_proba(X), parent.predict_proba(X), atol=1e-3)
 
 
-def test_an_overconfident_child_is_put_right_on_rows_it_has_not_seen(kind):
+def test_an_overconfident_local_classifier_is_put_right_on_rows_it_has_not_seen(kind):
     """Every feature comes ten times, which naive Bayes takes for ten witnesses."""
     y = FOREST * 10
     X, X_new = (np.tile(blobs(seed, y, spread=2.0), 10) for seed in (2, 3))
@@ -184,8 +184,8 @@ def test_an_overconfident_child_is_put_right_on_rows_it_has_not_seen(kind):
         endings = final_proba(model._models, X_new)[np.arange(len(y)), column]
         return -np.log(np.maximum(endings, 1e-300)).mean()
 
-    plain = make(kind, child=GaussianNB()).fit(X, y)
-    calibrated = make(kind, "temperature", child=GaussianNB()).fit(X, y)
+    plain = make(kind, estimator=GaussianNB()).fit(X, y)
+    calibrated = make(kind, "temperature", estimator=GaussianNB()).fit(X, y)
     assert calibrated.temperature_ > 1.5
     assert loss(calibrated) < loss(plain) - 0.1
     # A single temperature keeps the order of the children at every node.
@@ -193,7 +193,7 @@ def test_an_overconfident_child_is_put_right_on_rows_it_has_not_seen(kind):
         np.testing.assert_array_equal(plain.predict(X_new), calibrated.predict(X_new))
 
 
-CHILDREN = {
+ESTIMATORS = {
     "LinearSVC": LinearSVC(random_state=0),
     "RidgeClassifier": RidgeClassifier(),
     "forest": RandomForestClassifier(n_estimators=3, random_state=0),  # zeros in predict_proba
@@ -202,12 +202,14 @@ CHILDREN = {
 }
 
 
-@pytest.mark.parametrize("child", CHILDREN)
-def test_children_with_scores_or_probabilities_of_zero_are_calibrated(kind, child):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_local_classifiers_with_scores_or_probabilities_of_zero_are_calibrated(kind, estimator):
     """Classes with one row only, and paths that stop, included."""
     y = [*FOREST, ["d", "only"], ["a", "z", "once"]]
     X = blobs(4, y)
-    model = make(kind, "temperature", child=CHILDREN[child], decoding="best_path").fit(X, y)
+    model = make(kind, "temperature", estimator=ESTIMATORS[estimator], decoding="best_path").fit(
+        X, y
+    )
     assert np.exp(-5) < model.temperature_ < np.exp(5)
     proba = model.predict_node_proba(X)
     assert np.isfinite(proba).all()
@@ -216,7 +218,7 @@ def test_children_with_scores_or_probabilities_of_zero_are_calibrated(kind, chil
 
 
 def test_a_single_row_gives_a_model_that_is_certain(kind):
-    model = make(kind, "temperature", child=LinearSVC()).fit([[0.0]], [["a", "x"]])
+    model = make(kind, "temperature", estimator=LinearSVC()).fit([[0.0]], [["a", "x"]])
     assert (model.temperature_, model.expected_f1_) == (1.0, 1.0)
     assert model.predict([[3.0]]).tolist() == [["a", "x"]]
     np.testing.assert_array_equal(model.predict_node_proba([[3.0]]), [[1, 1, 1]])
@@ -263,7 +265,7 @@ def test_equal_weights_change_nothing_and_unequal_ones_do(kind):
 def test_a_calibration_needs_scores_or_probabilities(kind):
     message = "needs predict_proba or decision_function; Linear has neither"
     with pytest.raises(ValueError, match=message):
-        make(kind, "temperature", child=Linear()).fit(rows_for(FOREST, 0), FOREST)
+        make(kind, "temperature", estimator=Linear()).fit(rows_for(FOREST, 0), FOREST)
 
 
 def test_the_temperature_is_there_only_with_a_calibration(kind):
@@ -310,7 +312,7 @@ def test_every_row_is_held_out_once(n_rows):
 
 def test_folds_are_fitted_only_where_they_are_needed(kind):
     fits = []
-    child = counting(Soft, fits)
+    estimator = counting(Soft, fits)
     X = rows_for(FOREST, 0)
     for calibration, decoding, times in (
         (None, "best_path", 1),
@@ -319,7 +321,7 @@ def test_folds_are_fitted_only_where_they_are_needed(kind):
         ("temperature", "expected_f1", 4),
     ):
         fits.clear()
-        make(kind, calibration, child=child, decoding=decoding).fit(X, FOREST)
+        make(kind, calibration, estimator=estimator, decoding=decoding).fit(X, FOREST)
         problems = len(fits) / times
         assert problems == int(problems) >= 1
         assert fits.count(len(FOREST)) >= 1
@@ -331,12 +333,14 @@ def test_folds_are_fitted_only_where_they_are_needed(kind):
 @pytest.mark.parametrize("leaf_only", [False, True])
 def test_a_known_f_score_needs_no_folds_and_decides_as_a_learned_one(kind, leaf_only):
     fits = []
-    child = counting(Soft, fits)
+    estimator = counting(Soft, fits)
     X, options = rows_for(FOREST, 0), {"decoding": "expected_f1", "leaf_only": leaf_only}
-    learned = make(kind, child=child, **options).fit(X, FOREST)
+    learned = make(kind, estimator=estimator, **options).fit(X, FOREST)
     n_fits = len(fits)
     fits.clear()
-    known = make(kind, child=child, expected_f1=learned.expected_f1_, **options).fit(X, FOREST)
+    known = make(kind, estimator=estimator, expected_f1=learned.expected_f1_, **options).fit(
+        X, FOREST
+    )
     assert len(fits) == n_fits / 4
     assert not hasattr(known, "expected_f1_")
     np.testing.assert_array_equal(known.predict(X), learned.predict(X))
@@ -393,7 +397,7 @@ class WantsAllRows(BaseEstimator):
 def test_an_error_in_a_fold_says_that_it_was_in_a_fold(kind):
     y = ["a", "b"] * 14
     with pytest.raises(RuntimeError, match="too few rows") as caught:
-        make(kind, "temperature", child=WantsAllRows()).fit(rows_for(y, 0), y)
+        make(kind, "temperature", estimator=WantsAllRows()).fit(rows_for(y, 0), y)
     assert "while fitting a fold to learn from out-of-fold scores" in caught.value.__notes__
 
 

@@ -407,7 +407,7 @@ def test_an_ensemble_in_an_ensemble_learns_its_weights_once():
 @pytest.mark.parametrize("voting", ["product", "mean"])
 def test_clones_pickles_and_jobs_answer_alike(voting):
     X, y = blobs(120)
-    ensemble = make("ensemble", weights="learned", voting=voting, child=GaussianNB()).fit(X, y)
+    ensemble = make("ensemble", weights="learned", voting=voting, estimator=GaussianNB()).fit(X, y)
     jobs = clone(ensemble).set_params(flat__n_jobs=2, parent__n_jobs=2)
     for other in (clone(ensemble).fit(X, y), pickle.loads(pickle.dumps(ensemble)), jobs.fit(X, y)):
         assert other.weights_.tolist() == ensemble.weights_.tolist()
@@ -416,7 +416,7 @@ def test_clones_pickles_and_jobs_answer_alike(voting):
 
 def test_learned_weights_serve_restricted_and_conformal_models():
     X, y = blobs()
-    ensemble = make("ensemble", weights="learned", child=GaussianNB()).fit(X, y)
+    ensemble = make("ensemble", weights="learned", estimator=GaussianNB()).fit(X, y)
     some = ensemble.restricted_to([("0", "0"), ("1",)])
     nodes = ensemble.predict_node_proba(X)
     find = ensemble.hierarchy_.find
@@ -493,7 +493,7 @@ def test_passes_the_checks_of_scikit_learn_but_for_the_listed_ones():
             "it wants the most probable label of every level, which need not lie on one path"
         ),
     }
-    ensemble = make("ensemble", weights="learned", child=GaussianNB())
+    ensemble = make("ensemble", weights="learned", estimator=GaussianNB())
     with warnings.catch_warnings():
         # What naive Bayes says about a class of weight 0.
         warnings.filterwarnings("ignore", "divide by zero encountered in log", RuntimeWarning)
