@@ -112,17 +112,6 @@ class LocalModels:
     is_direct : bool
         Whether the probabilities of all final classes are known at once: those of a joint model,
         or of one classifier that decides about all of them.
-    n_own : ndarray of int
-        How many training rows ended at each node, to go on learning from more of them.
-    layout : Options or None
-        What the classifiers know, where that is more than ``options``: in incremental learning
-        they know their classes before there are rows of all of them.
-    one_sided : dict
-        Binary classifiers, as (node, is it a gate), that have seen rows of one class only, and
-        which class: they were added later in incremental learning, and cannot be queried yet.
-    learned : dict
-        In incremental learning, for each classifier the rows learned by class; see
-        ``_problems.batches.Guard``.
     """
 
     strategy: str
@@ -134,10 +123,6 @@ class LocalModels:
     temperature: float | None = None
     joint: bool = False
     is_direct: bool = False
-    n_own: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    layout: Options | None = None
-    one_sided: dict[int, int] = field(default_factory=dict)
-    learned: dict[int, FloatArray] = field(default_factory=dict)
 
     of_sets = False
 
@@ -146,10 +131,29 @@ class LocalModels:
         """Whether there are probabilities."""
         return self.soft or self.temperature is not None
 
-    @property
-    def known(self) -> Options:
-        """What the classifiers can tell apart: at least the options."""
-        return self.options if self.layout is None else self.layout
+
+@dataclass(frozen=True, kw_only=True)
+class BatchModels(LocalModels):
+    """Local models that have learned from batches.
+
+    Attributes
+    ----------
+    layout : Options
+        What the classifiers can tell apart, at least the options: they know their classes before
+        there are rows of all of them.
+    n_own : ndarray of int
+        How many rows so far ended at each node.
+    one_sided : dict
+        Binary classifiers, by node or for a gate by ``~node``, that have seen rows of one class
+        only, and which class: they are of classes added later, and cannot be queried yet.
+    learned : dict
+        For each classifier the rows learned by class; see ``_problems.batches.Guard``.
+    """
+
+    layout: Options
+    n_own: IntArray
+    one_sided: dict[int, int] = field(default_factory=dict)
+    learned: dict[int, FloatArray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -200,32 +204,8 @@ class RestrictedModels:
     base: Any
 
     of_sets = False
-    is_direct = True
-
-    @property
-    def has_proba(self) -> bool:
-        """Whether there are probabilities."""
-        return bool(self.base.has_proba)
-
-    @property
-    def temperature(self) -> float | None:
-        """The temperature of the model that it was made from."""
-        return self.base.temperature
-
-    @property
-    def classifiers(self) -> dict[int, Any]:
-        """The classifiers of the model that it was made from."""
-        return self.base.classifiers
-
-    @property
-    def gates(self) -> dict[int, Any]:
-        """The gates of the model that it was made from."""
-        return self.base.gates
-
-    @property
-    def one_sided(self) -> dict[int, int]:
-        """The classifiers of the model that it was made from that cannot be queried yet."""
-        return self.base.one_sided
+    temperature = None
+    is_direct = has_proba = True
 
 
 @dataclass(frozen=True)
@@ -268,11 +248,6 @@ class SetModels:
     of_sets = has_proba = is_direct = True
     temperature = None
 
-    @property
-    def nodes(self) -> IntArray:
-        """The nodes with training rows, but for the root, parents before their children."""
-        return 1 + np.flatnonzero(self.populated[1:])
-
 
 @dataclass(frozen=True)
 class SetEnsembleModels:
@@ -297,11 +272,6 @@ class SetEnsembleModels:
 
     of_sets = has_proba = is_direct = True
     temperature = None
-
-    @property
-    def nodes(self) -> IntArray:
-        """The nodes with training rows, but for the root, parents before their children."""
-        return 1 + np.flatnonzero(self.populated[1:])
 
 
 #: Fitted models by what they predict: one path per row, or sets of classes.

@@ -40,6 +40,7 @@ def test_the_types_that_files_consist_of_keep_their_names():
         "hiclass._estimators.local.LocalClassifierPerNode",
         "hiclass._estimators.local.LocalClassifierPerParentNode",
         "hiclass._estimators.set_fitting.OneVsRest",
+        "hiclass._state.BatchModels",
         "hiclass._state.EnsembleModels",
         "hiclass._state.LabelFormat",
         "hiclass._state.LevelColumns",

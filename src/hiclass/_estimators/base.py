@@ -106,7 +106,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     _models: Any  # what was fitted, of hiclass._state
     _format: Any  # LabelFormat, or SetFormat for several labels per row
     #: What else fit sets: attributes without an underscore at the end.
-    _private: ClassVar[tuple[str, ...]] = ("_models", "_format", "_stream")
+    _private: ClassVar[tuple[str, ...]] = ("_models", "_format", "_n_own", "_stream")
     #: What fit may learn out of fold: with "name", the attribute name_ serves as parameter name.
     _learned: ClassVar[tuple[str, ...]] = ("expected_f1", "temperature")
     #: Parameters that are read when predicting.

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hiclass._inference.batches import known_options
+from hiclass._inference.paths import unrestricted
 from hiclass._labels.columns import plain
-from hiclass._state import Options, RestrictedModels
+from hiclass._state import Options
 from hiclass._typing import IntArray
 from hiclass.hierarchy import Hierarchy
 
@@ -70,7 +72,7 @@ def classifiers_by_level(model: Any) -> dict[int, Any]:
 def _models_of(model: Any) -> Any:
     if "_models" not in model.__dict__:
         raise AttributeError(f"This {type(model).__name__} is not fitted yet.")
-    return model._models
+    return unrestricted(model._models)
 
 
 def local_classes(model: Any) -> dict[Any, IntArray]:
@@ -81,19 +83,16 @@ def local_classes(model: Any) -> dict[Any, IntArray]:
     only ``LocalClassifierPerNode`` has, means "not this node". A restricted model leaves out
     the classifiers that it never queries.
     """
-    keys = list(model.local_classifiers_)
-    models = model._models
+    keys, models = list(model.local_classifiers_), _models_of(model)
     if models.of_sets:
         return {k: models.classes[v] for k, v in zip(keys, models.classifiers, strict=True)}
-    while isinstance(models, RestrictedModels):
-        models = models.base
 
     def classes(owner: int, options: Options) -> IntArray:
         found: IntArray = model._strategy.classes(owner, options, models.hierarchy)
         return found
 
     return {
-        key: classes(owner, models.known)
+        key: classes(owner, known_options(models))
         for key, owner in zip(keys, models.classifiers, strict=True)
         if len(classes(owner, models.options))
     }

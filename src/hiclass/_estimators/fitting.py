@@ -33,14 +33,21 @@ from hiclass._engine.local_classifiers import (
 )
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.set_fitting import check_has_proba, check_set_parameters, fit_set_problems
+from hiclass._inference.batches import known_options
 from hiclass._inference.evidence import check_scores
 from hiclass._out_of_fold.temperatures import fit_out_of_fold
 from hiclass._out_of_fold.thresholds import tune_thresholds
-from hiclass._problems.index import BatchIndex, LocalProblem, TreeIndex, find_options
+from hiclass._problems.index import (
+    BatchIndex,
+    LocalProblem,
+    TreeIndex,
+    find_options,
+    rows_by_node,
+)
 from hiclass._problems.policies import Policy, as_policy
 from hiclass._problems.strategies import Strategy
 from hiclass._rows import as_weights, check_X, n_rows_of
-from hiclass._state import LocalModels, SetModels
+from hiclass._state import BatchModels, LocalModels, SetModels
 from hiclass._targets.paths import Target, as_hierarchy, check_n_labels, encode
 from hiclass._targets.sets import SetTarget, encode_in_dag, encode_sets
 from hiclass._typing import IntArray
@@ -102,6 +109,7 @@ def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any)
         models = fit_models(recipe, X, target)
         models, learned = learn_out_of_fold(self, recipe, models, X, target)
         self._remember(models, target.format, **learned)
+        self._n_own = rows_by_node(target)
     return self
 
 
@@ -280,7 +288,6 @@ def _fit_rows(
         temperature=recipe.temperature,
         joint=recipe.calibration == "joint",
         is_direct=strategy.is_direct or recipe.calibration == "joint",
-        n_own=index.n_own,
     )
     if rows is None:  # those of a fold are of the same kind
         check_all_scores(recipe, models, index, X)
@@ -334,14 +341,14 @@ def learn_out_of_fold(
 def check_all_scores(recipe: Recipe, models: LocalModels, index: BatchIndex, X: Any) -> None:
     """Refuse local classifiers whose scores are needed and are not one per class."""
     strategy = recipe.strategy
-    chosen = strategy.takes_choices and models.layout is None
+    chosen = strategy.takes_choices and not isinstance(models, BatchModels)
     if recipe.calibration is None and (models.soft or strategy.is_binary or chosen):
         return
     for owner, estimator in models.classifiers.items():
         joint = recipe.calibration == "joint" and hasattr(estimator, "predict_proba")
         if joint or not hasattr(estimator, "decision_function"):
             continue
-        classes = strategy.classes(owner, models.known, models.hierarchy)
+        classes = strategy.classes(owner, known_options(models), models.hierarchy)
         try:
             check_scores(estimator, len(classes), X, partial(_rows_of_classes, index, classes))
         except ValueError as error:

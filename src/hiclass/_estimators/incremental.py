@@ -44,7 +44,7 @@ from hiclass._problems.batches import (
 from hiclass._problems.index import BatchIndex, LocalProblem, RowCounts, find_options
 from hiclass._problems.policies import POLICIES, as_policy, read_policy
 from hiclass._rows import check_X, n_rows_of
-from hiclass._state import LabelFormat, LocalModels, Options, RestrictedModels, Stream
+from hiclass._state import BatchModels, LabelFormat, LocalModels, Options, RestrictedModels, Stream
 from hiclass._targets.growth import check_form, first_format, grow, widen_format
 from hiclass._targets.paths import (
     as_hierarchy,
@@ -169,7 +169,7 @@ def _learning(model: Any) -> Iterator[None]:
 def _learn(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
     check_local_parameters(model)
     _check_stream_parameters(model)
-    models: LocalModels | None = model.__dict__.get("_models")
+    models = _models_so_far(model)
     X = check_X(model, X, model._input_tags(), reset=models is None)
     columns = read_paths(y, "y")
     _check_form(model, columns, n_rows_of(X))
@@ -188,13 +188,22 @@ def _learn(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> None
     updated = _update(recipe, models, stream, index, X)
     check_all_scores(recipe, updated, index, X)
     model._stream = stream
+    model.__dict__.pop("_n_own", None)  # from now on counted with the batches
     if _is_unchanged(model, updated, format):
         model._models = updated
     else:
         model._remember(updated, format)
 
 
-def _is_unchanged(model: Any, models: LocalModels, format: LabelFormat) -> bool:
+def _models_so_far(model: Any) -> BatchModels | None:
+    """What was learned from batches before, or from the rows of ``fit``."""
+    models = model.__dict__.get("_models")
+    if models is None or isinstance(models, BatchModels):
+        return models
+    return BatchModels(**vars(models), layout=models.options, n_own=model._n_own)
+
+
+def _is_unchanged(model: Any, models: BatchModels, format: LabelFormat) -> bool:
     """Whether a batch changed nothing that a user sees: ``classes_`` looks at every node."""
     old: LocalModels | None = model.__dict__.get("_models")
     if old is None or old.hierarchy is not models.hierarchy or format is not model._format:
@@ -274,7 +283,7 @@ def _check_form(model: Any, columns: LabelColumns, n_rows: int) -> None:
 
 def _begin(
     model: Any, columns: LabelColumns, classes: Any
-) -> tuple[LocalModels, LabelColumns | None]:
+) -> tuple[BatchModels, LabelColumns | None]:
     """A model that has seen nothing, and the paths, if any, that it got its hierarchy from."""
     given = None
     if model.hierarchy is not None or isinstance(classes, Hierarchy):
@@ -292,7 +301,7 @@ def _begin(
         )
     n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
     options = find_options(RowCounts(hierarchy, n_own), leaf_only=model.leaf_only)
-    models = LocalModels(
+    models = BatchModels(
         model._strategy.name,
         hierarchy,
         options,
@@ -300,14 +309,15 @@ def _begin(
         {},
         True,
         is_direct=model._strategy.is_direct,
+        layout=options,
         n_own=n_own,
     )
     return models, given
 
 
 def _take_up(
-    model: Any, models: LocalModels, columns: LabelColumns, name: str
-) -> tuple[LocalModels, IntArray]:
+    model: Any, models: BatchModels, columns: LabelColumns, name: str
+) -> tuple[BatchModels, IntArray]:
     """Find the node of every row; where the model can grow, it does so."""
     old = models.hierarchy
     nodes, unknown = find_nodes(columns, old)
@@ -358,7 +368,7 @@ def _cannot_grow(model: Any, hierarchy: Hierarchy, columns: LabelColumns) -> str
 
 
 def _stream_for(
-    model: Any, models: LocalModels, nodes: IntArray, given: LabelColumns | None, declared: bool
+    model: Any, models: BatchModels, nodes: IntArray, given: LabelColumns | None, declared: bool
 ) -> Stream:
     """What is known at a batch: as before, or more."""
     stream: Stream | None = model.__dict__.get("_stream")
@@ -377,7 +387,7 @@ def _stream_for(
 
 
 def _first_stream(
-    model: Any, models: LocalModels, nodes: IntArray, given: LabelColumns | None, declared: bool
+    model: Any, models: BatchModels, nodes: IntArray, given: LabelColumns | None, declared: bool
 ) -> Stream:
     inner = ~models.hierarchy.is_leaf
     after_fit = "_models" in model.__dict__
@@ -399,7 +409,7 @@ def _first_stream(
     return Stream(layout, columns, complete, policy, _stream_settings(model), ended_early)
 
 
-def _outgrown(model: Any, stream: Stream, models: LocalModels, nodes: IntArray) -> bool:
+def _outgrown(model: Any, stream: Stream, models: BatchModels, nodes: IntArray) -> bool:
     """Whether a batch brings something that the layout has no place for; per node only."""
     if len(stream.layout.can_stop) < models.hierarchy.n_nodes:
         return True
@@ -408,7 +418,7 @@ def _outgrown(model: Any, stream: Stream, models: LocalModels, nodes: IntArray) 
     return bool((~models.hierarchy.is_leaf[nodes] & ~stream.layout.can_stop[nodes]).any())
 
 
-def _layout(model: Any, models: LocalModels, nodes: IntArray, complete: bool) -> Options:
+def _layout(model: Any, models: BatchModels, nodes: IntArray, complete: bool) -> Options:
     """All children; stops everywhere, or where there have been some, or nowhere."""
     stops = np.full(models.hierarchy.n_nodes, complete and not model.leaf_only)
     if not complete and not model.leaf_only:
@@ -418,7 +428,7 @@ def _layout(model: Any, models: LocalModels, nodes: IntArray, complete: bool) ->
 
 
 def _format_for(
-    model: Any, models: LocalModels, columns: LabelColumns, given: LabelColumns | None
+    model: Any, models: BatchModels, columns: LabelColumns, given: LabelColumns | None
 ) -> LabelFormat:
     old: LabelFormat | None = model.__dict__.get("_format")
     if old is None:
@@ -436,8 +446,8 @@ def _format_for(
 
 
 def _update(
-    recipe: Recipe, models: LocalModels, stream: Stream, index: BatchIndex, X: Any
-) -> LocalModels:
+    recipe: Recipe, models: BatchModels, stream: Stream, index: BatchIndex, X: Any
+) -> BatchModels:
     """Let the classifiers that have rows in the batch learn them."""
     hierarchy, describe = models.hierarchy, partial(recipe.describe, models.hierarchy)
     plan = _plan(recipe, stream, index)
@@ -492,7 +502,7 @@ def _plan(recipe: Recipe, stream: Stream, index: BatchIndex) -> Plan:
     return recipe.strategy.plan(index, stream)
 
 
-def _guard(recipe: Recipe, models: LocalModels, stream: Stream, index: BatchIndex) -> Guard:
+def _guard(recipe: Recipe, models: BatchModels, stream: Stream, index: BatchIndex) -> Guard:
     """What decides which classifiers learn; after ``fit``, it counts the rows of that."""
     learned = models.learned
     if not learned and (models.classifiers or models.gates):
@@ -506,7 +516,7 @@ def _guard(recipe: Recipe, models: LocalModels, stream: Stream, index: BatchInde
 
 
 def _make_learners(
-    recipe: Recipe, models: LocalModels, one_sided: dict[int, int]
+    recipe: Recipe, models: BatchModels, one_sided: dict[int, int]
 ) -> Callable[[LocalProblem], _Learner]:
     """A function that makes what the engine fits, and notes who has seen one class only."""
     make: list[Any] = []  # made when it is needed: it may draw a random number
@@ -518,7 +528,7 @@ def _make_learners(
         if old is not None:
             return _Learner(old, None)
         if not make:
-            make.append(recipe.factory(models.hierarchy, models.known.ends, False))
+            make.append(recipe.factory(models.hierarchy, models.layout.ends, False))
         estimator = make[0](problem)
         if not hasattr(estimator, "partial_fit"):
             name = recipe.describe(models.hierarchy, problem)
@@ -529,12 +539,12 @@ def _make_learners(
     return learner
 
 
-def _fitted(models: LocalModels, problem: LocalProblem) -> Any:
+def _fitted(models: BatchModels, problem: LocalProblem) -> Any:
     """The classifier of a problem, if it has learned before."""
     return (models.gates if problem.gate else models.classifiers).get(problem.owner)
 
 
-def _classes_as_paths(classes: Any, models: LocalModels) -> LabelColumns:
+def _classes_as_paths(classes: Any, models: BatchModels) -> LabelColumns:
     """Classes as paths to look up; given again, the hierarchy of the model has nothing to add."""
     if isinstance(classes, Hierarchy):
         leaves = classes.leaves() if classes != models.hierarchy else classes.leaves()[:1]

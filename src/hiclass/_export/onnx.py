@@ -31,6 +31,7 @@ from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.local import LocalClassifierPerParentNode
 from hiclass._export.onnx_graph import Graph, n_features_of
 from hiclass._export.onnx_steps import parts_of, put_before, transformed
+from hiclass._inference.batches import known_options
 from hiclass._inference.decodings import DECODINGS, as_decoding
 from hiclass._inference.evidence import TINY
 from hiclass._inference.paths import strategy_of
@@ -140,8 +141,7 @@ def _check_model(model: Any) -> LocalModels:
             f"decoding={model.decoding!r} is a Python function, which cannot be converted to ONNX. "
             f"Set decoding to {', '.join(others)} or {last}."
         )
-    known, options = models.known, models.options
-    if not np.array_equal(known.indices, options.indices):
+    if not np.array_equal(known_options(models).indices, models.options.indices):
         raise ValueError(
             f"This {name} has learned from batches and knows classes, or ends of paths, that it "
             f"has not seen yet. Fit it, or learn with leaf_only=True from rows of all classes."

@@ -27,6 +27,7 @@ from hiclass._estimators.local import (
 )
 from hiclass._estimators.set_fitting import OneVsRest
 from hiclass._state import (
+    BatchModels,
     EnsembleModels,
     LabelFormat,
     LevelColumns,
@@ -53,7 +54,7 @@ _TYPES: tuple[type[Any], ...] = (
     EnsembleModels,
     RestrictedModels,
     Options,
-    # The estimator of a global model, as it is asked.
+    # The estimator of a global model, as it is queried.
     NodeOutputs,
     FinalOutputs,
     LabelFormat,
@@ -64,6 +65,7 @@ _TYPES: tuple[type[Any], ...] = (
     SetFormat,
     OneVsRest,
     # What a model that learns from batches has seen.
+    BatchModels,
     Stream,
     LevelColumns,
     # The type of the labels, and the models of an ensemble by name.

@@ -20,8 +20,11 @@ from joblib import cpu_count
 from sklearn import get_config
 
 from hiclass._engine.threads import in_thread
-from hiclass._inference.paths import query_of_everyone, unrestricted
+from hiclass._inference.batches import has_seen_both
+from hiclass._inference.evidence import positive
+from hiclass._inference.paths import query, strategy_of, unrestricted
 from hiclass._inference.sets import set_query_of_everyone
+from hiclass._problems.index import branches, child_branches
 from hiclass._rows import chunks_of_rows, map_chunks, n_rows_of, slice_rows
 from hiclass._state import LocalModels
 
@@ -88,7 +91,7 @@ def _threads_pay(X: Any, models: Any, width: int, n_threads: int, everywhere: bo
     if len(models.classifiers) + len(models.gates) <= _FEW_CALLS:
         return True
     is_set = models.of_sets
-    query = set_query_of_everyone(models) if is_set else query_of_everyone(models)
+    query = set_query_of_everyone(models) if is_set else _query_of_everyone(models)
     if query is None:
         return True
     at_a_time = next(iter(chunks_of_rows(X, width))).stop
@@ -97,6 +100,24 @@ def _threads_pay(X: Any, models: Any, width: int, n_threads: int, everywhere: bo
     price = _seconds(query, slice_rows(X, slice(0, 1)), 3)
     work = _seconds(query, slice_rows(X, slice(0, n_measured)), 2) - price
     return work * rows_of_call / n_measured > n_threads * price
+
+
+def _query_of_everyone(models: LocalModels) -> Callable[[Any], Any] | None:
+    """A query of one local classifier about rows, one that all rows pass; None if there is none.
+
+    For models with a classifier per node or per parent node.
+    """
+    node = 0
+    while len(here := branches(models.options, node)) == 1 and here[0] != node:
+        node = int(here[0])
+    strategy = strategy_of(models)
+    if strategy.is_binary:
+        for child in child_branches(models.options, node).tolist():
+            if child in models.classifiers and has_seen_both(models, child):
+                return lambda X: positive(models, models.classifiers[child], X)
+    elif not strategy.shared and not strategy.is_direct and node in models.classifiers:
+        return lambda X: query(models, node, X, len(here))
+    return None
 
 
 def _rows_of_call(models: LocalModels, n: int) -> float:

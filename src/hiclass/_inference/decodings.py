@@ -1,8 +1,8 @@
 """From probabilities to decisions: which path is taken, and where it ends.
 
-Models that answer node by node are searched, and only the local classifiers that can matter are
-asked. Models that know all endings at once are decoded from an array of node probabilities. Both
-give the same answers. Ties go to the lowest node number.
+Models that are queried node by node are searched, and only the local classifiers that can matter
+are queried. Models that know all final classes at once are decoded from an array of node
+probabilities. Both decide alike. Ties go to the lowest node number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from hiclass._inference.paths import (
     Group,
     Queries,
-    ask,
+    branch_proba,
     direct_final_proba,
     final_to_nodes,
     node_proba,
@@ -93,21 +93,21 @@ def top_down(models: LocalModels, X: Any) -> Decision:
     level = 0
     while groups:
         below: list[Group] = []
-        answers = (
-            ask(models, X, groups)
+        found = (
+            branch_proba(models, X, groups)
             if known is None
             else [_joint(models, known, node, rows) for node, rows in groups]
         )
-        for (node, rows), answer in zip(groups, answers, strict=True):
-            best = answer.argmax(axis=1)
+        for (node, rows), proba in zip(groups, found, strict=True):
+            best = proba.argmax(axis=1)
             goes_on: Any = slice(None)
             if models.options.can_stop[node]:
                 # "Stop here" comes last but has the lowest number: it wins a tie.
-                last = answer.shape[1] - 1
-                best = np.where(answer[:, last] >= answer.max(axis=1), last, best)
+                last = proba.shape[1] - 1
+                best = np.where(proba[:, last] >= proba.max(axis=1), last, best)
                 goes_on = best != last
             chosen = models.options.indices[models.options.indptr[node] + best]
-            taken = answer[np.arange(len(rows)), best]
+            taken = proba[np.arange(len(rows)), best]
             if known is None:
                 taken = reached[rows] * taken
             reached[rows] = taken
@@ -139,21 +139,21 @@ def split(chosen: IntArray, rows: IntArray, options: Options) -> list[Group]:
     return [(node, run) for node, run in runs if options.indptr[node + 1] > options.indptr[node]]
 
 
-# -- the most probable endings -----------------------------------------------------------------
+# -- the most probable final classes -----------------------------------------------------------
 
 
 def best_path(models: LocalModels, X: Any) -> Decision:
-    """The most probable ending."""
+    """The most probable final class."""
     if models.is_direct:
-        endings = direct_final_proba(models, X)
-        nodes = models.options.ends[endings.argmax(axis=1)]
-        return with_confidence(models, final_to_nodes(models, endings), nodes)
+        final = direct_final_proba(models, X)
+        nodes = models.options.ends[final.argmax(axis=1)]
+        return with_confidence(models, final_to_nodes(models, final), nodes)
     nodes, _, along = search(models, X, 1)
     return Decision(nodes[:, 0], along)
 
 
 def best_paths(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArray]:
-    """The k most probable endings and their probabilities; node 0 where there are fewer."""
+    """The k most probable final classes and their probabilities; node 0 where there are fewer."""
     if not models.is_direct:
         nodes, proba, _ = search(models, X, k)
         return nodes, proba
@@ -215,7 +215,7 @@ def _above(
 ) -> Candidates:
     """The children of a node with a probability above a floor; on demand also the best one."""
     children = child_branches(queries.models.options, node)
-    joint = queries.ask(node, at.rows)[:, : len(children)] * at.proba[:, None]
+    joint = queries.proba(node, at.rows)[:, : len(children)] * at.proba[:, None]
     keep = joint > floor
     if and_best and len(children):
         keep[np.arange(len(keep)), joint.argmax(axis=1)] = True
@@ -357,7 +357,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Decoding:
-    """One way to choose the path of a row.
+    """A rule that chooses the path of a row.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ from hiclass._wrapping import unwrap
 TINY = 1e-2
 #: What linear classifiers inherit: a column per class.
 _LINEAR = LogisticRegression.decision_function
-#: The parameter by which a classifier says what its scores are for.
+#: The parameter of a classifier that tells what its scores are for.
 _SHAPE = "decision_function_shape"
 #: So many rows are predicted to find out what scores mean; fewer than these tell nothing.
 _SAMPLE, _FEWEST = 64, 16
@@ -45,39 +45,6 @@ def rows_at(X: Any, rows: IntArray) -> Any:
     return protect(X) if len(rows) == n_rows_of(X) else take_rows(X, rows)
 
 
-def restrict_columns(
-    models: LocalModels, answer: FloatArray, known: IntArray, wanted: IntArray
-) -> FloatArray:
-    """The columns of some of the classes that a classifier knows, and of what it does not know."""
-    if np.array_equal(known, wanted):
-        return answer
-    order = np.argsort(known)
-    place = order[np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)]
-    return np.where(known[place] == wanted, answer[:, place], _nothing(models))
-
-
-def _nothing(models: LocalModels) -> float:
-    """Evidence for a class that has none."""
-    return 0.0 if models.soft else -np.inf
-
-
-def _soft(models: LocalModels, estimator: Any, X: Any, k: int) -> FloatArray:
-    """Probabilities of a classifier, which in a stream may have seen too little to have any."""
-    if models.layout is None:
-        return class_proba(estimator, X, k)
-    # Some naive Bayes classifiers take the logarithm of 0, the share of a class without rows.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        proba = class_proba(estimator, X, k)
-    if not np.isfinite(proba).all():
-        raise ValueError(
-            f"{type(estimator).__name__} returned a probability that is not a number: there were "
-            f"no rows, or too few, of some class to learn how they vary. Call partial_fit with "
-            f"rows of every class, start anew with several rows in the first batch, or use another "
-            f"local classifier."
-        )
-    return proba
-
-
 def choice(models: LocalModels, estimator: Any, X: Any, k: int, scored: bool = False) -> FloatArray:
     """Evidence of a multi-class classifier: probabilities, scores, or its bare choice."""
     if models.joint:
@@ -85,10 +52,8 @@ def choice(models: LocalModels, estimator: Any, X: Any, k: int, scored: bool = F
     if models.temperature is not None:
         return _scores(estimator, X, k)
     if models.soft:
-        return _soft(models, estimator, X, k)
-    # Its own choice might be a class that is no option.
-    restricted = models.layout is not None and hasattr(estimator, "decision_function")
-    if scored or restricted:
+        return class_proba(estimator, X, k)
+    if scored:
         return _scores(estimator, X, k)
     codes = linear_choice(estimator, X).reshape(-1).astype(np.intp)
     return one_hot(codes, np.empty((len(codes), k)))
@@ -97,7 +62,7 @@ def choice(models: LocalModels, estimator: Any, X: Any, k: int, scored: bool = F
 def positive(models: LocalModels, estimator: Any, X: Any) -> FloatArray:
     """Evidence of a binary classifier for its class 1."""
     if models.temperature is None and models.soft:
-        return normalised(_soft(models, estimator, X, 2))[:, 1]
+        return normalised(class_proba(estimator, X, 2))[:, 1]
     if hasattr(estimator, "decision_function"):
         return _positive_score(estimator, X)
     return _logit(normalised(class_proba(estimator, X, 2))[:, 1])
@@ -145,7 +110,7 @@ def logarithms(proba: FloatArray) -> FloatArray:
 
 
 def class_proba(estimator: Any, X: Any, k: int) -> FloatArray:
-    """What ``predict_proba`` says; rows need not sum to one."""
+    """What ``predict_proba`` returns; rows need not sum to one."""
     proba = np.asarray(estimator.predict_proba(X), dtype=np.float64)
     if proba.shape != (n_rows_of(X), k):
         raise ValueError(
@@ -238,8 +203,8 @@ def column_order(classes: Any, k: int, name: str) -> IntArray | None:
             return order
     shown = np.array2string(found, threshold=10)
     raise ValueError(
-        f"{name}.classes_ is {shown}, so nobody knows what the columns of its probabilities and "
-        f"scores mean. They must be the classes that fit was given, 0 to {k - 1}, in any order."
+        f"{name}.classes_ is {shown}, which does not tell what the columns of its probabilities "
+        f"and scores mean. They must be the classes that fit was given, 0 to {k - 1}, in any order."
     )
 
 
@@ -263,10 +228,10 @@ def in_order(estimator: Any, columns: AnyArray) -> AnyArray:
 def check_scores(estimator: Any, k: int, X: Any, find_rows: Callable[[], IntArray]) -> None:
     """Refuse a fitted classifier whose scores are for pairs of classes.
 
-    What it says itself, by ``decision_function_shape``, is decisive. An estimator inside it that
-    says "ovo" makes it suspect only: a ``BaggingClassifier`` passes such scores on, a
-    ``OneVsRestClassifier`` does not. Where nothing is said, only predictions that clearly follow
-    from scores of pairs, and not from scores of classes, are reason enough.
+    Its own ``decision_function_shape`` is decisive. An estimator inside it with "ovo" makes it
+    suspect only: a ``BaggingClassifier`` passes such scores on, a ``OneVsRestClassifier`` does not.
+    Where there is no such parameter, only predictions that clearly follow from scores of pairs, and
+    not from scores of classes, are reason enough.
 
     Parameters
     ----------
@@ -286,18 +251,18 @@ def check_scores(estimator: Any, k: int, X: Any, find_rows: Callable[[], IntArra
     """
     if k < 3 or getattr(type(estimator), "decision_function", None) is _LINEAR:
         return
-    said, said_inside = _said_shapes(estimator)
-    if said == "ovr" or (said is None and said_inside == {"ovr"}):
+    shape, shapes_inside = _score_shapes(estimator)
+    if shape == "ovr" or (shape is None and shapes_inside == {"ovr"}):
         return
-    suspect = "ovo" in said_inside
-    if said == "ovo" or (k == 3 and _behaves_like_pairs(estimator, X, find_rows(), suspect)):
+    suspect = "ovo" in shapes_inside
+    if shape == "ovo" or (k == 3 and _behaves_like_pairs(estimator, X, find_rows(), suspect)):
         raise ValueError(
             f"{type(estimator).__name__}.decision_function has a column per pair of classes; one "
             f"column per class is needed (for SVC: decision_function_shape='ovr')."
         )
 
 
-def _said_shapes(estimator: Any) -> tuple[Any, set[str]]:
+def _score_shapes(estimator: Any) -> tuple[Any, set[str]]:
     """``decision_function_shape`` of a classifier, and all values of those inside it."""
     model = unwrap(estimator).model
     params = model.get_params(deep=True) if hasattr(model, "get_params") else {}
@@ -312,10 +277,10 @@ def _behaves_like_pairs(estimator: Any, X: Any, rows: IntArray, suspect: bool) -
     sample = take_rows(X, rows[np.linspace(0, len(rows) - 1, _SAMPLE).astype(np.intp)])
     score = np.asarray(estimator.decision_function(sample), dtype=np.float64)
     if score.shape != (_SAMPLE, 3) or not np.isfinite(score).all():
-        return False  # whoever needs the scores says what is wrong
+        return False  # refused where the scores are needed
     predicted = np.asarray(estimator.predict(sample)).reshape(-1)
     as_classes = _agreement(in_order(estimator, score), predicted)
-    # Whether a positive score speaks for the first or for the second of a pair differs.
+    # Whether a positive score is for the first or for the second of a pair differs.
     as_pairs = max(_agreement(_votes(s), predicted) for s in (score, -score))
     if suspect:
         return as_pairs > as_classes

@@ -1,24 +1,24 @@
 """From local models to probabilities.
 
-One question is asked of the local classifiers, "given this node, which way on?", in groups of rows:
-all nodes of a level at once, so that every classifier is called once per level and chunk. What they
-say is *evidence*, an array with a column per option of the node; how it is gathered depends on what
-the classifiers of the strategy decide about. ``_link`` turns evidence into P(option | node):
+Local classifiers are queried "given this node, which branch?", in groups of rows: all nodes of a
+level at once, so that every classifier is called once per level and chunk. What they return is
+*evidence*, an array with a column per option of the node; how it is gathered depends on what the
+classifiers of the strategy decide about. ``_link`` turns evidence into P(option | node):
 
 - probabilities are normalised;
 - with a temperature T, scores go through a softmax of score / T (a sigmoid for gates);
-- classifiers with neither answer with certainty (a one-hot row), which is enough to walk down the
-  tree and for nothing else.
+- from classifiers with neither, the best option is certain (a one-hot row), which is enough to walk
+  down the tree and for nothing else.
 
-A flat model, an ensemble and a restricted model know the probabilities of all endings at once;
-those are summed up the tree. So does a *joint* model: it reads the score of an option as odds of
-its own, multiplies along every path, and normalises over all endings. Options that must sum to one
-at every node would make some child of a wrong branch look likely, whatever the row.
+A flat model, an ensemble and a restricted model know the probabilities of all final classes at
+once; those are summed up the tree. So does a *joint* model: it reads the score of an option as odds
+of its own, multiplies along every path, and normalises over all final classes. Options that must
+sum to one at every node would make some child of a wrong branch look likely, whatever the row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import singledispatch
 from itertools import pairwise
 from typing import Any
@@ -34,10 +34,9 @@ from hiclass._inference.evidence import (
     normalised,
     one_hot,
     positive,
-    restrict_columns,
     rows_at,
 )
-from hiclass._problems.index import branches, child_branches
+from hiclass._problems.index import child_branches
 from hiclass._problems.strategies import STRATEGIES, Strategy
 from hiclass._rows import n_rows_of, protect
 from hiclass._state import EnsembleModels, LocalModels, Options, RestrictedModels
@@ -45,32 +44,12 @@ from hiclass._typing import FloatArray, IntArray
 
 Group = tuple[int, IntArray]  # a node and the rows, ascending, that have come to it
 
-#: How much of what others leave goes to a class whose own classifier cannot answer yet.
-_HARDLY = 1e-6
-
 #: Final classes are summed with a matrix of all classes above them where it has at most so many
 #: entries, else level by level.
 _MOST_PLACES = 1 << 23
 
 
-# -- gathering evidence ------------------------------------------------------------------------
-
-
-def ask(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
-    """P(option | node) for nodes of one level and the rows at each of them."""
-    evidence = gather_evidence(models, X, groups)
-    return [
-        _link(models, found, is_gated(models, node))
-        for (node, _), found in zip(groups, evidence, strict=True)
-    ]
-
-
-def gather_evidence(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
-    """What the local classifiers say at nodes of one level: a column per option of the node."""
-    strategy = strategy_of(models)
-    if strategy.is_binary:
-        return _per_class(models, X, groups)
-    return (_shared if strategy.shared else _one_by_one)(models, X, groups)
+# -- what is known about a model ---------------------------------------------------------------
 
 
 def strategy_of(models: LocalModels) -> Strategy:
@@ -90,25 +69,149 @@ def shares_classifiers(models: Any) -> bool:
     return not models.is_direct and strategy_of(models).shared
 
 
+@singledispatch
 def width_of(models: Any) -> int:
     """The largest number of columns that prediction needs per row."""
-    if models.is_direct:
-        return int(models.hierarchy.n_nodes)
-    strategy, counts = strategy_of(models), np.diff(_known(models).indptr)
+    return width_for(models, models.options) if not models.is_direct else models.hierarchy.n_nodes
+
+
+def width_for(models: LocalModels, options: Options) -> int:
+    """The largest number of columns of a classifier that tells some options apart."""
+    strategy, counts = strategy_of(models), np.diff(options.indptr)
     if not strategy.shared:
         return int(counts.max())
     owner = strategy.owner(models.hierarchy, np.arange(len(counts)))
     return int(np.bincount(owner, weights=counts).max())
 
 
-def _known(models: LocalModels) -> Options:
-    """What the classifiers can tell apart: at least the options."""
-    return models.options if models.layout is None else models.layout
-
-
 def is_gated(models: LocalModels, node: int) -> bool:
-    """Whether the last column of a node's evidence is the answer of a gate."""
+    """Whether the last column of a node's evidence is that of a gate."""
     return strategy_of(models).is_binary and bool(models.options.can_stop[node])
+
+
+# -- gathering evidence ------------------------------------------------------------------------
+
+
+def branch_proba(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
+    """P(option | node) for nodes of one level and the rows at each of them."""
+    evidence = gather_evidence(models, X, groups)
+    return [
+        _link(models, found, is_gated(models, node))
+        for (node, _), found in zip(groups, evidence, strict=True)
+    ]
+
+
+def gather_evidence(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
+    """Evidence at nodes of one level: a column per option of the node."""
+    strategy = strategy_of(models)
+    if strategy.shared:
+        return _shared(models, X, groups)
+    gather = binary_evidence if strategy.is_binary else _of_branches
+    return [gather(models, X, node, rows) for node, rows in groups]
+
+
+@singledispatch
+def query(models: Any, owner: int, X: Any, k: int, scored: bool = False) -> FloatArray:
+    """Evidence of the classifier of an owner, with a column for each of the k options there."""
+    return choice(models, models.classifiers[owner], X, k, scored)
+
+
+@singledispatch
+def binary_evidence(models: Any, X: Any, node: int, rows: IntArray) -> FloatArray:
+    """Evidence of the binary classifiers of the children of a node, and of its gate."""
+    options = models.options
+    start, stop = options.indptr[node : node + 2].tolist()
+    children = options.indices[start : stop - options.can_stop[node]].tolist()
+    gate = models.gates.get(node) if options.can_stop[node] else None
+    evidence = np.ones((len(rows), stop - start))
+    if len(children) < 2 and gate is None:
+        return evidence
+    X = rows_at(X, rows)
+    if len(children) > 1:  # an only child is certain
+        for j, child in enumerate(children):
+            evidence[:, j] = positive(models, models.classifiers[child], protect(X))
+    if gate is not None:
+        evidence[:, -1] = positive(models, gate, protect(X))
+    return evidence
+
+
+def _of_branches(models: LocalModels, X: Any, node: int, rows: IntArray) -> FloatArray:
+    """Evidence of the classifier that chooses among the branches of a node."""
+    start, stop = models.options.indptr[node : node + 2].tolist()
+    if stop - start == 1 or node not in models.classifiers:
+        return np.zeros((len(rows), stop - start))
+    return query(models, node, rows_at(X, rows), stop - start)
+
+
+def _shared(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
+    """Query a classifier once for all nodes at which it decides, restricted to each of them."""
+    strategy = strategy_of(models)
+    owners = [int(strategy.owner(models.hierarchy, node)) for node, _ in groups]
+    n_options = np.diff(models.options.indptr)
+    evidence: list[FloatArray] = [np.empty(0)] * len(groups)
+    for owner in dict.fromkeys(owners):
+        here = [j for j, other in enumerate(owners) if other == owner]
+        several = [groups[j][1] for j in here if n_options[groups[j][0]] > 1]
+        rows = np.unique(np.concatenate(several)) if several else np.empty(0, dtype=np.intp)
+        shared = _SharedEvidence(models, X, owner, rows)
+        for j in here:
+            evidence[j] = shared.at(*groups[j])
+    return evidence
+
+
+class _SharedEvidence:
+    """Evidence of a classifier that decides at several nodes, about some rows."""
+
+    def __init__(self, models: LocalModels, X: Any, owner: int, rows: IntArray) -> None:
+        nodes = strategy_of(models).nodes(models.hierarchy, owner)
+        bounds = [0, *np.cumsum(np.diff(models.options.indptr)[nodes]).tolist()]
+        self._columns = dict(zip(nodes.tolist(), pairwise(bounds), strict=True))
+        estimator, k = models.classifiers.get(owner), bounds[-1]
+        # Probabilities become scores after they are restricted: small ones among siblings count.
+        self._logged = (
+            models.temperature is not None
+            and not models.joint
+            and not hasattr(estimator, "decision_function")
+        )
+        self._position = np.zeros(n_rows_of(X), dtype=np.intp)
+        if estimator is None or not len(rows):
+            self._found = np.zeros((1, k))
+            return
+        self._position[rows] = np.arange(len(rows))
+        if self._logged:
+            self._found = class_proba(estimator, rows_at(X, rows), k)
+        else:
+            self._found = query(models, owner, rows_at(X, rows), k, scored=True)
+
+    def at(self, node: int, rows: IntArray) -> FloatArray:
+        """The evidence at a node for some rows."""
+        start, stop = self._columns[node]
+        found = self._found[self._position[rows], start:stop]
+        return logarithms(found) if self._logged else found
+
+
+class Queries:
+    """Queries about a chunk of rows, node by node in any order.
+
+    A classifier that decides at several nodes is queried about all rows once, and its evidence is
+    kept.
+    """
+
+    def __init__(self, models: LocalModels, X: Any) -> None:
+        self.models = models
+        self._X = X
+        self._shared: dict[int, _SharedEvidence] = {}
+
+    def proba(self, node: int, rows: IntArray) -> FloatArray:
+        """P(option | node) for some rows."""
+        models, strategy = self.models, strategy_of(self.models)
+        if not strategy.shared:
+            return branch_proba(models, self._X, [(node, rows)])[0]
+        owner = int(strategy.owner(models.hierarchy, node))
+        if owner not in self._shared:
+            everyone = np.arange(n_rows_of(self._X))
+            self._shared[owner] = _SharedEvidence(models, self._X, owner, everyone)
+        return _link(models, self._shared[owner].at(node, rows), False)
 
 
 def _link(models: LocalModels, evidence: FloatArray, gated: bool) -> FloatArray:
@@ -126,174 +229,7 @@ def _link(models: LocalModels, evidence: FloatArray, gated: bool) -> FloatArray:
     return normalised(evidence) if models.soft else one_hot(evidence.argmax(axis=1), evidence)
 
 
-def _one_by_one(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
-    evidence = []
-    for node, rows in groups:
-        start, stop = models.options.indptr[node : node + 2].tolist()
-        estimator = models.classifiers.get(node)
-        if estimator is None or stop - start == 1:
-            evidence.append(np.zeros((len(rows), stop - start)))
-        elif models.layout is None:
-            evidence.append(choice(models, estimator, rows_at(X, rows), stop - start))
-        else:
-            known = branches(models.layout, node)
-            answer = choice(models, estimator, rows_at(X, rows), len(known))
-            evidence.append(restrict_columns(models, answer, known, branches(models.options, node)))
-    return evidence
-
-
-def _shared(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
-    """Query a classifier once for all nodes at which it decides, restricted to each of them."""
-    strategy = strategy_of(models)
-    owners = [int(strategy.owner(models.hierarchy, node)) for node, _ in groups]
-    n_options = np.diff(models.options.indptr)
-    evidence: list[FloatArray] = [np.empty(0)] * len(groups)
-    for owner in dict.fromkeys(owners):
-        here = [j for j, other in enumerate(owners) if other == owner]
-        several = [groups[j][1] for j in here if n_options[groups[j][0]] > 1]
-        rows = np.unique(np.concatenate(several)) if several else np.empty(0, dtype=np.intp)
-        answers = _Answers(models, X, owner, rows)
-        for j in here:
-            evidence[j] = answers.at(*groups[j])
-    return evidence
-
-
-class _Answers:
-    """What a classifier that decides at several nodes says about some rows."""
-
-    def __init__(self, models: LocalModels, X: Any, owner: int, rows: IntArray) -> None:
-        nodes = strategy_of(models).nodes(models.hierarchy, owner)
-        bounds = [0, *np.cumsum(np.diff(_known(models).indptr)[nodes]).tolist()]
-        self._models = models
-        self._columns = dict(zip(nodes.tolist(), pairwise(bounds), strict=True))
-        estimator, k = models.classifiers.get(owner), bounds[-1]
-        # Probabilities become scores after they are restricted: small ones among siblings count.
-        self._logged = (
-            models.temperature is not None
-            and not models.joint
-            and not hasattr(estimator, "decision_function")
-        )
-        self._position = np.zeros(n_rows_of(X), dtype=np.intp)
-        if estimator is None or not len(rows):
-            self._found = np.zeros((1, k))
-            return
-        self._position[rows] = np.arange(len(rows))
-        if self._logged:
-            self._found = class_proba(estimator, rows_at(X, rows), k)
-        else:
-            self._found = choice(models, estimator, rows_at(X, rows), k, scored=True)
-
-    def at(self, node: int, rows: IntArray) -> FloatArray:
-        """The evidence at a node for some rows."""
-        models, (start, stop) = self._models, self._columns[node]
-        found = self._found[self._position[rows], start:stop]
-        if models.layout is not None:
-            known, wanted = branches(models.layout, node), branches(models.options, node)
-            found = restrict_columns(models, found, known, wanted)
-        return logarithms(found) if self._logged else found
-
-
-class Queries:
-    """Queries about a chunk of rows, node by node in any order.
-
-    A classifier that decides at several nodes is queried about all rows once, and what it says is
-    kept.
-    """
-
-    def __init__(self, models: LocalModels, X: Any) -> None:
-        self.models = models
-        self._X = X
-        self._answers: dict[int, _Answers] = {}
-
-    def ask(self, node: int, rows: IntArray) -> FloatArray:
-        """P(option | node) for some rows."""
-        models, strategy = self.models, strategy_of(self.models)
-        if not strategy.shared:
-            return ask(models, self._X, [(node, rows)])[0]
-        owner = int(strategy.owner(models.hierarchy, node))
-        if owner not in self._answers:
-            everyone = np.arange(n_rows_of(self._X))
-            self._answers[owner] = _Answers(models, self._X, owner, everyone)
-        return _link(models, self._answers[owner].at(node, rows), False)
-
-
-def _per_class(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
-    """Query the binary classifiers of the children, and the gate."""
-    evidence, options = [], models.options
-    for node, rows in groups:
-        start, stop = options.indptr[node : node + 2].tolist()
-        children = options.indices[start : stop - options.can_stop[node]].tolist()
-        gate = models.gates.get(node) if options.can_stop[node] else None
-        found = np.ones((len(rows), stop - start))
-        if len(children) > 1 or gate is not None:
-            X_here = rows_at(X, rows)
-            if len(children) > 1:
-                answers = np.array([_can_answer(models, c) for c in children])
-                for j in np.flatnonzero(answers).tolist():
-                    estimator = models.classifiers[children[j]]
-                    found[:, j] = positive(models, estimator, protect(X_here))
-                silent = np.flatnonzero(~answers)
-                if len(silent):
-                    heard = found[:, np.flatnonzero(answers)]
-                    found[:, silent] = _left_over(models, heard, children, silent)
-            if gate is not None:
-                found[:, -1] = (
-                    _share_of_stops(models, node)
-                    if ~node in models.one_sided
-                    else positive(models, gate, protect(X_here))
-                )
-        evidence.append(found)
-    return evidence
-
-
-def _can_answer(models: LocalModels, child: int) -> bool:
-    """Whether the binary classifier of a node has seen rows of both classes: after fit, always."""
-    return child in models.classifiers and child not in models.one_sided
-
-
-def _left_over(
-    models: LocalModels, found: FloatArray, children: list[int], silent: IntArray
-) -> FloatArray:
-    """Evidence for children whose classifiers cannot answer yet: their part of what others leave.
-
-    The others need not have seen rows of these children, and leave much of every row that they are
-    not sure of. So only rows that all of them reject go there; scores do not say that.
-    """
-    if not models.soft:
-        return np.full((len(found), len(silent)), -np.inf if found.shape[1] else 0.0)
-    end = models.hierarchy.subtree_end
-    n_below = np.array([models.n_own[c : end[c]].sum() for c in children])
-    left = np.maximum(1 - found.sum(axis=1, keepdims=True), 0)
-    return left * (_HARDLY * n_below[silent] / n_below.sum())
-
-
-def _share_of_stops(models: LocalModels, node: int) -> float:
-    """What is known about stopping at a node without asking its gate: how many rows did."""
-    below = models.n_own[node : models.hierarchy.subtree_end[node]].sum()
-    share = float(models.n_own[node] / below)
-    return share if models.soft else share - 0.5
-
-
-def query_of_everyone(models: LocalModels) -> Callable[[Any], Any] | None:
-    """A query of one local classifier about rows, one that all rows pass; None if there is none.
-
-    For models with a classifier per node or per parent node.
-    """
-    node = 0
-    while len(here := branches(models.options, node)) == 1 and here[0] != node:
-        node = int(here[0])
-    strategy = strategy_of(models)
-    if strategy.is_binary:
-        for child in child_branches(models.options, node).tolist():
-            if _can_answer(models, child):
-                return lambda X: positive(models, models.classifiers[child], X)
-    elif not strategy.shared and not strategy.is_direct and node in models.classifiers:
-        k = len(branches(_known(models), node))
-        return lambda X: choice(models, models.classifiers[node], X, k)
-    return None
-
-
-# -- node and ending probabilities -------------------------------------------------------------
+# -- probabilities of nodes and of final classes -----------------------------------------------
 
 
 def node_proba(models: LocalModels, X: Any) -> FloatArray:
@@ -303,14 +239,14 @@ def node_proba(models: LocalModels, X: Any) -> FloatArray:
     proba = np.zeros((n_rows_of(X), models.hierarchy.n_nodes))
     proba[:, 0] = 1
     for node, evidence in evidence_everywhere(models, X):
-        answer = _link(models, evidence, is_gated(models, node))
+        found = _link(models, evidence, is_gated(models, node))
         children = child_branches(models.options, node)
-        proba[:, children] = answer[:, : len(children)] * proba[:, [node]]
+        proba[:, children] = found[:, : len(children)] * proba[:, [node]]
     return proba
 
 
 def evidence_everywhere(models: LocalModels, X: Any) -> Iterator[tuple[int, FloatArray]]:
-    """What the local classifiers say about all rows of a chunk, node by node from the root down."""
+    """Evidence of all local classifiers about a chunk of rows, node by node from the root down."""
     everyone = np.arange(n_rows_of(X))
     n_options = np.diff(models.options.indptr)
     for nodes in models.hierarchy.nodes_by_level:
@@ -339,17 +275,17 @@ def nodes_to_final(models: LocalModels, proba: FloatArray) -> FloatArray:
     return out
 
 
-def final_to_nodes(models: LocalModels, endings: FloatArray) -> FloatArray:
-    """Probability of every node: the sum over the endings at or below it."""
-    proba = np.minimum(sum_final(models, endings), 1.0)
-    # Whatever is above all endings, the root at least, is certain: rounding must not cut it off.
+def final_to_nodes(models: LocalModels, final: FloatArray) -> FloatArray:
+    """Probability of every node: the sum over the final classes at or below it."""
+    proba = np.minimum(sum_final(models, final), 1.0)
+    # Whatever is above all final classes, the root at least, is certain: not but for rounding.
     first, last = models.options.ends[[0, -1]]
     proba[:, : first + 1][:, models.hierarchy.subtree_end[: first + 1] > last] = 1.0
     return proba
 
 
 def sum_final(models: LocalModels, values: FloatArray) -> FloatArray:
-    """For every node the sum of the values of the endings at or below it."""
+    """For every node the sum of the values of the final classes at or below it."""
     hierarchy, ends = models.hierarchy, models.options.ends
     if len(ends) * hierarchy.depth <= _MOST_PLACES:
         path = np.column_stack([np.zeros(len(ends), dtype=np.intp), hierarchy._paths[ends]])
@@ -366,25 +302,25 @@ def sum_final(models: LocalModels, values: FloatArray) -> FloatArray:
 
 @singledispatch
 def direct_final_proba(models: Any, X: Any) -> FloatArray:
-    """Probabilities of all endings of a model that knows them at once."""
+    """Probabilities of all final classes of a model that knows them at once."""
     raise TypeError(f"{type(models).__name__} is not a fitted model of paths.")
 
 
 @direct_final_proba.register
-def _local_endings(models: LocalModels, X: Any) -> FloatArray:
+def _of_local_models(models: LocalModels, X: Any) -> FloatArray:
     if models.joint:
         return softmax(_joint_logs(models, X), axis=1)
     return _link(models, evidence_of_final(models, X), False)
 
 
 def _joint_logs(models: LocalModels, X: Any) -> FloatArray:
-    """Logarithms of the probabilities of all endings of a joint model, up to a constant."""
+    """Logarithms of the probabilities of all final classes of a joint model, up to a constant."""
     assert models.temperature is not None  # 1 while one is being looked for
     return joint_scores(models, joint_evidence(models, X), n_rows_of(X), models.temperature)
 
 
 def joint_evidence(models: LocalModels, X: Any) -> Iterator[tuple[int, FloatArray]]:
-    """All log-odds that a joint model is made of, with the nodes at which they were asked for."""
+    """All log-odds that a joint model is made of, with the nodes that they are evidence at."""
     if strategy_of(models).is_direct:
         return iter([(0, evidence_of_final(models, X))])
     return evidence_everywhere(models, X)
@@ -396,7 +332,7 @@ def joint_scores(
     n: int,
     temperature: float,
 ) -> FloatArray:
-    """Logarithms of the products of odds along the path to every ending, of a joint model."""
+    """Logarithms of the products of odds along the path to every final class, of a joint model."""
     ends, hierarchy = models.options.ends, models.hierarchy
     if strategy_of(models).is_direct:
         ((_, found),) = evidence
@@ -407,13 +343,13 @@ def joint_scores(
         share = _log_share(found, is_gated(models, node), temperature).T + score[node]
         children = child_branches(models.options, node)
         score[children] = share[: len(children)]
-        if models.options.can_stop[node]:  # from here on that of an ending
+        if models.options.can_stop[node]:  # from here on that of a final class
             score[node] = share[-1]
     return np.ascontiguousarray(score[ends].T)
 
 
 def _log_share(evidence: FloatArray, gated: bool, temperature: float) -> FloatArray:
-    """Logarithms of the shares of rows like these that go each way, each way by itself."""
+    """Logarithms of the shares of rows like these that take each branch, each by itself."""
     if evidence.shape[1] == 1:
         return np.zeros(evidence.shape)
     if gated:
@@ -424,17 +360,16 @@ def _log_share(evidence: FloatArray, gated: bool, temperature: float) -> FloatAr
 
 
 def evidence_of_final(models: LocalModels, X: Any) -> FloatArray:
-    """What the classifier of a flat model says: a column per ending."""
-    known, ends = _known(models).ends, models.options.ends
-    estimator = models.classifiers.get(0)
-    if estimator is None or len(ends) == 1:
-        return np.zeros((n_rows_of(X), len(ends)))
-    return restrict_columns(models, choice(models, estimator, X, len(known)), known, ends)
+    """Evidence of the classifier of a flat model: a column per final class."""
+    n_final = len(models.options.ends)
+    if n_final == 1 or 0 not in models.classifiers:
+        return np.zeros((n_rows_of(X), n_final))
+    return query(models, 0, X, n_final)
 
 
 @direct_final_proba.register
-def _ensemble_endings(models: EnsembleModels, X: Any) -> FloatArray:
-    """Product or mean of the members' probabilities of endings."""
+def _of_ensemble(models: EnsembleModels, X: Any) -> FloatArray:
+    """Product or mean of the probabilities of the members."""
     product = models.voting == "product"
     total = np.zeros((n_rows_of(X), len(models.options.ends)))
     for member, weight in zip(models.members, models.weights, strict=True):
@@ -453,11 +388,10 @@ def _ensemble_endings(models: EnsembleModels, X: Any) -> FloatArray:
 
 
 @direct_final_proba.register
-def _restricted_endings(models: RestrictedModels, X: Any) -> FloatArray:
+def _of_restricted(models: RestrictedModels, X: Any) -> FloatArray:
     base = models.base
     column = np.searchsorted(base.options.ends, models.options.ends)
-    if getattr(
-        base, "joint", False
-    ):  # as logarithms, so that the best of unlikely endings is still the best
+    if getattr(base, "joint", False):
+        # As logarithms, so that the best of unlikely classes is still the best.
         return softmax(_joint_logs(base, X)[:, column], axis=1)
     return normalised(final_proba(base, X)[:, column])

@@ -336,7 +336,7 @@ def joint_of(
     """Probabilities of the options of a node for some rows, and which options go on from there."""
     options = branches(queries.models.options, node)
     on = goes_on[options] & (options != node)
-    return queries.ask(node, rows) * reached[:, None], on
+    return queries.proba(node, rows) * reached[:, None], on
 
 
 def stop_first(nodes: IntArray, proba: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -116,6 +116,11 @@ def _start(models: SetModels | SetEnsembleModels, X: Any) -> FloatArray:
     return proba
 
 
+def _nodes(models: SetModels | SetEnsembleModels) -> list[int]:
+    """The nodes with training rows, but for the root, parents before their children."""
+    return (1 + np.flatnonzero(models.populated[1:])).tolist()
+
+
 def _at_most(models: SetModels, proba: FloatArray, node: int) -> FloatArray:
     """The smallest probability of the parents of a node."""
     parents = models.hierarchy.parents(node)
@@ -131,7 +136,7 @@ def _of_final(models: SetModels, X: Any) -> FloatArray:
     """Classifiers predict whether a row ends at a node: the likeliest one at or below it counts."""
     proba = _start(models, X)
     ends = np.isin(np.arange(len(models.populated)), models.ends)
-    for node in models.nodes[::-1].tolist():
+    for node in reversed(_nodes(models)):
         estimator = models.classifiers.get(node)
         if estimator is not None:
             found = column_proba(estimator, protect(X), 1)[:, 0]
@@ -151,7 +156,7 @@ def _per_class(models: SetModels, X: Any, floor: float) -> FloatArray:
     passed = proba.copy(order="F") if models.gates else proba
     if 0 in models.gates:
         passed[:, 0] = 1 - column_proba(models.gates[0], protect(X), 1)[:, 0]
-    for node in models.nodes.tolist():
+    for node in _nodes(models):
         bound = _at_most(models, passed, node)
         rows = _worth_querying(bound, floor)
         if not len(rows):
@@ -196,7 +201,7 @@ def _together(models: SetModels, X: Any) -> FloatArray:
     for owner, estimator in models.classifiers.items():
         nodes = models.classes[owner]
         proba[:, nodes] = column_proba(estimator, protect(X), len(nodes))
-    for node in models.nodes.tolist():
+    for node in _nodes(models):
         proba[:, node] = np.minimum(proba[:, node], _at_most(models, proba, node))
     return proba
 
@@ -244,7 +249,7 @@ def closed_by(proba: FloatArray, thresholds: FloatArray, models: SetModels) -> A
     chosen[:, 0] = True
     if (thresholds[1:] != thresholds[1]).any():
         # With one threshold for all, sets are closed by the order of the probabilities alone.
-        for node in models.nodes.tolist():
+        for node in _nodes(models):
             chosen[:, node] &= chosen[:, models.hierarchy.parents(node)].all(axis=1)
     return as_sets(sp.csr_array(chosen))
 

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hiclass._estimators.global_ import GlobalClassifier
+from hiclass._inference.batches import has_seen_both, known_options
 from hiclass._inspect.models import OpenEstimator, fitted_state, open_estimator, strongest
 from hiclass._typing import FloatArray
 
@@ -141,7 +142,7 @@ class ReasonFinder:
         if self.strategy.is_binary:
             fitted = (self.models.gates if number < 0 else self.models.classifiers).get(option)
             # One that has seen rows of one class only is not queried.
-            if fitted is None or number in self.models.one_sided:
+            if fitted is None or not has_seen_both(self.models, number):
                 return None
             return Scorer(open_estimator(fitted, 2), None)
         owner = 0 if self.strategy.is_direct else int(self.strategy.owner(self.tree, above))
@@ -149,7 +150,7 @@ class ReasonFinder:
             return None
         if self.strategy.is_direct and option != above:
             option = self._likeliest_final(option)
-        classes = self.strategy.classes(owner, self.models.known, self.tree)
+        classes = self.strategy.classes(owner, known_options(self.models), self.tree)
         place = np.flatnonzero(classes == option)
         estimator = open_estimator(self.models.classifiers[owner], len(classes))
         return Scorer(estimator, int(place[0])) if len(place) else None
@@ -164,14 +165,14 @@ class ReasonFinder:
 
     def _likeliest_final(self, node: int) -> int:
         """The final class that stands for a branch of a flat model; -1 if it knows none."""
-        final = self.models.known.ends
+        final = known_options(self.models).ends
         inside = np.flatnonzero((final >= node) & (final < self.tree.subtree_end[node]))
         return int(final[inside[np.argmax(self._final_scores[inside])]]) if len(inside) else -1
 
     @cached_property
     def _final_scores(self) -> FloatArray:
         """Probabilities of the final classes of a flat model, or its scores if it is linear."""
-        final = self.models.known.ends
+        final = known_options(self.models).ends
         if self.proba is not None:
             return self.proba[final] - [self.proba[self.tree.children(v)].sum() for v in final]
         estimator = open_estimator(self.models.classifiers[0], len(final))

@@ -284,6 +284,13 @@ class SetIndex(RowIndex):
 # -- branches of nodes -------------------------------------------------------------------------
 
 
+def rows_by_node(target: Any) -> IntArray | None:
+    """How many rows end at each node of an encoded target; None where rows are sets."""
+    if target.of_sets:
+        return None
+    return np.bincount(target.nodes, minlength=target.hierarchy.n_nodes)
+
+
 def find_options(counts: RowCounts, *, leaf_only: bool) -> Options:
     """Work out the options of every node from the numbers of training rows.
 

@@ -18,6 +18,7 @@ from hiclass._compat import Interval, StrOptions, validate_data
 from hiclass._estimators.base import BaseHierarchicalClassifier, check_parameters
 from hiclass._estimators.fitting import encode_labels
 from hiclass._inference.decodings import DECODINGS
+from hiclass._inference.paths import unrestricted
 from hiclass._out_of_fold.temperatures import fit_out_of_fold
 from hiclass._out_of_fold.thresholds import tune_thresholds
 from hiclass._rows import check_weights
@@ -449,7 +450,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     def _network(self) -> FittedNetwork | None:
         """The fitted network, if there is one."""
         models = self.__dict__.get("_models")
-        return None if models is None else models.classifiers.get(0)
+        return None if models is None else unrestricted(models).classifiers.get(0)
 
     def _follow_device(self) -> None:
         """Let the network predict on the ``device`` that is set now, also after ``fit``."""

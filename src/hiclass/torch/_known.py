@@ -126,9 +126,7 @@ class Known:
         exact = all_final[np.minimum(first, len(all_final) - 1)] == final
         last = np.where(exact, first + 1, last)
         columns = {0: replace(network, first=first, last=last)}
-        return LocalModels(
-            "global", hierarchy, options, columns, {}, soft=True, is_direct=True, n_own=self.n_own
-        )
+        return LocalModels("global", hierarchy, options, columns, {}, soft=True, is_direct=True)
 
 
 def on_device(models: Any, device: str) -> Any:
