@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import joblib
 import numpy as np
 import pytest
 from page_helpers import ROOT, run_page
@@ -9,6 +10,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.tree import DecisionTreeClassifier
 
 from hiclass import Hierarchy, LocalClassifierPerNode, LocalClassifierPerParentNode
+from hiclass._engine.fit import ENGINES
 from hiclass._problems.strategies import STRATEGIES
 
 #: Paths of integers: 1 has the children 11 and 12, 2 has 21 and 22.
@@ -19,6 +21,7 @@ Y = np.array([[1, 11], [1, 12], [2, 21], [2, 22]])
 def page(capsys):
     yield run_page(ROOT / "docs" / "developer" / "extending.md", capsys)
     STRATEGIES.pop("grandparent")
+    ENGINES.pop("futures")
 
 
 def counts_of(model):
@@ -92,3 +95,23 @@ def test_the_strategy_serves_integer_labels_several_labels_and_says_who_failed(p
     assert sets.fit(X, several).predict(X).tolist() == several
     with pytest.raises(AttributeError, match="strategy, 'grandparent', does not say"):
         cls(MultinomialNB()).partial_fit(X, np.repeat(Y, 5, axis=0))
+
+
+def test_the_engine_runs_where_its_backend_is_active_and_says_who_failed(page, monkeypatch):
+    X, used = np.arange(4.0)[:, None], []
+
+    def run(*args):
+        used.append(args[-1])
+        yield from page["run_on_futures"](*args)
+
+    monkeypatch.setitem(ENGINES, "futures", replace(ENGINES["futures"], run=run))
+    serial = LocalClassifierPerParentNode(DecisionTreeClassifier()).fit(X, Y)
+    assert used == []
+    with joblib.parallel_config("futures", n_jobs=2):
+        model = LocalClassifierPerParentNode(DecisionTreeClassifier()).fit(X, Y)
+        assert used == [2]
+        assert list(model.local_classifiers_) == list(serial.local_classifiers_)
+        assert model.predict(X).tolist() == serial.predict(X).tolist() == Y.tolist()
+        with pytest.raises(ValueError, match="max_depth") as caught:
+            model.set_params(local_classifier__max_depth=-1).fit(X, Y)
+    assert caught.value.__notes__ == ["while fitting the classifier of the root"]

@@ -17,7 +17,7 @@ refused: a local classifier would apply them to other classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -118,18 +118,15 @@ def _check_grid(owner: str, name: str, grids: Any) -> None:
         items = grid.items() if isinstance(grid, Mapping) else ()
         for parameter, values in items:
             last = str(parameter).rpartition("__")[2]
-            if any(_holds_classes(last, value) for value in _candidates(values)):
+            # A distribution has no values to look at.
+            tried = values if isinstance(values, list | tuple | np.ndarray) else ()
+            if any(_holds_classes(last, value) for value in tried):
                 raise ValueError(
                     f"{name} of {owner} sets {parameter!r} to values that refer to classes. Every "
                     f"local classifier has classes of its own, and inside a search they cannot be "
                     f"translated. Search around the hierarchical model instead, for class_weight "
                     f"with the parameter 'local_classifier__class_weight'."
                 )
-
-
-def _candidates(values: Any) -> Iterator[Any]:
-    """The values that a search tries; a distribution has none to look at."""
-    return iter(values) if isinstance(values, list | tuple | np.ndarray) else iter(())
 
 
 def _refers_to_classes(name: str, value: Any) -> bool:

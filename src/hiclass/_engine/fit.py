@@ -216,10 +216,17 @@ class Engine:
     elsewhere: bool = False
 
 
-#: All engines, by name; the first one that claims joblib's active backend runs.
+#: All engines, by name; the last one that claims joblib's active backend runs.
 ENGINES: dict[str, Engine] = {
     engine.name: engine
     for engine in (
+        Engine("joblib", lambda backend: True, run_in_processes),
+        Engine(
+            "threads",
+            lambda backend: bool(getattr(backend, "supports_sharedmem", False)),
+            run_in_threads,
+            sees_memory=True,
+        ),
         Engine(
             "ray",
             lambda backend: type(backend).__module__.startswith("ray."),
@@ -227,13 +234,6 @@ ENGINES: dict[str, Engine] = {
             n_workers=connect,
             elsewhere=True,
         ),
-        Engine(
-            "threads",
-            lambda backend: bool(getattr(backend, "supports_sharedmem", False)),
-            run_in_threads,
-            sees_memory=True,
-        ),
-        Engine("joblib", lambda backend: True, run_in_processes),
     )
 }
 
@@ -243,7 +243,7 @@ def _run(
 ) -> Generator[Fitted, None, None]:
     """Hand the tasks to the engine that joblib's settings select."""
     backend, _ = get_active_backend()
-    engine = next(engine for engine in ENGINES.values() if engine.claims(backend))
+    engine = next(e for e in reversed(ENGINES.values()) if e.claims(backend))
     if not engine.elsewhere:
         yield from _run_here(tasks, n_problems, X, shared, effective_n_jobs(n_jobs))
     first = next(tasks, None)

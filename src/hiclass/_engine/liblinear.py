@@ -246,21 +246,13 @@ class SomeClasses:
 
     def fit(self, X: Any, y: IntArray, sample_weight: Any = None) -> SomeClasses:
         """Fit to all rows of the problem."""
-        solver, n = _solver(self.svc, X), len(self.classes)
+        solver = _solver(self.svc, X)
         assert solver is not None
-        if n > 1 and not sp.issparse(X):
-            # All at once, and the rest as one class more, which is then dropped: dense rows are
-            # copied into liblinear's own form in every call, which takes longer than one class.
-            code = np.full(y.max() + 1, n)
-            code[self.classes] = np.arange(n)
-            raw, n_iter = _train(self.svc, X, code[y], solver, np.ones(n + 1), sample_weight)
-        else:
-            found = [
-                _train(self.svc, X, y == c, solver, np.ones(2), sample_weight) for c in self.classes
-            ]
-            raw = np.vstack([weights for weights, _ in found])
-            n_iter = np.concatenate([iterations for _, iterations in found])
-        self.weights_, self.n_iter_ = raw[:n], max(n_iter[:n]).item()
+        found = [
+            _train(self.svc, X, y == c, solver, np.ones(2), sample_weight) for c in self.classes
+        ]
+        self.weights_ = np.vstack([weights for weights, _ in found])
+        self.n_iter_ = max(max(n_iter).item() for _, n_iter in found)
         return self
 
 

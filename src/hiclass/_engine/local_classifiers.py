@@ -60,9 +60,15 @@ class Prototype:
 
     def of(self, key: Any) -> Any:
         """The estimator for the problem with this key, checked."""
-        if not self.is_factory:
-            return check_local_classifier(self.given, self.parameter, self.kinds)
-        return check_local_classifier(self.given(key), f"{self.parameter}({key!r})", self.kinds)
+        name, estimator = self.parameter, self.given
+        if self.is_factory:
+            name, estimator = f"{name}({key!r})", estimator(key)
+        if inspect.isclass(estimator):
+            kind = estimator.__name__
+            raise TypeError(f"{name} is the class {kind}; give an instance, {kind}().")
+        if not hasattr(estimator, "fit"):
+            raise TypeError(f"{name}={estimator!r} has no fit method. Give {self.kinds}.")
+        return estimator
 
     def check_inner_params(self, params: dict[str, Any], given: Any, owner: Any) -> None:
         """Refuse parameters of the estimator inside where there is none that has parameters."""
@@ -75,17 +81,6 @@ class Prototype:
                 f"parameters. Give the estimator whose parameters are meant, for example "
                 f"{type(owner).__name__}({self.default})."
             )
-
-
-def check_local_classifier(estimator: Any, name: str, kinds: str) -> Any:
-    """Check that something can be used as a local classifier; ``kinds`` names what can."""
-    if inspect.isclass(estimator):
-        raise TypeError(
-            f"{name} is the class {estimator.__name__}; give an instance, {estimator.__name__}()."
-        )
-    if not hasattr(estimator, "fit"):
-        raise TypeError(f"{name}={estimator!r} has no fit method. Give {kinds}.")
-    return estimator
 
 
 def copy_estimator(estimator: Any) -> Any:
