@@ -67,7 +67,7 @@ def fit(args: argparse.Namespace) -> None:
         n_jobs=args.jobs,
         min_confidence=args.min_confidence or 0.0,
         random_state=args.seed,
-        verbose=int(_shows_progress(args)),
+        verbose=int(not args.quiet and sys.stderr.isatty()),
     )
     pipeline = Pipeline([("features", make_features(columns)), ("classifier", classifier)])
     if args.cv is not None:
@@ -220,10 +220,6 @@ def _labels(args: argparse.Namespace, table: Table, target: list[str]) -> tuple[
     if lost:
         _screen.note(f"Left out {_screen.count(lost, 'row')} without labels", args.quiet)
     return labelled, y
-
-
-def _shows_progress(args: argparse.Namespace) -> bool:
-    return not args.quiet and sys.stderr.isatty()
 
 
 def _describe(args: argparse.Namespace, choice: Choice) -> None:

@@ -80,8 +80,8 @@ def demo(args: argparse.Namespace) -> None:
 def animals(args: argparse.Namespace) -> Part:
     """Class, order and family of animals from plain facts."""
     data = datasets.load_animals(as_frame=True)
-    categories = [name for name in data.data if not _is_numeric(data.data[name])]
-    numbers = [name for name in data.data if name not in categories]
+    numbers = list(data.data.select_dtypes("number"))
+    categories = list(data.data.select_dtypes(exclude="number"))
     y = data.target.to_numpy(dtype=object)
     train, test = next(HierarchicalKFold(4, shuffle=True, random_state=0).split(y, y))
     _screen.heading("Animals: plain facts, and class / order / family")
@@ -94,10 +94,6 @@ def animals(args: argparse.Namespace) -> Part:
         test=(data.data.iloc[test], y[test]),
         titles=data.name[test],
     )
-
-
-def _is_numeric(column: Any) -> bool:
-    return bool(np.issubdtype(np.asarray(column).dtype, np.number))
 
 
 def icd10cm(args: argparse.Namespace) -> Part:
@@ -130,16 +126,19 @@ def _show(args: argparse.Namespace, part: Part) -> None:
     features = make_features(part.columns)
     X_train, (X_test, y) = features.fit_transform(part.train[0]), part.test
     X_test = features.transform(X_test)
-    X_calibrate = None if part.calibrate is None else features.transform(part.calibrate[0])
+    calibrate, calibrated_on = None, ""
+    if part.calibrate is not None:
+        calibrate = features.transform(part.calibrate[0]), part.calibrate[1]
+        calibrated_on = f"{len(part.calibrate[1]):,} to calibrate on, "
     # Both models learn from the same features: the times are those of the models alone.
     start = time.perf_counter()
-    if X_calibrate is None:
+    if calibrate is None:
         model.fit(X_train, part.train[1])
     else:
-        _fit_calibrated(part, X_train, X_calibrate)
+        _fit_calibrated(model, X_train, part.train[1], *calibrate)
     seconds = time.perf_counter() - start
     _screen.write(
-        f"{len(part.train[1]):,} rows to learn from, {_calibrated_on(part)}{len(y):,} to test on; "
+        f"{len(part.train[1]):,} rows to learn from, {calibrated_on}{len(y):,} to test on; "
         f"{model.hierarchy_.n_nodes - 1:,} classes in the rows to learn from; fitted in "
         f"{seconds:.1f} s\n"
     )
@@ -164,10 +163,8 @@ def _show(args: argparse.Namespace, part: Part) -> None:
     _screen.write()
 
 
-def _fit_calibrated(part: Part, X: Any, X_calibrate: Any) -> None:
+def _fit_calibrated(model: Any, X: Any, y: Any, X_calibrate: Any, y_calibrate: Any) -> None:
     """Fit a model whose confidences are right for other rows than those it learns from."""
-    assert part.calibrate is not None
-    model, y, y_calibrate = part.model, part.train[1], part.calibrate[1]
     model.set_params(temperature=1.0, expected_f1=0.5).fit(X, y)
     temperature = learn_temperature(model, X_calibrate, y_calibrate)
     model.set_params(temperature=temperature).fit(X, y)
@@ -211,10 +208,6 @@ def learn_expected_f1(model: Any, X: Any, y: Any) -> float:
         f = float(metrics.f1(y, model.set_params(expected_f1=f).predict(X), zero_division=0.0))
     model.set_params(expected_f1=f)
     return f
-
-
-def _calibrated_on(part: Part) -> str:
-    return "" if part.calibrate is None else f"{len(part.calibrate[1]):,} to calibrate on, "
 
 
 def _write_paths(part: Part, predicted: Any, confidence: Any) -> None:

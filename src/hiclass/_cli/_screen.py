@@ -47,47 +47,36 @@ def heading(text: str) -> None:
     write(paint(text, "bold", sys.stdout))
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Lines of a table; the first columns (``left`` of them) are aligned to the left."""
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    return [
-        "  ".join(
+def write_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:
+    """Write a table, its header dimmed; the first columns (``left`` of them) are left-aligned."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for row in [header, *rows]:
+        cells = [
             cell.ljust(width) if i < left else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in [header, *rows]
-    ]
-
-
-def write_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:
-    """Write a table, its header dimmed."""
-    first, *others = table(header, rows, left)
-    write(paint(first, "dim", sys.stdout))
-    for line in others:
-        write(line)
+        ]
+        line = "  ".join(cells).rstrip()
+        write(paint(line, "dim", sys.stdout) if row is header else line)
 
 
 def tree_lines(hierarchy: Hierarchy, counts: Any, depth: int | None) -> list[str]:
     """Draw a tree with a count behind every class, down to a level."""
     lines: list[str] = []
-    bars = (
-        (("└── ", "├── "), ("    ", "│   "))
-        if _can_draw()
-        else (("`-- ", "|-- "), ("    ", "|   "))
-    )
+    forks, bars = ("└├", " │") if _can_draw() else ("`|", " |")
+    dash = "──" if _can_draw() else "--"
 
     def draw(node: int, indent: str) -> None:
         children = hierarchy.children(node).tolist()
         for child in children:
-            last = child == children[-1]
-            count = paint(f"{int(counts[child]):,}", "dim", sys.stdout)
+            goes_on = child != children[-1]
             hidden = hierarchy.subtree_end[child] - child - 1
-            cut = depth is not None and hierarchy.levels[child] >= depth and hidden
-            more = paint(f" ({hidden:,} below)", "dim", sys.stdout) if cut else ""
+            is_hidden = depth is not None and hierarchy.levels[child] >= depth and hidden
+            more = f" ({hidden:,} below)" if is_hidden else ""
+            count = paint(f"{int(counts[child]):,}{more}", "dim", sys.stdout)
             label = one_line(hierarchy.labels[child])
-            lines.append(f"{indent}{bars[0][not last]}{label}  {count}{more}")
-            if not cut:
-                draw(child, indent + bars[1][not last])
+            lines.append(f"{indent}{forks[goes_on]}{dash} {label}  {count}")
+            if not is_hidden:
+                draw(child, f"{indent}{bars[goes_on]}   ")
 
     draw(0, "")
     return lines

@@ -192,7 +192,11 @@ def _parse_csv(text: str, name: str, separator: str) -> Table:
         header = next((row for row in reader if row), None)
         if header is None:
             raise CommandError(f"{name} is empty. It needs a header and at least one row.")
-        _check_header(header, name)
+        if len(set(header)) < len(header):
+            twice = min(column for column in header if header.count(column) > 1)
+            raise CommandError(
+                f"{name} has {header.count(twice)} columns with the name {twice!r}. Rename them."
+            )
         end = reader.line_num
         for row in reader:
             start, end = end + 1, reader.line_num
@@ -215,14 +219,6 @@ def _parse_csv(text: str, name: str, separator: str) -> Table:
     cells[:] = rows or cells
     cells[cells == ""] = None
     return Table(pd.DataFrame(cells, columns=header, dtype=object), name, lines)
-
-
-def _check_header(header: list[str], name: str) -> None:
-    twice = sorted({column for column in header if header.count(column) > 1})
-    if twice:
-        raise CommandError(
-            f"{name} has {header.count(twice[0])} columns with the name {twice[0]!r}. Rename them."
-        )
 
 
 def _parse_jsonl(text: str, name: str) -> Table:
