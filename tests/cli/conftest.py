@@ -1,4 +1,4 @@
-"""A small labelled file, a model that was fitted on it, and a way to run commands in process."""
+"""A small labelled file, a model that was fitted on it, and what runs commands in process."""
 
 import io
 import sys

@@ -25,7 +25,7 @@ def hiclass_command(*arguments, cwd, stdin=b"", **environment):
     )
 
 
-def test_from_a_file_to_an_answer(tmp_path):
+def test_from_a_file_to_predictions(tmp_path):
     rows = make_rows()
     write_csv(tmp_path / "data.csv", rows)
     options = ["--target", *TARGET, "--text", "narrative", "-o", "model.skops"]
@@ -38,10 +38,10 @@ def test_from_a_file_to_an_answer(tmp_path):
     new = (tmp_path / "data.csv").read_bytes()
     done = hiclass_command("predict", "model.skops", "-", "--keep", "id", cwd=tmp_path, stdin=new)
     assert done.returncode == 0, done.stderr.decode()
-    answers = list(csv.DictReader(io.StringIO(done.stdout.decode())))
-    assert [answer["id"] for answer in answers] == [row[0] for row in rows]
+    predicted = list(csv.DictReader(io.StringIO(done.stdout.decode())))
+    assert [row["id"] for row in predicted] == [row[0] for row in rows]
     right = [
-        answer["predicted_product"] == row[1] for answer, row in zip(answers, rows, strict=True)
+        found["predicted_product"] == row[1] for found, row in zip(predicted, rows, strict=True)
     ]
     assert sum(right) > 50
 

@@ -309,7 +309,7 @@ class TestComplaints:
     @pytest.mark.parametrize(
         ("body", "message"),
         [
-            (b"<html>Sorry</html>", "no zipped CSV file, or it is damaged"),
+            (b"<html>Sorry</html>", "not a zipped CSV file, or it is damaged"),
             (zipped([], header=["Product", "Text"]), "no column 'Complaint ID'"),
         ],
         ids=["page", "columns"],  # not the file itself: it holds the time

@@ -164,7 +164,7 @@ def test_contributions_and_intercepts_add_up_to_the_difference_of_log_probabilit
             assert reason.note == f"against {step.runners_up[0].label}"
 
 
-def test_margin_of_a_flat_model_compares_the_likeliest_endings(animals):
+def test_margin_of_a_flat_model_compares_the_likeliest_final_classes(animals):
     X, y = animals
     model = FlatClassifier().fit(X, y)
     found = explain(model, X[8])
@@ -212,7 +212,7 @@ def test_an_only_child_decides_nothing():
         assert found.steps[1].probability == pytest.approx(1.0)
 
 
-def test_an_only_child_or_the_end_is_a_question_for_the_gate():
+def test_an_only_child_or_the_end_is_decided_by_the_gate():
     X = np.array([[-10.0], [-9.0], [10.0], [20.0]])
     y = [["A"], ["A", "only"], ["B"], ["B"]]
     model = LocalClassifierPerNode(LogisticRegression(C=1e6)).fit(X, y)
@@ -226,7 +226,7 @@ def test_an_only_child_or_the_end_is_a_question_for_the_gate():
         assert step.reasons[0].margin > 0
 
 
-def test_a_forest_as_gate_speaks_for_an_only_child():
+def test_a_forest_as_gate_scores_an_only_child():
     X = np.array([[-10.0], [-9.0], [10.0], [20.0]] * 5)
     y = [["A"], ["A", "only"], ["B"], ["B"]] * 5
     model = LocalClassifierPerNode(RandomForestClassifier(10, random_state=0)).fit(X, y)
@@ -414,7 +414,7 @@ def test_texts(any_model):
 def test_columns_of_a_frame_that_no_pipeline_renames_are_the_names(animals):
     pd = pytest.importorskip("pandas")
     X, y = animals
-    # Fitted without names, asked with them: scikit-learn would warn, so a pipeline hands them on.
+    # Fitted without names, queried with them: scikit-learn would warn, so a pipeline hands them on.
     keep = make_pipeline("passthrough", LocalClassifierPerParentNode())
     keep.fit(pd.DataFrame(X, columns=list("abcdef")), y)
     found = explain(keep, pd.DataFrame(X[:1], columns=list("abcdef")))

@@ -75,15 +75,15 @@ def test_local_classes_per_node_and_flat(animals):
 
 
 def test_local_classes_predict_what_the_model_predicts(animals, local_class):
-    """The meaning is right: the classifier at the top says the same as the model."""
+    """The meaning is right: the classifier at the top decides as the model."""
     X, y = animals
     model = local_class().fit(X, y)
     if local_class is LocalClassifierPerNode:
         tops = [("Animal",), ("Plant",), ("Rock",)]
-        answers = np.column_stack(
+        proba = np.column_stack(
             [model.local_classifiers_[path].predict_proba(X)[:, 1] for path in tops]
         )
-        assert [tops[j][0] for j in answers.argmax(axis=1)] == model.predict(X)[:, 0].tolist()
+        assert [tops[j][0] for j in proba.argmax(axis=1)] == model.predict(X)[:, 0].tolist()
         return
     key = 1 if local_class is LocalClassifierPerLevel else ()
     nodes = model.local_classes_[key][model.local_classifiers_[key].predict(X)]

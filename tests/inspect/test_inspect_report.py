@@ -29,7 +29,7 @@ from hiclass._inspect.report._render import to_html, to_json
 
 
 class Picked:
-    """A classifier per parent node with given answers: column 0 of X picks the probabilities."""
+    """A classifier per parent node whose probabilities are picked by column 0 of X."""
 
     def __init__(self, table):
         self.table = table
@@ -45,7 +45,7 @@ class Picked:
 
 
 def by_hand():
-    """Five rows below A (x, y) and B, and answers that are known: see the tests."""
+    """Five rows below A (x, y) and B, and probabilities that are known: see the tests."""
     top = {0: [0.9, 0.1], 1: [0.9, 0.1], 2: [0.6, 0.4], 3: [0.2, 0.8], 4: [0.7, 0.3]}
     below = {0: [0.8, 0.2], 1: [0.3, 0.7], 2: [0.5, 0.5], 3: [0.5, 0.5], 4: [1.0, 0.0]}
     X = np.arange(5.0)[:, None]
@@ -337,7 +337,7 @@ def test_features_per_parent_are_weights_less_the_mean_of_the_siblings():
         assert found["value"] == sorted(found["value"], reverse=True)
 
 
-def test_features_of_an_inner_node_of_a_flat_model_are_means_over_its_endings():
+def test_features_of_an_inner_node_of_a_flat_model_are_means_over_its_final_classes():
     X, y, X_test, y_test = mixture()
     model = FlatClassifier().fit(X, y)
     data = make_report(model, X_test, y_test).data

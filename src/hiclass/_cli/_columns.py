@@ -28,7 +28,7 @@ _WORDS, _VALUES, _SHARE = 4, 50, 0.1
 _COUNTED = 20
 # From this share of different values on, nearly every row has a value of its own.
 _UNIQUE = 0.9
-# Cells of fewer words per cell are names or codes, and no short texts.
+# Cells of fewer words per cell are names or codes instead of short texts.
 _SHORT_TEXT = 1.5
 _ID_NAME = re.compile(
     r"(?i:(^|[\W_])(id|uuid|guid)s?$)|[a-z\d](Id|ID|Uuid|UUID|Guid|GUID)s?$", flags=re.ASCII
@@ -51,7 +51,7 @@ class Choice:
     reasons : dict
         Why each of them was taken; empty if the user named them.
     left_out : dict
-        The other columns, and why they are no features.
+        The other columns, and why they are not features.
     """
 
     columns: Columns
@@ -73,7 +73,7 @@ def choose_columns(
     named : dict
         The columns that the user named, by kind. If there is any, no other column is used.
     ignored : iterable of str
-        Columns that are no features.
+        Columns that are not features.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def _guess_numbers(name: str, numbers: Any) -> tuple[str | None, str]:
 
 
 def _why_id(name: str, numbers: Any, distinct: Any) -> str:
-    """Why whole numbers are an id and no feature; empty if they are a feature."""
+    """Why whole numbers are an id instead of a feature; empty if they are a feature."""
     is_unique, is_long = len(distinct) == len(numbers), len(numbers) >= _COUNTED
     if is_unique and is_long and distinct[-1] - distinct[0] == len(distinct) - 1:
         return "it numbers the rows"
@@ -213,7 +213,7 @@ def _is_many(n_distinct: int, n_rows: int) -> bool:
 
 
 def _words_recur(values: list[str]) -> bool:
-    """Whether words are shared by cells: then they are words, and no parts of codes."""
+    """Whether words are shared by cells: then they are words instead of parts of codes."""
     words = [word for value in values for word in re.findall(r"[^\W\d_]{2,}", value.lower())]
     return len(words) >= len(values) and len(set(words)) <= len(words) / 2
 

@@ -223,7 +223,7 @@ def _labels(args: argparse.Namespace, table: Table, target: list[str]) -> tuple[
 
 
 def _describe(args: argparse.Namespace, choice: Choice) -> None:
-    """Say which columns are features, and why: a guess must not go unnoticed."""
+    """Write which columns are features, and why: a guess must not go unnoticed."""
     if choice.reasons:
         _screen.note(
             "No column is named as a feature, so the features are chosen by their cells. --ignore "
@@ -253,7 +253,7 @@ def _listed(names: list[str], reasons: dict[str, str], most: int | None = None) 
 
 
 def _warn_of_given_away(args: argparse.Namespace, table: Table, choice: Choice, y: Any) -> None:
-    """Name the features that alone nearly determine the target: they may hold the answer."""
+    """Name the features that alone nearly determine the target: they may contain it."""
     for found in find_given_away(table, choice.columns, y):
         level = args.target[found.level]
         _screen.warning(

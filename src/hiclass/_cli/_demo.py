@@ -66,7 +66,7 @@ class Part:
 
 
 def demo(args: argparse.Namespace) -> None:
-    """Run the parts of the demo that are asked for."""
+    """Run the chosen parts of the demo."""
     parts = {"animals": animals, "icd10cm": icd10cm}
     chosen = [args.only] if args.only else list(parts)
     for name in chosen:

@@ -11,10 +11,10 @@ class CommandError(Exception):
 
 
 def unknown_column(name: str, columns: Iterable[str], place: str) -> CommandError:
-    """Say that a file has no such column, and which one may be meant."""
+    """The error that a file has no such column, with the one that may be meant."""
     names = [str(column) for column in columns]
     close = difflib.get_close_matches(name, names, n=1)
-    # First, as a whole header in one cell may look like one of its columns.
+    # First, as a whole header in one cell may be close to one of its columns.
     if len(names) == 1 and any(mark in names[0] for mark in ",;\t|"):
         remedy = "It seems to have another separator: see --separator."
     elif close:

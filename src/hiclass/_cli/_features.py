@@ -111,7 +111,7 @@ def make_features(columns: Columns) -> ColumnTransformer:
 
 
 def feature_names(features: ColumnTransformer, columns: Columns) -> list[str]:
-    """Names of the features as a person would say them: a word, a column, column=value."""
+    """Names of the features for a person: a word, a column, column=value."""
     names: list[str] = []
     for step, transformer, _ in features.transformers_:
         if step.startswith("text_"):

@@ -1,7 +1,7 @@
 """The parser of the command line, and the one place that turns errors into exit codes.
 
-0: it worked. 1: it did not, one line on standard error says why and what to do. 2: the command was
-not understood.
+0: it worked. 1: it did not, one line on standard error gives the reason and the remedy. 2: the
+command was not understood.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _show_warnings_in_one_line() -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that says where the file goes: an option with several values takes it as one."""
+    """A parser that explains where the file goes: an option with several values takes it as one."""
 
     def error(self, message: str) -> NoReturn:
         greedy = [a.option_strings[-1] for a in self._actions if a.nargs in ("+", "*")]
@@ -292,7 +292,7 @@ def _add_predict(commands: Any) -> None:
     output.add_argument(
         "--output-format",
         choices=_FORMATS,
-        help="by default told by the name of the output; csv if it has no ending",
+        help="by default told by the name of the output; csv if it has no extension",
     )
     output.add_argument(
         "--keep",

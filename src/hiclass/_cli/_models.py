@@ -68,7 +68,7 @@ def load_model(path: str) -> Model:
     Raises
     ------
     CommandError
-        If the file is no model, or holds something else than scikit-learn and this library make.
+        If the file is not a model, or holds something else than scikit-learn and this library make.
     """
     try:
         content = read_model_file(path)

@@ -81,7 +81,7 @@ class Table:
 def format_of(path: str, given: str | None, *, output: bool = False) -> str:
     """The format of a file: as given, or by its name (``.gz`` aside); CSV for a stream.
 
-    For an output it is CSV, too, where the name says nothing.
+    For an output without an extension it is CSV, too.
     """
     if given is not None:
         return given
@@ -161,7 +161,7 @@ def _unpack(raw: bytes, name: str) -> bytes:
 
 def _decode(raw: bytes, encoding: str, name: str) -> str:
     try:
-        # A byte order mark is no part of the first column's name.
+        # A byte order mark does not belong to the name of the first column.
         return raw.decode(encoding).removeprefix("\ufeff")
     except LookupError:
         raise CommandError(f"The encoding {encoding!r} is unknown. Try --encoding utf-8.") from None

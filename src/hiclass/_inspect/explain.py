@@ -148,8 +148,8 @@ def explain(
     its value times the difference of two weights: that of the class that was chosen and that of the
     runner-up. Per node these are the weights of two binary classifiers; in a flat model, those of
     the most probable final classes below the two nodes. A forest shows the importances of its
-    features, which are the same for every row. Other classifiers show nothing, and the text says
-    so.
+    features, which are the same for every row. Other classifiers show nothing, which the text
+    mentions.
 
     Examples
     --------

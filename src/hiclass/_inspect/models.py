@@ -1,4 +1,4 @@
-"""A look inside fitted models: what `make_report` and `explain` have in common.
+"""The inside of fitted models: what `make_report` and `explain` have in common.
 
 A model may be wrapped into a pipeline or a search, it may be made of several models, and so may its
 local classifiers. Here all that is unwrapped, down to what can be shown of a local classifier: the

@@ -153,7 +153,7 @@ def predict_node_proba(model: Any, X: Any) -> FloatArray:
 def _query(model: Any, method: str, X: Any, **options: Any) -> Any:
     """Call a method of the classifier inside a model, on rows as it sees them.
 
-    The method is looked up first: one that is not there is said before rows are transformed.
+    The method is looked up first: one that is missing is an error before rows are transformed.
     """
     opened = unwrap_fitted(model)
     predict = getattr(opened.model, method)

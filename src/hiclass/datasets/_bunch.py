@@ -39,7 +39,7 @@ def make_bunch(
     per_row: Mapping[str, Any] | None = None,
     **extra: Any,
 ) -> Any:
-    """Put data and paths into the form that the caller asked for.
+    """Put data and paths into the form that the options choose.
 
     Parameters
     ----------

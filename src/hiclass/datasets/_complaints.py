@@ -182,6 +182,6 @@ def _rows(path: Path, target: tuple[str, str]) -> Iterator[dict[str, str]]:
         csv.Error,
     ) as error:
         raise ValueError(
-            f"{path} is no zipped CSV file, or it is damaged ({error}). Remove it to download it "
-            f"again."
+            f"{path} is not a zipped CSV file, or it is damaged ({error}). Remove it to download "
+            f"it again."
         ) from error

@@ -1,7 +1,7 @@
 """Downloads that survive: they resume, check what arrived, and never leave half a file.
 
-Bytes go to ``NAME.part`` beside the file, with ``NAME.part.json`` to say which version of the
-remote file they belong to. Only a complete file gets its name, by an atomic rename. Not with pooch,
+Bytes go to ``NAME.part`` beside the file, with ``NAME.part.json`` for the version of the remote
+file that they belong to. Only a complete file gets its name, by an atomic rename. Not with pooch,
 which starts an interrupted download from the first byte again.
 """
 
@@ -164,7 +164,7 @@ def _extent(response: Any) -> tuple[int, int | None]:
 
 
 def _is_passing(error: Exception) -> bool:
-    """Whether a retry may help: not if the server says that the request is wrong."""
+    """Whether a retry may help: not if the server refuses the request."""
     if isinstance(error, HTTPError):
         return error.code >= 500 or error.code in (408, 425, 429)
     # A full disk, a forbidden folder: these have a file name, failures of a network do not.
@@ -193,7 +193,7 @@ def _check_sum(part: Path, expected: str, url: str) -> None:
 
 
 def _show(name: str, done: int, total: int | None, end: str = "") -> None:
-    """Rewrite the line on standard error that says how much has arrived."""
+    """Rewrite the line on standard error that shows how much has arrived."""
     share = f" of {total / 1e6:.1f} MB, {done / total:.0%}" if total else " MB"
     sys.stderr.write(f"\r{name}: {done / 1e6:.1f}{share} {end}")
     sys.stderr.flush()

@@ -124,7 +124,7 @@ def _groups(texts: list[str], paths: list[list[str]]) -> npt.NDArray[np.intp]:
 def _path(icd: Any, code: str) -> list[str]:
     """The labels from the chapter to a code: each its code and its title."""
     items = [*reversed(icd.get_ancestors(code)), code]
-    # A block with one category has its code: which of the two is meant must be said.
+    # A block with one category has its code: the level tells which of the two is meant.
     return [
         _label(item, icd.get_description(item, prioritize_blocks=level < 2))
         for level, item in enumerate(items)

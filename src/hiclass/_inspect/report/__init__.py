@@ -180,7 +180,7 @@ def _check_examples(examples: Any, n_rows: int) -> list[str] | None:
 
 
 def _describe(opened: OpenModel) -> dict[str, Any]:
-    """What the page says about the model: names, and the parameters that are not the default."""
+    """What the page shows of the model: names, and the parameters that are not the default."""
     model = opened.model
     members = list(local_models(model))
     classifiers = {

@@ -1,6 +1,6 @@
 """The numbers of a report, as a plain dict that can be written as JSON.
 
-Everything is a total over rows: no row of the data is in it, unless examples are asked for. Numbers
+Everything is a total over rows: no row of the data is in it, unless examples are given. Numbers
 of nodes are columns with one entry per node, and lists of pairs are three columns, so that 2,000
 nodes take a few hundred kilobytes.
 """
@@ -25,7 +25,7 @@ from hiclass.metrics._pairs import Pair, encode_tree, mean, total_by
 GRID = np.arange(101) / 100
 _N_BINS = 10
 #: A bin of a reliability curve has so many predictions, and this part of those of its class, or it
-#: is joined to its neighbour: a share of a few rows says nothing.
+#: is joined to its neighbour: a share of a few rows means nothing.
 _LEAST_IN_BIN, _LEAST_SHARE = 10, 0.01
 #: Entries per node of a list of confused siblings, and of other confused classes, on the page.
 _MOST_SIBLINGS = 6

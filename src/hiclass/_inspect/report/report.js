@@ -231,7 +231,7 @@
   }
 
   function frame() {
-    // On paper the width of the window says nothing.
+    // On paper the width of the window means nothing.
     const width = printing ? 760 : Math.max(byId("icicle").clientWidth, 240);
     const height = width < 560 ? 420 : 560;
     const left = depth - level[zoomed];
@@ -246,7 +246,7 @@
     return { x, y, wide: at <= 0 ? strip : box.wide, high: (span[v] / view.size) * box.height };
   }
 
-  function cut(text, room) {
+  function shortened(text, room) {
     const most = Math.floor(room / 6.9);
     return text.length <= most ? text : most > 2 ? `${text.slice(0, most - 1)}…` : "";
   }
@@ -281,7 +281,7 @@
       const v = stack.pop();
       const at = place(v, area);
       const hidden = at.high < 0.12 || at.y > area.height || at.y + at.high < 0 || level[v] - view.level > area.columns;
-      if (hidden && v !== zoomed) continue; // the box that is zoomed to is always there, also on the way
+      if (hidden && v !== zoomed) continue; // the box that is zoomed to is always there, also while zooming
       seen.add(v);
       paintBox(v, at, area);
       stack.push(...children[v]);
@@ -309,8 +309,8 @@
     const stand = at.wide <= strip;
     const ink = inkOn(rgb);
     const fits = stand ? high > 60 : high >= 13.5;
-    text.textContent = fits ? cut(name(v), stand ? high - 12 : at.wide - 12) : "";
-    value.textContent = !stand && v > 0 && high >= 32 ? cut(`${measures[colour].name} ${shown(colour, v)} · ${rows(nodes.support[v])}`, at.wide - 10) : "";
+    text.textContent = fits ? shortened(name(v), stand ? high - 12 : at.wide - 12) : "";
+    value.textContent = !stand && v > 0 && high >= 32 ? shortened(`${measures[colour].name} ${shown(colour, v)} · ${rows(nodes.support[v])}`, at.wide - 10) : "";
     const middle = y + high / 2;
     set(text, { fill: ink, x: at.x + 7, y: value.textContent ? middle - 3 : middle + 4.5 });
     set(value, { fill: ink, x: at.x + 7, y: middle + 12.5 });
@@ -606,7 +606,7 @@
       output.textContent = (i / 100).toFixed(2);
       slider.setAttribute("aria-valuetext", `${(i / 100).toFixed(2)}: precision ${percent(point.precision)}, coverage ${percent(point.coverage)}`);
       live.replaceChildren(tile("Precision (hP)", score(point.precision)), tile("Coverage", percent(point.coverage), "rows with a label"),
-        tile("Whole paths", percent(point.whole), "not cut"), tile("Exact paths", percent(point.exact)), tile("F1 (hF)", score(point.f1)));
+        tile("Whole paths", percent(point.whole), "not truncated"), tile("Exact paths", percent(point.exact)), tile("F1 (hF)", score(point.f1)));
       table.replaceChildren(...found.kept.map((kept, l) => el("tr", {}, el("td", {}, String(l + 1)), el("td", {}, rows(kept[i])),
         el("td", {}, meter(kept[i] / data.weight), percent(kept[i] / data.weight)), el("td", {}, score(ratio(found.right[l][i], kept[i]))))));
       for (const [key, value] of Object.entries({ x1: x(i / 100), x2: x(i / 100), y1: y(1), y2: y(0) })) line.setAttribute(key, value);
