@@ -8,7 +8,7 @@ from strategies import SETTINGS, paths
 from hiclass import Hierarchy
 from hiclass._labels.columns import read_labels
 from hiclass._state import LabelFormat
-from hiclass._targets.growth import first_format, grow, widen_format
+from hiclass._targets.growth import check_form, first_format, grow, widen_format
 
 
 @SETTINGS
@@ -51,3 +51,15 @@ def test_the_first_format_is_that_of_the_batch_and_the_classes_given_with_it():
     assert first_format(batch, spelled, tree).missing is None
     single = read_labels(["cat", "snake"])
     assert first_format(single, None, tree) == LabelFormat(1, 2, np.dtype(object), "")
+
+
+def test_batches_are_written_as_the_rows_before_them():
+    paths_format, single_format = (
+        LabelFormat(2, 1, np.dtype(object), ""),
+        LabelFormat(1, 1, np.dtype(object), ""),
+    )
+    check_form(read_labels([["a", "b"]]), paths_format)
+    with pytest.raises(ValueError, match="y holds single labels, but the rows before"):
+        check_form(read_labels(["a"]), paths_format)
+    with pytest.raises(ValueError, match="y holds paths, but the rows before"):
+        check_form(read_labels([["a", "b"]]), single_format)

@@ -16,7 +16,13 @@ from strategies import SETTINGS, hierarchies_with_sets, paths
 from hiclass import Hierarchy
 from hiclass._closure import most_specific
 from hiclass._targets.paths import encode
-from hiclass._targets.sets import encode_set_pair, encode_sets, write_sets
+from hiclass._targets.sets import (
+    encode_in_dag,
+    encode_set_pair,
+    encode_sets,
+    set_classes,
+    write_sets,
+)
 
 PETS = Hierarchy.from_edges(
     [("pet", "cat"), ("feline", "cat"), ("feline", "lion"), ("pet", "dog"), ("dog", "pug")]
@@ -244,3 +250,25 @@ def test_some_rows_of_paths_and_of_sets_are_taken_alike():
         assert some.hierarchy is target.hierarchy
         assert some.format is target.format
         assert some.of_sets == some.format.of_sets == target.of_sets
+
+
+# -- one label per row in a DAG, and classes ---------------------------------------------------
+
+
+def test_one_label_per_row_of_a_dag_is_closed_over_all_parents():
+    target = encode_in_dag(["cat", "lion"], PETS)
+    assert names_in(target.closed, PETS) == [CATS, {"feline", "lion"}]
+    assert names_in(target.own, PETS) == [{"cat"}, {"lion"}]
+    assert (target.of_sets, target.format.of_sets) == (True, False)
+    with pytest.raises(ValueError, match="y holds paths, but the hierarchy is a DAG: 'cat' has"):
+        encode_in_dag([["feline", "cat"]], PETS)
+
+
+def test_classes_are_those_with_rows_and_for_one_label_per_row_the_final_ones():
+    target = encode_sets([["cat"], ["dog"]], PETS)
+    populated = np.asarray(target.closed.sum(axis=0)).ravel() > 0
+    final = np.array([PETS.find("cat"), PETS.find("dog")])
+    classes = set_classes(PETS, populated, final, target.format)
+    assert set(classes) == {*CATS, "dog"}
+    single = encode_in_dag(["cat", "dog"], PETS).format
+    assert set_classes(PETS, populated, final, single).tolist() == ["cat", "dog"]
