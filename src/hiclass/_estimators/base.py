@@ -40,8 +40,8 @@ from hiclass._inference.decodings import (
     cut,
     width_of_best_paths,
 )
-from hiclass._inference.levels import level_columns, level_proba
-from hiclass._inference.paths import final_proba, node_proba, width_of
+from hiclass._inference.levels import label_proba
+from hiclass._inference.paths import node_proba, width_of
 from hiclass._inference.restrictions import restrict
 from hiclass._inference.sets import decide_nodes, decide_sets, set_node_proba
 from hiclass._rows import check_X, is_as_fitted, map_chunks, n_rows_of
@@ -53,7 +53,7 @@ from hiclass._targets.paths import (
     path_classes,
 )
 from hiclass._targets.sets import set_classes, write_sets
-from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass._typing import AnyArray, FloatArray
 from hiclass._version import as_stamped, read_stamped, reduce_stamped
 from hiclass.hierarchy import Hierarchy
 
@@ -127,7 +127,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         "threshold": [Interval(Real, 0, 1, closed="right")],
     }
 
-    # -- what an estimator says about itself ---------------------------------------------------
+    # -- the facts of an estimator ------------------------------------------------------------
 
     def _prototype(self) -> Prototype | None:
         """What is copied for every local problem; None for estimators that copy nothing."""
@@ -267,7 +267,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     # -- predict -------------------------------------------------------------------------------
 
     def _check_fitted(self) -> None:
-        # scikit-learn's check asks for the tags first, which takes long for a single row.
+        # scikit-learn's check reads the tags first, which takes long for a single row.
         if "_models" not in self.__dict__:
             check_is_fitted(self)
 
@@ -362,25 +362,19 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             decoding.decide(models, chunk, wish), self.hierarchy_, self.min_confidence
         )
 
-    def _decide(self, X: Any) -> Decision:
-        """Decide on a path for every row, in chunks."""
+    def _decide(self, X: Any, *, only_nodes: bool = False) -> Decision:
+        """Decide on a path for every row, in chunks; ``only_nodes`` leaves the confidence empty."""
         X = self._check_rows(X)
         decide, n = self._decision_of_chunk(), n_rows_of(X)
+        depth = 0 if only_nodes else self.hierarchy_.depth
 
         def parts(chunk: Any) -> tuple[AnyArray, AnyArray]:
             decision = decide(chunk)
-            return decision.nodes, decision.confidence
+            return decision.nodes, decision.confidence[:, :depth]
 
-        out = [np.empty(n, dtype=np.intp), np.empty((n, self.hierarchy_.depth))]
-        return Decision(*self._fill(out, parts, X, self._width_of_decoding()))
-
-    def _decide_nodes(self, X: Any) -> IntArray:
-        """The nodes of the same decisions, without the probabilities along the paths."""
-        X = self._check_rows(X)
-        decide = self._decision_of_chunk()
-        out = [np.empty(n_rows_of(X), dtype=np.intp)]
-        self._fill(out, lambda chunk: [decide(chunk).nodes], X, self._width_of_decoding())
-        return out[0]
+        out = [np.empty(n, dtype=np.intp), np.empty((n, depth))]
+        self._fill(out, parts, X, self._width_of_decoding())
+        return Decision(*out)
 
     def predict(self, X: Any) -> AnyArray:
         """Predict the path, or the label, of every row.
@@ -400,7 +394,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self._check_fitted()
         if self._models.of_sets:
             return self._predict_sets(X)
-        nodes = self._decide_nodes(X)
+        nodes = self._decide(X, only_nodes=True).nodes
         return decode(nodes, self.hierarchy_, self._format, may_end=self._may_end())
 
     def _predict_sets(self, X: Any) -> Any:
@@ -488,7 +482,8 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         X = self._check_rows(X)
         classes = [self.classes_] if self._format.ndim == 1 else self.classes_
         levels = [np.empty((n_rows_of(X), len(labels))) for labels in classes]
-        self._fill(levels, self._by_label(), X, self.hierarchy_.n_nodes, everywhere=True)
+        by_label = label_proba(self._models, self._format, self.classes_)
+        self._fill(levels, by_label, X, self.hierarchy_.n_nodes, everywhere=True)
         return levels[0] if self._format.ndim == 1 else levels
 
     @offered_if(_has_paths)
@@ -508,23 +503,6 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         proba = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return [np.log(p) for p in proba] if isinstance(proba, list) else np.log(proba)
-
-    def _by_label(self) -> Any:
-        """A function that returns the probabilities of the labels for a chunk of rows."""
-        models = self._models
-        if self._format.ndim == 2:
-            columns = level_columns(self.hierarchy_, self.classes_)
-            return lambda X: level_proba(node_proba(models, X), self.hierarchy_, columns)
-        place = {(type(label), label): j for j, label in enumerate(self.classes_.tolist())}
-        ends = self.hierarchy_.labels[models.options.ends]
-        column = [place[type(label), label] for label in ends.tolist()]
-
-        def single(X: Any) -> list[FloatArray]:
-            proba = np.zeros((n_rows_of(X), len(place)))
-            proba[:, column] = final_proba(models, X)
-            return [proba]
-
-        return single
 
     def _classes(self) -> Any:
         models, hierarchy = self._models, self._models.hierarchy

@@ -171,7 +171,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     -----
     The score of a row is the probability of the first node of the decoded path that is not on the
     true path, and 0 if there is none. With the usual quantile of these scores over the rows of
-    calibration, q, the answer is the deepest node of the path with a probability above q: it can be
+    calibration, q, the prediction is the deepest node of the path with a probability above q: it is
     wrong only if the score of the new row is above q. The empty path is always right.
 
     Examples
@@ -355,11 +355,11 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         return np.where(wrong.any(axis=1), decision.confidence[rows, first], 0.0)
 
     def _set_scores(self, X: Any, nodes: IntArray) -> FloatArray:
-        """One less the probability of the true ending; 1 where it is no ending of the model."""
-        endings, ends = final_proba(self._models, X), self._models.options.ends
+        """One less the probability of the true final class; 1 where it is not one of the model."""
+        final, ends = final_proba(self._models, X), self._models.options.ends
         column = np.minimum(np.searchsorted(ends, nodes), len(ends) - 1)
         known = ends[column] == nodes
-        return 1 - np.where(known, endings[np.arange(len(nodes)), column], 0.0)
+        return 1 - np.where(known, final[np.arange(len(nodes)), column], 0.0)
 
     def _quantile(self, scores: FloatArray) -> float:
         """The usual quantile of split conformal prediction; infinite where rows are too few."""
@@ -387,7 +387,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             "Restrict the model first, and calibrate it on rows of these classes."
         )
 
-    def _decide(self, X: Any) -> Decision:
+    def _decide(self, X: Any, *, only_nodes: bool = False) -> Decision:
         self._check_fitted()
         if self.kind_ == "path":
             # Strictly above the threshold.
@@ -395,35 +395,32 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             return cut(self._decide_inside(X), self.hierarchy_, float(above))
         return Decision.join(self._map_final(X, self._cover))
 
-    def _decide_nodes(self, X: Any) -> IntArray:
-        return self._decide(X).nodes
-
     def _map_final(self, X: Any, function: Any) -> list[Any]:
-        """Call a function with the probabilities of endings of one chunk of rows after another."""
+        """Call a function with the probabilities of final classes, chunk by chunk of rows."""
         X, width = self._check_rows(X), self.hierarchy_.n_nodes
         return self._map(
             lambda chunk: function(final_proba(self._models, chunk)), X, width, everywhere=True
         )
 
-    def _cover(self, endings: FloatArray) -> Decision:
+    def _cover(self, final: FloatArray) -> Decision:
         """Decide for the deepest node above everything that is likely."""
-        nodes = self._covering_node(self._chosen(endings))
+        nodes = self._covering_node(self._chosen(final))
         if self._excludes_nothing():
             nodes[:] = 0
-        return with_confidence(self._models, final_to_nodes(self._models, endings), nodes)
+        return with_confidence(self._models, final_to_nodes(self._models, final), nodes)
 
     def _excludes_nothing(self) -> bool:
         """Whether a set holds even classes that the model has never seen: their score is 1."""
         return self.threshold_ >= 1
 
-    def _chosen(self, endings: FloatArray) -> AnyArray:
-        """Which endings are in the set: all that are probable enough, and the best one."""
-        chosen = 1 - endings <= self.threshold_
-        chosen[np.arange(len(endings)), endings.argmax(axis=1)] = True
+    def _chosen(self, final: FloatArray) -> AnyArray:
+        """Which final classes are in the set: all that are probable enough, and the best one."""
+        chosen = 1 - final <= self.threshold_
+        chosen[np.arange(len(final)), final.argmax(axis=1)] = True
         return chosen
 
     def _covering_node(self, chosen: AnyArray) -> IntArray:
-        """The deepest node above all endings of a set."""
+        """The deepest node above all final classes of a set."""
         path = self.hierarchy_._paths[self._models.options.ends]
         nodes = np.zeros(len(chosen), dtype=np.intp)
         alive = np.ones(len(chosen), dtype=bool)
@@ -436,7 +433,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         return nodes
 
     def predict_set(self, X: Any) -> list[list[Any]]:
-        """Return for every row the smallest set of classes that covers the likely endings.
+        """Return for every row the smallest set of classes that covers the likely final classes.
 
         Parameters
         ----------
@@ -456,19 +453,19 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             return [[self._name(v)] if v else [] for v in self._decide(X).nodes.tolist()]
         return [row for chunk in self._map_final(X, self._name_sets) for row in chunk]
 
-    def _name_sets(self, endings: FloatArray) -> list[list[Any]]:
-        """The smallest sets of classes that stand for the likely endings of each row."""
+    def _name_sets(self, final: FloatArray) -> list[list[Any]]:
+        """The smallest sets of classes that stand for the likely final classes of each row."""
         if self._excludes_nothing():
-            return [[] for _ in endings]
-        chosen, models = self._chosen(endings), self._models
+            return [[] for _ in final]
+        chosen, models = self._chosen(final), self._models
         count = sum_final(models, chosen.astype(np.float64))
         total = sum_final(models, np.ones((1, chosen.shape[1])))
         covers = (count == total) & (total > 0)
-        # An inner node that is itself an ending can only be named together with what is below.
+        # An inner node that is itself a final class can only be named together with what is below.
         ends = models.options.ends
         covers[:, ends] |= chosen
         covers[:, 0] = False
-        # A class from which there is one way on says less than the class it leads to.
+        # A class from which there is one branch says less than the class it leads to.
         covers[:, (np.diff(models.options.indptr) == 1) & ~models.options.can_stop] = False
         for nodes in self.hierarchy_.nodes_by_level[2:]:
             above = self._covered_above(covers, nodes)

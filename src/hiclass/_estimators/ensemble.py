@@ -39,7 +39,7 @@ _NO_PROBA = (
 class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     """Multiply, or average, the probabilities of several hierarchical models.
 
-    The probabilities of all endings are combined, renormalised and summed up the tree, and one
+    The probabilities of all final classes are combined, normalised and summed up the tree, and one
     decision is made. The product of a flat and a local model is the combination to try first: the
     two make different mistakes. There is no ``partial_fit``.
 

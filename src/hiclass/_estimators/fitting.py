@@ -312,7 +312,7 @@ def _fit_sets(recipe: Recipe, X: Any, target: SetTarget, rows: IntArray | None) 
 def learn_out_of_fold(
     model: Any, recipe: Recipe, models: Any, X: Any, target: Any
 ) -> tuple[Any, dict[str, Any]]:
-    """Learn from held-out rows what the parameters ask for: a temperature, an F, thresholds.
+    """Learn from held-out rows what the parameters require: a temperature, an F, thresholds.
 
     Returns the models, with their temperature, and what else was learned, by name.
     """

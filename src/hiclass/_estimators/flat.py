@@ -1,4 +1,4 @@
-"""The flat baseline: one classifier over all endings, its probabilities summed up the tree."""
+"""The flat baseline: one classifier over all final classes, probabilities summed up the tree."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FlatClassifier(BaseHierarchicalClassifier):
         The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
         default. Classes without training rows get probability 0.
     decoding : {"best_path", "expected_f1"} or callable, default="best_path"
-        How a path is chosen: the most probable ending, or the node with the best expected
+        How a path is chosen: the most probable final class, or the node with the best expected
         hierarchical F-score, which may end a path early. A callable takes node probabilities and
         the hierarchy and returns one node per row.
     expected_f1 : float, default=None
@@ -94,7 +94,7 @@ class FlatClassifier(BaseHierarchicalClassifier):
     See Also
     --------
     LocalClassifierPerParentNode : One multi-class classifier per parent node.
-    GlobalClassifier : One estimator that is asked about all classes, not only about leaves.
+    GlobalClassifier : One estimator that predicts all classes, not only about leaves.
 
     Examples
     --------

@@ -2,13 +2,13 @@
 
 Its target is the *closed* matrix of the rows: a column per class, with ones for the classes of a
 row and all above them. Where paths may end at an inner node, "stop here" is one column more, the
-virtual leaf below it. So a global model is a flat model with another question: instead of "which of
-the leaves?" it asks, in one go, "is it in this node?" for every node.
+virtual leaf below it. So a global model has one estimator, as a flat one, but another target: not
+the leaf of a row, but whether the row is in each node.
 
-Where rows are sets of nodes, the answers are all that is needed (:class:`NodeOutputs`). In a tree
-with one path per row they are made into probabilities of endings (:class:`FinalOutputs`): at every
-node, the answers for the ways on are normalised. For whatever averages training rows, forests among
-them, that changes nothing, since the averages are coherent already.
+Where rows are sets of nodes, its outputs are all that is needed (:class:`NodeOutputs`). In a tree
+with one path per row they are made into probabilities of final classes (:class:`FinalOutputs`): at
+every node, the outputs of its branches are normalised. For whatever averages training rows, forests
+among them, that changes nothing, since the averages are coherent already.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from hiclass._engine.local_classifiers import (
     Prototype,
     copy_estimator,
     estimator_tags,
+    may_name_classes,
     named_for_fit,
 )
 from hiclass._estimators.base import BaseHierarchicalClassifier
@@ -57,7 +58,7 @@ from hiclass.hierarchy import Hierarchy
 
 
 class GlobalClassifier(BaseHierarchicalClassifier):
-    """One model of the whole hierarchy: a multi-output estimator that is asked about every class.
+    """One model of the whole hierarchy: a multi-output estimator that predicts every class.
 
     The target has a column per class, with ones for the classes of a row and all above them, and
     shallow classes weigh more than deep ones. With a forest of regression trees, as by default,
@@ -69,7 +70,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
     ----------
     estimator : estimator, default=None
         A regressor that takes a target of several columns, or a classifier that does and has
-        ``predict_proba``. It is copied. Answers of regressors are cut at 0 and 1. The default is
+        ``predict_proba``. It is copied. Outputs of regressors are clipped to [0, 1]. The default is
         ``ExtraTreesRegressor(100)`` with parameters that ``fit`` chooses and ``forest_params_``
         tells: ``min_samples_leaf=5`` where predictions are sets of classes; a ``max_leaf_nodes``
         that keeps its trees below 2 GB where there are many classes and rows; and
@@ -126,7 +127,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         What stands for a missing label in predictions.
     estimator_ : estimator
         The fitted estimator; missing where there was nothing to decide. What it predicts are
-        answers times ``column_scales_``.
+        outputs times ``column_scales_``.
     forest_params_ : dict
         The parameters that were chosen for the default forest: ``max_features``,
         ``max_leaf_nodes``, ``min_samples_leaf``. Only where ``estimator`` is None.
@@ -156,7 +157,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
 
     Notes
     -----
-    Columns of the target are multiplied by the square roots of their weights, and answers divided
+    Columns of the target are multiplied by the square roots of their weights, and outputs divided
     by them, so that a regressor that minimises the squared error over all columns minimises the
     weighted one. In a tree ensemble that decides which splits are chosen, in a neural network what
     the hidden layers learn. An estimator that treats every column by itself, such as ``Ridge`` or
@@ -370,7 +371,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
     @property
     def column_scales_(self) -> FloatArray:
         """What the columns of the estimator are multiplied by."""
-        _ = self.estimator_  # which says so where there is none
+        _ = self.estimator_  # an error where there is none
         return np.asarray(local_classifiers(self)[()].scales())
 
     @property
@@ -395,7 +396,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
 
 
 def has_classes(estimator: Any) -> bool:
-    """Whether an estimator is a classifier; if it does not say, whether it has probabilities."""
+    """Whether an estimator is a classifier; if that is unknown, whether it has probabilities."""
     tags = estimator_tags(estimator)
     if tags is None or tags.estimator_type is None:
         return hasattr(estimator, "predict_proba")
@@ -461,7 +462,8 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
         tags = estimator_tags(estimator)
         if target.shape[1] == 1 and (tags is None or tags.target_tags.single_output):
             target = target[:, 0]
-        keep_columns(estimator, np.flatnonzero(self.varies_).tolist(), single=target.ndim == 1)
+        if may_name_classes(estimator):
+            keep_columns(estimator, np.flatnonzero(self.varies_).tolist(), single=target.ndim == 1)
         try:
             estimator.fit(X, target, **named_for_fit(estimator, fit_params))
         except (TypeError, ValueError) as error:

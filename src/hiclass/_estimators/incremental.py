@@ -62,7 +62,7 @@ _WITH_PARTIAL_FIT = (
 
 
 def _has_partial_fit(self: Any) -> None:
-    """Say why there is no ``partial_fit``; a callable is asked when it makes a classifier."""
+    """Say why there is no ``partial_fit``; a callable is checked when it makes one."""
     if self._strategy.plan is None:
         raise AttributeError(
             f"{type(self).__name__} has no partial_fit because its strategy, "

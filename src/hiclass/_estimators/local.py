@@ -62,7 +62,7 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         How scores of the local classifiers become probabilities; works for classifiers that have
         only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
         sigmoid of every score, multiplied along the paths and normalised over all of them, which
-        asks all local classifiers about every row. Scores are divided by one temperature for the
+        queries all local classifiers for every row. Scores are divided by one temperature for the
         whole tree, learned from three out-of-fold fits.
     temperature : float, default=None
         The temperature of the calibration, where it is known: nothing is then learned out of fold.
@@ -212,7 +212,7 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         How scores of the local classifiers become probabilities; works for classifiers that have
         only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
         sigmoid of every score, multiplied along the paths and normalised over all of them, which
-        asks all local classifiers about every row. Scores are divided by one temperature for the
+        queries all local classifiers for every row. Scores are divided by one temperature for the
         whole tree, learned from three out-of-fold fits.
     temperature : float, default=None
         The temperature of the calibration, where it is known: nothing is then learned out of fold.
@@ -245,7 +245,7 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
     missing_label_ : object
         What stands for a missing label in predictions.
     local_classifiers_ : mapping
-        The fitted classifier of every node with several ways to go on, by path; ``()`` is the root.
+        The fitted classifier of every node with several branches, by path; ``()`` is the root.
     local_classes_ : dict
         The nodes that the classes of each of these classifiers stand for, by the same keys.
     temperature_ : float
@@ -356,7 +356,7 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         How scores of the local classifiers become probabilities; works for classifiers that have
         only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
         sigmoid of every score, multiplied along the paths and normalised over all of them, which
-        asks all local classifiers about every row. Scores are divided by one temperature for the
+        queries all local classifiers for every row. Scores are divided by one temperature for the
         whole tree, learned from three out-of-fold fits.
     temperature : float, default=None
         The temperature of the calibration, where it is known: nothing is then learned out of fold.

@@ -2,10 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from hiclass._inference.paths import final_proba, node_proba
+from hiclass._rows import n_rows_of
+from hiclass._state import LabelFormat
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
+
+
+def label_proba(
+    models: Any, format: LabelFormat, classes: Any
+) -> Callable[[Any], list[FloatArray]]:
+    """A function that returns the probabilities of labels for a chunk of rows.
+
+    Parameters
+    ----------
+    models : fitted state
+        The models.
+    format : LabelFormat
+        How labels were written: one column for paths of one dimension, otherwise one per level.
+    classes : ndarray, or list of ndarray
+        The labels, for paths per level.
+    """
+    hierarchy = models.hierarchy
+    if format.ndim == 2:
+        columns = level_columns(hierarchy, classes)
+        return lambda X: level_proba(node_proba(models, X), hierarchy, columns)
+    place = {(type(label), label): j for j, label in enumerate(classes.tolist())}
+    ends = hierarchy.labels[models.options.ends]
+    column = [place[type(label), label] for label in ends.tolist()]
+
+    def single(X: Any) -> list[FloatArray]:
+        proba = np.zeros((n_rows_of(X), len(place)))
+        proba[:, column] = final_proba(models, X)
+        return [proba]
+
+    return single
 
 
 def level_proba(
