@@ -68,13 +68,13 @@ def counting(kind, fits):
 class Table:
     """Predicts the same for every row, and counts how often it was queried."""
 
-    def __init__(self, answer):
-        self.answer = np.array(answer, dtype=float)
+    def __init__(self, prediction):
+        self.prediction = np.array(prediction, dtype=float)
         self.calls = 0
 
     def _repeat(self, X):
         self.calls += 1
-        return np.tile(self.answer, (len(X), 1))
+        return np.tile(self.prediction, (len(X), 1))
 
 
 class Proba(Table):
@@ -86,8 +86,8 @@ class Scores(Table):
     """Scores; a single one is the decision function of a binary problem."""
 
     def decision_function(self, X):
-        answer = self._repeat(X)
-        return answer[:, 0] if len(self.answer) == 1 else answer
+        prediction = self._repeat(X)
+        return prediction[:, 0] if len(self.prediction) == 1 else prediction
 
 
 class Choice(Table):

@@ -172,7 +172,7 @@ class BareAnyRows:
 class AsRegressor(RegressorMixin, BaseEstimator):
     """A classifier as the multi-output regressor that a global model asks.
 
-    Its classes are the distinct rows of the target, and its answer is their average.
+    Its classes are the distinct rows of the target, and its prediction is their average.
     """
 
     def __init__(self, classifier):

@@ -44,7 +44,7 @@ def assert_coherent(model, X, ends):
 
 
 def assert_coherent_proba(hierarchy, proba, ends):
-    """Children and stopping sum to their parent, and all endings to one."""
+    """Children and stopping sum to their parent, and all final classes to one."""
     assert (proba >= 0).all()
     np.testing.assert_allclose(proba[:, 0], 1, atol=1e-9)
     total = np.zeros(len(proba))

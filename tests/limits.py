@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 
 class Ruler(ClassifierMixin, BaseEstimator):
-    """Class k is at position k of a ruler, in the first feature: the nearest mark is the answer.
+    """Class k is at position k of a ruler, in the first feature: the nearest mark wins.
 
     Classifiers of scikit-learn look at all rows for every class, which a million classes forbid.
     """
@@ -38,7 +38,7 @@ class Unsure(Ruler):
 
 
 def deep(n_levels):
-    """A chain with a leaf beside every step, and two rows for each ending."""
+    """A chain with a leaf beside every step, and two rows for each final class."""
     names = [f"step {j}" for j in range(n_levels)]
     y = [[*names[:j], "leaf"] for j in range(n_levels)] + [names]
     y = [path for path in y for _ in range(2)]

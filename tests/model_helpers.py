@@ -54,7 +54,7 @@ def nodes_where_rows_end(model, y, leaf_only=False):
     return sorted(v for v in ends if not leaf_only or not len(model.hierarchy_.children(v)))
 
 
-def probability_of_ending(model, X, ends):
+def probability_of_final(model, X, ends):
     """By the law: a node less its children."""
     proba = model.predict_node_proba(X)
     below = [proba[:, model.hierarchy_.children(v)].sum(axis=1) for v in ends]
@@ -77,13 +77,13 @@ X2 = np.zeros((2, 1))
 
 
 def assert_nodes(models, expected):
-    """All rows have these node probabilities; endings follow."""
+    """All rows have these node probabilities; those of final classes follow."""
     proba = node_proba(models, X2)
     np.testing.assert_allclose(proba, [expected, expected], rtol=1e-13)
     root, a, x, y, b, z, c = expected
     assert root == 1
-    endings = [a - x - y, x, y, b - z, z, c]
-    np.testing.assert_allclose(final_proba(models, X2), [endings, endings], atol=1e-15)
+    final = [a - x - y, x, y, b - z, z, c]
+    np.testing.assert_allclose(final_proba(models, X2), [final, final], atol=1e-15)
 
 
 def mix(*proba):
@@ -108,9 +108,9 @@ def pair(**params):
     return EnsembleClassifier(members, **params)
 
 
-def joined(*answers, voting="product", weights=None):
-    """Flat members with fixed answers, put together."""
-    members = tuple(models_of("flat", TREE, {0: Proba(answer)}) for answer in answers)
+def joined(*predictions, voting="product", weights=None):
+    """Flat members with fixed probabilities, put together."""
+    members = tuple(models_of("flat", TREE, {0: Proba(prediction)}) for prediction in predictions)
     return EnsembleModels(
         members[0].hierarchy,
         members[0].options,

@@ -99,11 +99,11 @@ class Rows:
         return not leaf_only or self.own(v) == self.sub(v)
 
     def options(self, v, leaf_only):
-        """Ways to go on from a node and the rows that take each."""
-        ways = {c: self.sub(c) for c in self.children(v)}
+        """Branches of a node and the rows that take each."""
+        branches = {c: self.sub(c) for c in self.children(v)}
         if self.stops(v, leaf_only):
-            ways[v] = self.own(v)
-        return ways
+            branches[v] = self.own(v)
+        return branches
 
     def ends(self, leaf_only):
         """Nodes at which a path may end, and the rows that end there."""

@@ -86,7 +86,7 @@ def test_passes_the_checks_of_scikit_learn_but_for_the_listed_ones(estimator_cla
 @pytest.mark.parametrize("estimator", [ExtraTreesRegressor(5), Ridge()], ids=["trees", "Ridge"])
 def test_a_global_model_passes_the_checks_but_for_the_listed_ones(estimator):
     listed = EXPECTED_FAILURES["forest"]["check_classifier_multioutput"]
-    is_forest = isinstance(estimator, ExtraTreesRegressor)  # whose answers need no normalising
+    is_forest = isinstance(estimator, ExtraTreesRegressor)  # whose predictions need no normalising
     expected = {} if is_forest else {"check_classifier_multioutput": listed}
     assert_passes(GlobalClassifier(estimator), expected)
 

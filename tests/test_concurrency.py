@@ -47,7 +47,7 @@ def rows(n, seed=0):
     return 3 * centre + np.random.default_rng(seed).normal(size=(n, 6))
 
 
-def answers(model, X):
+def predictions(model, X):
     return {name: getattr(model, name)(X) for name in METHODS}
 
 
@@ -57,8 +57,8 @@ def assert_same(one, other):
             np.testing.assert_array_equal(a, b, err_msg=name)
 
 
-def _parts(answer):
-    return answer if isinstance(answer, list | tuple) else [answer]
+def _parts(prediction):
+    return prediction if isinstance(prediction, list | tuple) else [prediction]
 
 
 # -- threads -----------------------------------------------------------------------------------
@@ -77,27 +77,27 @@ def run_in_threads(work, n=N_THREADS):
 
 
 @pytest.mark.parametrize("fresh", [False, True], ids=["used", "just loaded"])
-def test_eight_threads_get_the_answers_of_one(estimator_class, fresh):
+def test_eight_threads_get_the_predictions_of_one(estimator_class, fresh):
     """Just loaded: what a hierarchy works out on first use is worked out by all at once."""
     X = rows(60)
     model = estimator_class(GaussianNB()).fit(X, labels(60))
-    expected = answers(model, X)
+    expected = predictions(model, X)
     if fresh:
         model = pickle.loads(pickle.dumps(model))
-    for found in run_in_threads(lambda i: answers(model, X)):
+    for found in run_in_threads(lambda i: predictions(model, X)):
         assert_same(found, expected)
 
 
 def test_eight_threads_may_predict_while_others_pickle(estimator_class):
     X = rows(60)
     model = estimator_class(GaussianNB()).fit(X, labels(60))
-    expected = answers(model, X)
+    expected = predictions(model, X)
     model = pickle.loads(pickle.dumps(model))
 
     def work(i):
         if i % 2:
-            return answers(pickle.loads(pickle.dumps(model)), X)
-        return answers(model, X)
+            return predictions(pickle.loads(pickle.dumps(model)), X)
+        return predictions(model, X)
 
     for found in run_in_threads(work):
         assert_same(found, expected)
@@ -108,15 +108,15 @@ def test_threads_may_share_the_rows(container):
     X = container(rows(60))
     model = LocalClassifierPerParentNode(SGDClassifier(loss="log_loss", random_state=0))
     model.fit(X, labels(60))
-    expected = answers(model, X)
-    for found in run_in_threads(lambda i: answers(model, X)):
+    expected = predictions(model, X)
+    for found in run_in_threads(lambda i: predictions(model, X)):
         assert_same(found, expected)
 
 
 def test_threads_may_fit_models_of_their_own(estimator_class):
     X, y = rows(60), labels(60)
-    expected = answers(estimator_class(GaussianNB()).fit(X, y), X)
-    for found in run_in_threads(lambda i: answers(estimator_class(GaussianNB()).fit(X, y), X)):
+    expected = predictions(estimator_class(GaussianNB()).fit(X, y), X)
+    for found in run_in_threads(lambda i: predictions(estimator_class(GaussianNB()).fit(X, y), X)):
         assert_same(found, expected)
 
 
@@ -127,7 +127,7 @@ def test_no_prediction_changes_a_fitted_model(estimator_class):
     X, y = rows(40), labels(40)
     model = estimator_class(GaussianNB()).fit(X, y)
     before = joblib.hash(model), pickle.dumps(model)
-    answers(model, X)
+    predictions(model, X)
     model.score(X, y)
     model.predict_log_proba(X)
     model.restricted_to([("a",)]).predict(X)
@@ -160,31 +160,31 @@ def test_the_arrays_of_a_hierarchy_are_read_only():
         model.hierarchy_.levels[0] = 1
 
 
-def test_answers_are_the_callers_to_change(estimator_class):
+def test_predictions_are_the_callers_to_change(estimator_class):
     """What is handed out is no view of something that the model needs."""
     X = rows(20)
     model = estimator_class(GaussianNB()).fit(X, labels(20))
-    expected = pickle.dumps(answers(model, X))
-    for answer in answers(model, X).values():
-        for part in _parts(answer):
+    expected = pickle.dumps(predictions(model, X))
+    for prediction in predictions(model, X).values():
+        for part in _parts(prediction):
             part[...] = part.flat[0]
-    assert pickle.dumps(answers(model, X)) == expected
+    assert pickle.dumps(predictions(model, X)) == expected
 
 
 # -- processes ---------------------------------------------------------------------------------
 
 
 def _predict_in_child(model, X, queue):
-    queue.put(answers(model, X))
+    queue.put(predictions(model, X))
 
 
 @pytest.mark.parametrize("start", ["fork", pytest.param("spawn", marks=pytest.mark.heavy)])
-def test_a_child_process_gives_the_same_answers(start):
+def test_a_child_process_gives_the_same_predictions(start):
     if start not in multiprocessing.get_all_start_methods():
         pytest.skip(f"no {start} here")
     X = rows(40)
     model = LocalClassifierPerParentNode(LogisticRegression()).fit(X, labels(40))
-    expected = answers(model, X)
+    expected = predictions(model, X)
     context = multiprocessing.get_context(start)
     queue = context.Queue()
     with warnings.catch_warnings():
@@ -263,7 +263,7 @@ def test_fit_and_predict_leave_the_process_as_it_was(estimator_class):
     X, y = rows(60), labels(60)
     before = global_state()
     model = estimator_class(LogisticRegression(), random_state=0, n_jobs=1).fit(X, y)
-    answers(model, X)
+    predictions(model, X)
     model.score(X, y)
     pickle.loads(pickle.dumps(model))
     after = global_state()

@@ -136,7 +136,7 @@ def global_model(estimator, **params):
 
 
 #: What is fuzzed: a function of a local classifier and keyword parameters each. A new estimator of
-#: ``estimators.ESTIMATOR_CLASSES`` is fuzzed as well.
+#: ``estimator_classes.ESTIMATOR_CLASSES`` is fuzzed as well.
 SIMPLE_MODELS = {c.__name__: c for c in ESTIMATOR_CLASSES} | {"GlobalClassifier": global_model}
 MODELS = SIMPLE_MODELS | {"EnsembleClassifier": ensemble}
 simple_model_names = st.sampled_from(sorted(SIMPLE_MODELS))
@@ -175,9 +175,9 @@ def assert_lawful(model, X, n_rows, y):
     assert (np.diff(best, axis=1) <= 1e-12).all()
     flat = paths.reshape(n_rows * 3, -1).tolist()
     assert all(typed(path) in prefixes for path in flat)
-    endings = len(ends)
+    final = len(ends)
     assert all(typed(path) in known for path, p in zip(flat, best.ravel(), strict=True) if p > 0)
-    if endings <= 3:
+    if final <= 3:
         np.testing.assert_allclose(best.sum(axis=1), 1, atol=1e-9)
     confidence = model.predict_confidence(X)
     assert confidence.shape == (n_rows, model._format.n_levels)
@@ -331,7 +331,7 @@ def expected_of(case, estimator, *, at_predict=False):
 def test_rows_in_every_container_are_used_or_refused():
     reference = {}
 
-    def answers_for(name, estimator, base):
+    def predictions_for(name, estimator, base):
         """Answers of the same model, fitted on a plain array of the same numbers."""
         key = name, estimator, base.tobytes()
         if key not in reference:
@@ -351,7 +351,7 @@ def test_rows_in_every_container_are_used_or_refused():
             if train.expect == GOOD and not (
                 estimator == "GaussianNB" and train.what in OTHER_FLOATS
             ):
-                plain = answers_for(name, estimator, train.plain)
+                plain = predictions_for(name, estimator, train.plain)
                 np.testing.assert_allclose(
                     model.predict_node_proba(train.value),
                     plain.predict_node_proba(train.plain),
@@ -653,9 +653,9 @@ def test_folds_are_a_partition_or_refused():
                 assert len(train) + len(test) == len(everyone)
             sizes = [len(test) for _, test in folds]
             assert max(sizes) - min(sizes) <= 1
-        what, cut = outcome(EITHER, lambda: truncate_at_gap(labels.value))
+        what, truncated = outcome(EITHER, lambda: truncate_at_gap(labels.value))
         if what == ANSWERED and labels.expect == GOOD:
-            assert paths_of(cut) == paths_of(labels.value)
+            assert paths_of(truncated) == paths_of(labels.value)
         return what
 
     splits = st.integers(2, 6) | st.sampled_from([0, 1, -1, 1.5, "two", None, 10**9])

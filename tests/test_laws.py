@@ -39,7 +39,7 @@ def global_classifier(estimator, **params):
     """A global model with a regressor instead of a classifier that takes one output."""
     regressors = {
         Centroids: Smooth,
-        GaussianNB: Ridge,  # whose answers contradict each other once they are cut at 0
+        GaussianNB: Ridge,  # whose predictions contradict each other once they are clipped at 0
         Nearest: lambda: KNeighborsRegressor(1),
         DummyClassifier: DummyRegressor,
         AnyRows: AnyColumns,
@@ -112,7 +112,7 @@ def test_labels_survive_a_model_that_repeats_them(estimator_class, y):
 @EXAMPLES
 @given(y=SHALLOW, seed=SEEDS, leaf_only=st.booleans())
 @pytest.mark.parametrize("estimator", [Centroids(), GaussianNB()], ids=["Centroids", "GaussianNB"])
-def test_children_and_stop_sum_to_their_parent_and_endings_to_one(
+def test_children_and_stop_sum_to_their_parent_and_final_classes_to_one(
     estimator_class, estimator, y, seed, leaf_only
 ):
     X = rows_for(y, seed)
@@ -152,7 +152,7 @@ def test_every_policy_gives_coherent_probabilities_or_says_what_is_missing(polic
 
 @EXAMPLES
 @given(y=PATHS)
-def test_with_the_shares_of_the_classes_as_answers_all_strategies_give_the_shares(
+def test_with_the_shares_of_the_classes_as_predictions_all_strategies_give_the_shares(
     estimator_class, y
 ):
     """Worked out without the library: how many rows pass through every node."""
@@ -184,7 +184,7 @@ def test_labels_per_level_sum_the_nodes_and_each_level_to_one(estimator_class, y
 @EXAMPLES
 @given(y=SHALLOW, seed=SEEDS, leaf_only=st.booleans())
 def test_every_step_of_a_prediction_is_the_most_probable_one(estimator_class, y, seed, leaf_only):
-    """Top-down: the best child, or stop. Flat and global: the best ending."""
+    """Top-down: the best child, or stop. Flat and global: the best final class."""
     X = rows_for(y, seed)
     model = estimator_class(Centroids(), leaf_only=leaf_only).fit(X, y)
     proba, children = model.predict_node_proba(X), model.hierarchy_.children
@@ -205,7 +205,7 @@ def test_every_step_of_a_prediction_is_the_most_probable_one(estimator_class, y,
 
 @EXAMPLES
 @given(y=SHALLOW, seed=SEEDS, min_confidence=st.floats(0, 1))
-def test_confidences_are_node_probabilities_and_a_cut_path_is_the_sure_part_of_the_whole(
+def test_confidences_are_node_probabilities_and_a_truncated_path_is_the_sure_part_of_the_whole(
     estimator_class, y, seed, min_confidence
 ):
     X = rows_for(y, seed)
@@ -218,10 +218,10 @@ def test_confidences_are_node_probabilities_and_a_cut_path_is_the_sure_part_of_t
         assert np.isnan(confidence[i, len(path) :]).all()
         assert (np.diff(confidence[i, : len(path)]) <= 1e-12).all()
     model.set_params(min_confidence=min_confidence)
-    cut, sure = predicted_nodes(model, X), model.predict_confidence(X)
+    truncated, sure = predicted_nodes(model, X), model.predict_confidence(X)
     for i, path in enumerate(whole):
         length = int((confidence[i, : len(path)] >= min_confidence).sum())
-        assert cut[i] == path[:length]
+        assert truncated[i] == path[:length]
         np.testing.assert_array_equal(sure[i, :length], confidence[i, :length])
         assert np.isnan(sure[i, length:]).all()
 
@@ -229,7 +229,7 @@ def test_confidences_are_node_probabilities_and_a_cut_path_is_the_sure_part_of_t
 # -- independence ------------------------------------------------------------------------------
 
 
-def answers(model, X):
+def predictions(model, X):
     return {
         "paths": model.predict(X),
         "nodes": model.predict_node_proba(X),
@@ -238,7 +238,7 @@ def answers(model, X):
     }
 
 
-def assert_same_answers(one, other):
+def assert_same_predictions(one, other):
     assert one.keys() == other.keys()
     for name, value in one.items():
         if name == "paths":
@@ -250,12 +250,12 @@ def assert_same_answers(one, other):
 @EXAMPLES
 @given(y=SHALLOW, seed=SEEDS)
 @pytest.mark.parametrize("estimator", [Centroids(), GaussianNB()], ids=["Centroids", "GaussianNB"])
-def test_a_row_gets_the_same_answer_alone_and_among_others(estimator_class, estimator, y, seed):
+def test_a_row_gets_the_same_prediction_alone_and_among_others(estimator_class, estimator, y, seed):
     X = rows_for(y, seed)
     model = estimator_class(estimator).fit(X, y)
-    whole = answers(model, X)
+    whole = predictions(model, X)
     for i in range(0, len(X), 3):
-        assert_same_answers(answers(model, X[[i]]), {k: v[[i]] for k, v in whole.items()})
+        assert_same_predictions(predictions(model, X[[i]]), {k: v[[i]] for k, v in whole.items()})
 
 
 @EXAMPLES
@@ -264,8 +264,8 @@ def test_the_order_of_the_rows_to_predict_does_not_matter(estimator_class, y, se
     X = rows_for(y, seed)
     model = estimator_class(GaussianNB()).fit(X, y)
     order = np.random.default_rng(seed).permutation(len(X))
-    expected = {k: v[order] for k, v in answers(model, X).items()}
-    assert_same_answers(answers(model, X[order]), expected)
+    expected = {k: v[order] for k, v in predictions(model, X).items()}
+    assert_same_predictions(predictions(model, X[order]), expected)
 
 
 @EXAMPLES
@@ -283,10 +283,10 @@ def test_the_order_of_the_training_rows_does_not_matter(estimator_class, y, seed
 @given(y=SHALLOW, seed=SEEDS)
 def test_the_container_of_the_labels_does_not_matter(estimator_class, y, seed):
     X = rows_for(y, seed)
-    expected = answers(estimator_class(Centroids()).fit(X, y), X)
+    expected = predictions(estimator_class(Centroids()).fit(X, y), X)
     padded = np.array(pad(y, ""))
     for same in (padded, padded.astype(object), pandas.DataFrame(pad(y, None)), pad(y, None)):
-        assert_same_answers(answers(estimator_class(Centroids()).fit(X, same), X), expected)
+        assert_same_predictions(predictions(estimator_class(Centroids()).fit(X, same), X), expected)
 
 
 @EXAMPLES
@@ -299,8 +299,8 @@ def test_a_hierarchy_that_is_given_equals_one_that_is_read_from_paths(estimator_
     read = estimator_class(Centroids()).fit(X, y)
     given_ = estimator_class(Centroids(), hierarchy=tree).fit(X, y)
     single = estimator_class(Centroids(), hierarchy=tree).fit(X, [path[-1] for path in y])
-    expected = answers(read, X)
-    assert_same_answers(answers(given_, X), expected)
+    expected = predictions(read, X)
+    assert_same_predictions(predictions(given_, X), expected)
     np.testing.assert_array_equal(single.predict_node_proba(X), expected["nodes"])
     assert single.predict(X).tolist() == [
         [label for label in path if not is_missing(label)][-1]
@@ -315,8 +315,10 @@ def test_leaf_only_changes_nothing_where_all_rows_end_at_leaves(estimator_class,
     y = [path for path in y if not len(tree.children(tree.find(tuple(path))))]
     assume(len(y) > 1)
     X = rows_for(y, seed)
-    one = answers(estimator_class(Centroids()).fit(X, y), X)
-    assert_same_answers(answers(estimator_class(Centroids(), leaf_only=True).fit(X, y), X), one)
+    one = predictions(estimator_class(Centroids()).fit(X, y), X)
+    assert_same_predictions(
+        predictions(estimator_class(Centroids(), leaf_only=True).fit(X, y), X), one
+    )
 
 
 SCRIPT = """
@@ -409,12 +411,12 @@ def test_chunks_change_nothing(estimator_class, container, monkeypatch):
     X = container(values)
     model = estimator_class(AnyRows()).fit(X, y)
     AnyRows.calls.clear()
-    whole = answers(model, X)
+    whole = predictions(model, X)
     assert max(AnyRows.calls) == 300
     monkeypatch.setattr("hiclass._rows._CHUNK_BYTES", 1)
     monkeypatch.setattr("hiclass._rows._FEWEST_ROWS", 64)
     AnyRows.calls.clear()
-    pieces = answers(model, X)
+    pieces = predictions(model, X)
     assert max(AnyRows.calls) < 100
     for name, value in whole.items():
         np.testing.assert_array_equal(pieces[name], value)

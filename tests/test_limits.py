@@ -45,7 +45,7 @@ def test_a_thousand_levels(model_class):
     ends = X[::300], y[::300]
     predicted = model.predict(ends[0])
     assert predicted.shape == (len(ends[0]), N_LEVELS)
-    if model_class is FlatClassifier:  # it sees all endings at once
+    if model_class is FlatClassifier:  # it sees all final classes at once
         assert rows_as_paths(predicted) == ends[1]
     proba = model.predict_proba(ends[0])
     assert len(proba) == N_LEVELS
@@ -115,7 +115,7 @@ def test_very_many_levels_take_no_table_of_nodes_times_levels():
 def test_a_hierarchy_of_a_thousand_levels_can_be_shown_written_and_read():
     _, y = deep(N_LEVELS)
     tree = Hierarchy.from_paths(y)
-    assert str(tree).count("\n") == 200  # cut off
+    assert str(tree).count("\n") == 200  # truncated
     assert "step 0" in tree._repr_html_()
     assert Hierarchy.from_json(tree.to_json()) == tree
     assert pickle.loads(pickle.dumps(tree)) == tree

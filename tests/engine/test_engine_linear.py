@@ -115,8 +115,8 @@ def test_frames_reach_the_classifiers_as_frames():
 
 
 @pytest.mark.parametrize("cls", [LocalClassifierPerParentNode, LocalClassifierPerNode])
-def test_a_model_predicts_as_with_a_classifier_that_is_asked_itself(cls):
-    class Asked(LinearSVC):
+def test_a_model_predicts_as_with_a_classifier_that_is_queried_itself(cls):
+    class Queried(LinearSVC):
         def decision_function(self, X):
             return super().decision_function(X)
 
@@ -126,7 +126,7 @@ def test_a_model_predicts_as_with_a_classifier_that_is_asked_itself(cls):
     X, target = rows(6, 200)
     y = np.column_stack([target // 3, target]).astype(str)
     for options in ({}, {"calibration": "temperature"}, {"calibration": "joint"}):
-        quick, slow = (cls(c(random_state=0), **options).fit(X, y) for c in (LinearSVC, Asked))
+        quick, slow = (cls(c(random_state=0), **options).fit(X, y) for c in (LinearSVC, Queried))
         np.testing.assert_array_equal(quick.predict(X), slow.predict(X))
         if options:
             np.testing.assert_array_equal(quick.predict_node_proba(X), slow.predict_node_proba(X))

@@ -42,7 +42,7 @@ from hiclass import (
 )
 from hiclass._engine.local_classifiers import copy_estimator, set_random_state
 
-SCORED = (LocalClassifierPerNode, LocalClassifierPerLevel)  # compare answers of classifiers
+SCORED = (LocalClassifierPerNode, LocalClassifierPerLevel)  # compare scores of classifiers
 
 
 # -- kinds of classifiers ----------------------------------------------------------------------
@@ -135,7 +135,7 @@ def test_a_local_classifier_with_only_predict_is_refused_before_any_fit_where_sc
     assert fits == []
 
 
-def test_a_local_classifier_that_cannot_answer_at_all_is_refused_before_any_fit(estimator_class):
+def test_a_local_classifier_that_cannot_predict_at_all_is_refused_before_any_fit(estimator_class):
     class OnlyFit:
         fits = 0
 
@@ -220,7 +220,7 @@ def test_a_callable_is_given_the_path_of_every_node(node_class, animals):
     X, y = animals
     model = node_class(choose).fit(X, y)
     assert model.score(X, y) == 1.0
-    # Per node, the gate of Plant asks a second time.
+    # Per node, the gate of Plant calls a second time.
     assert set(paths) == set(model.local_classifiers_)
     assert len(paths) == len(model.local_classifiers_) + (node_class is LocalClassifierPerNode)
     assert {len(path): type(c) for path, c in model.local_classifiers_.items()} == {
@@ -270,7 +270,7 @@ def test_what_a_callable_returns_is_copied(estimator_class, animals):
 def test_a_callable_may_mix_local_classifiers_with_probabilities_and_with_scores(
     scored_class, animals
 ):
-    """One without predict_proba takes the probabilities away, but predict still answers."""
+    """One without predict_proba takes the probabilities away, but predict still works."""
     X, y = animals
     made = []
 

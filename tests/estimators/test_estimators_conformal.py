@@ -78,7 +78,7 @@ def test_a_frozen_model_covers_the_truth_as_often_as_promised(trained, kind, alp
         covered.append(truth_is_covered(model, X, y).mean())
         depth.append((model.predict(X) != "").sum(axis=1).mean())
     assert np.mean(covered) > lowest_fair_mean(alpha, 59, 150, 25)
-    assert np.mean(depth) > 0.1  # the empty answer covers everything
+    assert np.mean(depth) > 0.1  # the empty path covers everything
 
 
 @pytest.mark.parametrize("kind", ["path", "set"])
@@ -107,7 +107,7 @@ def test_smaller_alpha_gives_shorter_paths_and_larger_sets(trained):
 # -- the definitions ---------------------------------------------------------------------------
 
 
-def test_the_threshold_is_the_quantile_of_the_scores_and_the_answer_lies_above_it(trained):
+def test_the_threshold_is_the_quantile_of_the_scores_and_the_prediction_lies_above_it(trained):
     """Literally: the first wrong node of the path, the ceil((n + 1)(1 - alpha))-th smallest."""
     X, y = draw(40, 5)
     model = ConformalClassifier(FrozenEstimator(trained), 0.25).fit(X, y)
@@ -119,9 +119,11 @@ def test_the_threshold_is_the_quantile_of_the_scores_and_the_answer_lies_above_i
         scores.append(sure[wrong[0]] if wrong else 0.0)
     assert model.threshold_ == sorted(scores)[int(np.ceil(41 * 0.75)) - 1]
     assert 0 < model.threshold_ < 1
-    for path, sure, answer in zip(predicted, confidence, model.predict(X).tolist(), strict=True):
+    for path, sure, prediction in zip(
+        predicted, confidence, model.predict(X).tolist(), strict=True
+    ):
         length = int((sure > model.threshold_).sum())
-        assert answer == [*path[:length], *[""] * (3 - length)]
+        assert prediction == [*path[:length], *[""] * (3 - length)]
     confidence[~(confidence > model.threshold_)] = np.nan
     np.testing.assert_array_equal(model.predict_confidence(X), confidence)
 
@@ -143,7 +145,7 @@ def shares(**counts):
 
 
 def sets_at(y, threshold, kind="set"):
-    """The answer of a model that gives every class its share."""
+    """The prediction of a model that gives every class its share."""
     X = np.zeros((len(y), 1))
     model = ConformalClassifier(
         FrozenEstimator(FlatClassifier(DummyClassifier(strategy="prior")).fit(X, y)), 0.5, kind=kind
@@ -164,7 +166,7 @@ DEEP = shares(A=2, A_x=4, A_y=2, B_z=6, B_w_s=4, B_w_t=4, C=10)  # of 32
         # s and t make up w, and w and z make up B. x is all alone.
         (4, [("A", "x"), ("B",), ("C",)], []),
         (2, [("A",), ("B",), ("C",)], []),
-        (11, [("C",)], ["C"]),  # never empty: the best ending is always there
+        (11, [("C",)], ["C"]),  # never empty: the best final class is always there
     ],
 )
 def test_sets_name_the_fewest_classes(least, expected, covering):
@@ -197,11 +199,11 @@ def test_no_set_holds_a_class_and_its_ancestor_or_all_children_of_a_class(traine
 def test_the_path_of_a_set_covers_the_whole_set(trained):
     X, y = draw(100, 6)
     model = ConformalClassifier(FrozenEstimator(trained), 0.2, kind="set").fit(X, y)
-    answer, confidence = model.predict(X).tolist(), model.predict_confidence(X)
+    prediction, confidence = model.predict(X).tolist(), model.predict_confidence(X)
     proba = trained.predict_node_proba(X)
     lengths = set()
     for i, found in enumerate(model.predict_set(X)):
-        path = tuple(label for label in answer[i] if label)
+        path = tuple(label for label in prediction[i] if label)
         lengths.add(len(path))
         assert all(starts(name, path) for name in found)
         on = [trained.hierarchy_.find(path[: j + 1]) for j in range(len(path))]
@@ -493,9 +495,9 @@ def test_wrong_models_and_labels_are_refused(trained):
         tune_confidence(conformal, X, y)
     with pytest.raises(ValueError, match="X has 20 rows but y has 19"):
         tune_confidence(trained, X, y[:-1])
-    silent = make("flat", decoding=lambda proba, tree: np.zeros(len(proba), dtype=int)).fit(X, y)
+    undecided = make("flat", decoding=lambda proba, tree: np.zeros(len(proba), dtype=int)).fit(X, y)
     with pytest.raises(ValueError, match="nothing but empty paths"):
-        tune_confidence(silent, X, y)
+        tune_confidence(undecided, X, y)
 
 
 def test_sets_are_the_same_in_many_chunks(trained, monkeypatch):

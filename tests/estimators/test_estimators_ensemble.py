@@ -36,7 +36,7 @@ ONE = [0.1, 0.2, 0.05, 0.3, 0.15, 0.2]
 OTHER = [0.2, 0.2, 0.2, 0.1, 0.1, 0.2]
 
 
-def assert_endings(models, expected):
+def assert_final(models, expected):
     np.testing.assert_allclose(final_proba(models, X2), [expected] * 2, rtol=1e-12, atol=1e-15)
     a, x, y, b, z, c = expected
     nodes = [1, a + x + y, x, y, b + z, z, c]
@@ -45,40 +45,40 @@ def assert_endings(models, expected):
 
 def test_the_product_is_normalised_and_summed_up_the_tree():
     product = np.array([0.02, 0.04, 0.01, 0.03, 0.015, 0.04])
-    assert_endings(joined(ONE, OTHER), product / 0.155)
+    assert_final(joined(ONE, OTHER), product / 0.155)
 
 
 def test_the_mean_is_normalised_and_summed_up_the_tree():
-    assert_endings(joined(ONE, OTHER, voting="mean"), (np.array(ONE) + OTHER) / 2)
+    assert_final(joined(ONE, OTHER, voting="mean"), (np.array(ONE) + OTHER) / 2)
 
 
 def test_weights_are_exponents_for_the_product_and_factors_for_the_mean():
     product = np.array(ONE) ** 2 * np.array(OTHER) ** 0.5
-    assert_endings(joined(ONE, OTHER, weights=(2.0, 0.5)), product / product.sum())
+    assert_final(joined(ONE, OTHER, weights=(2.0, 0.5)), product / product.sum())
     mean = (3 * np.array(ONE) + 1 * np.array(OTHER)) / 4
-    assert_endings(joined(ONE, OTHER, weights=(3.0, 1.0), voting="mean"), mean)
+    assert_final(joined(ONE, OTHER, weights=(3.0, 1.0), voting="mean"), mean)
 
 
 @pytest.mark.parametrize("voting", ["product", "mean"])
 def test_a_model_of_weight_zero_has_no_say(voting):
     never = [1.0, 0, 0, 0, 0, 0]
-    assert_endings(joined(ONE, never, weights=(1.0, 0.0), voting=voting), ONE)
+    assert_final(joined(ONE, never, weights=(1.0, 0.0), voting=voting), ONE)
 
 
-def test_an_ending_that_one_model_excludes_has_probability_zero_in_the_product():
+def test_a_final_class_that_one_model_excludes_has_probability_zero_in_the_product():
     sure = [0.5, 0.5, 0, 0, 0, 0]
-    assert_endings(joined(ONE, sure), [1 / 3, 2 / 3, 0, 0, 0, 0])
+    assert_final(joined(ONE, sure), [1 / 3, 2 / 3, 0, 0, 0, 0])
 
 
-def test_where_the_models_agree_on_nothing_all_endings_are_equally_probable():
+def test_where_the_models_agree_on_nothing_all_final_classes_are_equally_probable():
     models = joined([1.0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1.0])
-    assert_endings(models, [1 / 6] * 6)
+    assert_final(models, [1 / 6] * 6)
 
 
 def test_a_product_of_very_small_numbers_does_not_vanish():
     tiny = np.array([1 - 3e-200, 1e-200, 2e-200, 0, 0, 0])
     other = np.array([0, 3e-200, 1e-200, 0, 0, 1 - 4e-200])
-    assert_endings(joined(tiny, other), [0, 0.6, 0.4, 0, 0, 0])
+    assert_final(joined(tiny, other), [0, 0.6, 0.4, 0, 0, 0])
 
 
 @pytest.mark.parametrize("voting", ["product", "mean"])
@@ -90,7 +90,7 @@ def test_a_fitted_ensemble_puts_its_models_together(voting):
     for _, model in ensemble.models:
         proba = clone(model).fit(X, FOREST).predict_node_proba(X)
         ends = sorted({ensemble.hierarchy_.find(tuple(path)) for path in FOREST})
-        below = [proba[:, ensemble.hierarchy_.estimators(v)].sum(axis=1) for v in ends]
+        below = [proba[:, ensemble.hierarchy_.children(v)].sum(axis=1) for v in ends]
         parts.append(proba[:, ends] - np.column_stack(below))
     if voting == "product":  # weights are scaled to a sum of one
         expected = parts[0] ** (2 / 3) * parts[1] ** (1 / 3)
@@ -148,7 +148,7 @@ def test_models_are_cloned_and_found_by_name():
     assert ensemble.n_features_in_ == 2
 
 
-def test_clones_and_pickles_answer_alike():
+def test_clones_and_pickles_predict_alike():
     X = rows_for(FOREST, 0)
     ensemble = pair(weights=[1, 2], decoding="expected_f1").fit(X, FOREST)
     again = clone(ensemble)
@@ -176,14 +176,14 @@ def test_sample_weights_reach_every_model():
         )
 
 
-def test_metadata_is_routed_to_the_models_that_ask_for_it():
+def test_metadata_is_routed_to_the_models_that_request_it():
     X = rows_for(FOREST, 0)
     weight = np.random.default_rng(0).uniform(0.1, 3, size=len(X))
     with sklearn.config_context(enable_metadata_routing=True):
-        asks = Soft().set_fit_request(sample_weight=True)
-        deaf = Soft().set_fit_request(sample_weight=False)
+        requests = Soft().set_fit_request(sample_weight=True)
+        declines = Soft().set_fit_request(sample_weight=False)
         ensemble = EnsembleClassifier(
-            [("flat", FlatClassifier(asks)), ("local", LocalClassifierPerNode(deaf))],
+            [("flat", FlatClassifier(requests)), ("local", LocalClassifierPerNode(declines))],
             decoding="expected_f1",
         ).fit(X, FOREST, sample_weight=weight)
         with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
@@ -374,7 +374,7 @@ def test_temperatures_are_learned_once_and_serve_in_the_folds_of_the_ensemble():
     given = EnsembleClassifier([("flat", member)], decoding="expected_f1", expected_f1=f)
     np.testing.assert_array_equal(given.fit(X, FOREST).predict(X), alone.predict(X))
     assert Counting.fits == 1 + 3  # those of the member
-    # A member's own way to decide is not asked for, and not in the way.
+    # A member's own way to decide is not used, and does no harm.
     Counting.fits = 0
     member.set_params(expected_f1=f)
     EnsembleClassifier([("flat", member)], decoding="expected_f1").fit(X, FOREST)

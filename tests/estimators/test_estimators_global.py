@@ -1,6 +1,6 @@
-"""The global model: its target, its answers, its estimators, and what it is used with.
+"""The global model: its target, its predictions, its estimators, and what it is used with.
 
-Several tests use ``DummyRegressor()`` as estimator. It answers with the means of the columns of its
+Several tests use ``DummyRegressor()`` as estimator. It predicts the means of the columns of its
 target, so that all probabilities can be worked out by hand.
 """
 
@@ -48,17 +48,17 @@ X6 = np.arange(6.0)[:, None]
 
 
 class TargetRecorder(RegressorMixin, BaseEstimator):
-    """Remembers its target, and answers with the row that it is given."""
+    """Remembers its target, and predicts the row that it is given."""
 
-    def __init__(self, answer=None):
-        self.answer = answer
+    def __init__(self, prediction=None):
+        self.prediction = prediction
 
     def fit(self, X, y, sample_weight=None):
         self.target_, self.weight_ = y, sample_weight
         return self
 
     def predict(self, X):
-        return np.tile(self.answer, (len(X), 1))
+        return np.tile(self.prediction, (len(X), 1))
 
 
 def proba_of(model, *paths, X=((0.0,),)):
@@ -73,14 +73,14 @@ def test_the_target_is_the_closed_matrix_with_a_column_for_every_stop():
     model = GlobalClassifier(TargetRecorder(), level_weight=1).fit(X4, PATHS)
     find = model.hierarchy_.find
     columns = model.local_classes_[()].tolist()
-    ways = [find(p) for p in (("a",), ("b",), ("a", "x"), ("a", "y"), ("a", "y", "u"))]
-    assert sorted(columns) == sorted([*ways, ~find(("a", "y"))])
+    branches = [find(p) for p in (("a",), ("b",), ("a", "x"), ("a", "y"), ("a", "y", "u"))]
+    assert sorted(columns) == sorted([*branches, ~find(("a", "y"))])
     target = dict(zip(columns, model.estimator_.target_.T.tolist(), strict=True))
-    assert target[ways[0]] == [1, 1, 1, 0]
-    assert target[ways[1]] == [0, 0, 0, 1]
-    assert target[ways[2]] == [1, 0, 0, 0]
-    assert target[ways[3]] == [0, 1, 1, 0]
-    assert target[ways[4]] == [0, 0, 1, 0]
+    assert target[branches[0]] == [1, 1, 1, 0]
+    assert target[branches[1]] == [0, 0, 0, 1]
+    assert target[branches[2]] == [1, 0, 0, 0]
+    assert target[branches[3]] == [0, 1, 1, 0]
+    assert target[branches[4]] == [0, 0, 1, 0]
     assert target[~find(("a", "y"))] == [0, 1, 0, 0]
 
 
@@ -141,7 +141,7 @@ def test_weights_of_levels_decide_which_split_a_tree_takes_first():
     assert first == {1.0: 1, 0.01: 0}
 
 
-# -- from answers to probabilities -------------------------------------------------------------
+# -- from predictions to probabilities -------------------------------------------------------
 
 
 def test_means_of_the_columns_are_the_shares_of_the_classes():
@@ -150,48 +150,48 @@ def test_means_of_the_columns_are_the_shares_of_the_classes():
     assert shares == pytest.approx([3 / 4, 1 / 4, 1 / 4, 2 / 4, 1 / 4])
 
 
-def test_answers_that_contradict_each_other_are_normalised_at_every_node():
+def test_predictions_that_contradict_each_other_are_normalised_at_every_node():
     model = GlobalClassifier(TargetRecorder(), level_weight=1).fit(X4, PATHS)
     find = model.hierarchy_.find
     says = {
         find(("a",)): 0.9,
         find(("b",)): 0.6,
-        find(("a", "x")): -0.5,  # cut at 0
-        find(("a", "y")): 1.5,  # cut at 1
+        find(("a", "x")): -0.5,  # clipped at 0
+        find(("a", "y")): 1.5,  # clipped at 1
         find(("a", "y", "u")): 0.3,
         ~find(("a", "y")): 0.1,
     }
-    model.estimator_.answer = [says[c] for c in model.local_classes_[()].tolist()]
+    model.estimator_.prediction = [says[c] for c in model.local_classes_[()].tolist()]
     found = proba_of(model, ("a",), ("b",), ("a", "x"), ("a", "y"), ("a", "y", "u"))
     assert found == pytest.approx([0.6, 0.4, 0, 0.6, 0.45])
     assert model.predict([[0.0]]).tolist() == [["a", "y", "u"]]
     np.testing.assert_allclose(model.predict_confidence([[0.0]]), [[0.6, 0.6, 0.45]])
 
 
-def test_where_no_way_has_any_evidence_all_are_as_good():
+def test_where_no_branch_has_any_evidence_all_are_as_good():
     model = GlobalClassifier(TargetRecorder(np.zeros(6))).fit(X4, PATHS)
     found = proba_of(model, ("a",), ("b",), ("a", "x"), ("a", "y"), ("a", "y", "u"))
     assert found == pytest.approx([1 / 2, 1 / 2, 1 / 4, 1 / 4, 1 / 8])
 
 
-def test_a_forest_of_regression_trees_keeps_its_answers(animals):
+def test_a_forest_of_regression_trees_keeps_its_predictions(animals):
     X, y = animals
     model = GlobalClassifier(FOREST, level_weight=0.5).fit(X, y)
     between = (X[:5] + X[-5:]) / 2
     columns = model.local_classes_[()]
     nodes = columns[columns > 0]
     levels = model.hierarchy_.levels[nodes]
-    answers = model.estimator_.predict(between)[:, columns > 0] / 0.5 ** ((levels - 1) / 2)
-    np.testing.assert_allclose(model.predict_node_proba(between)[:, nodes], answers, atol=1e-12)
+    predictions = model.estimator_.predict(between)[:, columns > 0] / 0.5 ** ((levels - 1) / 2)
+    np.testing.assert_allclose(model.predict_node_proba(between)[:, nodes], predictions, atol=1e-12)
 
 
-def test_sets_are_cut_at_the_least_parent_and_not_normalised():
+def test_sets_are_limited_by_the_least_parent_and_not_normalised():
     model = GlobalClassifier(TargetRecorder(), hierarchy=DAG, multi_label=True, level_weight=0.25)
     model.fit(X6, SETS)
     says = {"pet": 0.7, "feline": 0.4, "cat": 0.6, "lion": 0.1, "dog": 0.8}
     height = {"pet": 1, "feline": 1, "cat": 0.5, "lion": 0.5, "dog": 0.5}
     names = DAG.labels[model.local_classes_[()]].tolist()
-    model.estimator_.answer = [says[n] * height[n] for n in names]
+    model.estimator_.prediction = [says[n] * height[n] for n in names]
     found = dict(zip(DAG.labels.tolist(), model.predict_node_proba(X6)[0], strict=True))
     assert found["cat"] == pytest.approx(0.4)
     assert found["dog"] == pytest.approx(0.7)
@@ -259,7 +259,7 @@ def test_the_default_is_a_forest_of_pure_leaves_for_paths_and_of_shares_for_sets
     ],
     ids=["trees", "neighbours", "multi-output", "pipeline"],
 )
-def test_classifiers_answer_with_their_probabilities(animals, estimator):
+def test_classifiers_predict_with_their_probabilities(animals, estimator):
     X, y = animals
     model = GlobalClassifier(estimator, level_weight=1, random_state=0).fit(X, y)
     assert model.predict(X).tolist() == y.tolist()
@@ -282,7 +282,7 @@ def test_one_question_only_for_an_estimator_of_several_outputs_only():
         assert found[0, 2] < 0.5 < found[1, 2]
 
 
-def test_objects_that_do_not_say_what_they_are_answer_as_they_can():
+def test_objects_that_do_not_say_what_they_are_predict_as_they_can():
     class Plain:
         def fit(self, X, y):
             self.share = y.mean(axis=0)
@@ -355,12 +355,14 @@ def test_what_is_no_estimator_is_refused(estimator, message):
 
 
 def test_an_estimator_that_cannot_predict_is_refused():
-    class Deaf:
+    class OnlyFit:
         def fit(self, X, y):
             return self
 
-    with pytest.raises(ValueError, match="GlobalClassifier needs predict; Deaf has no such method"):
-        GlobalClassifier(Deaf()).fit(X4, PATHS)
+    with pytest.raises(
+        ValueError, match="GlobalClassifier needs predict; OnlyFit has no such method"
+    ):
+        GlobalClassifier(OnlyFit()).fit(X4, PATHS)
 
 
 @pytest.mark.parametrize("weight", [0, -1, 1.5, "deep", None])
@@ -374,11 +376,11 @@ def test_a_tiny_weight_divides_nothing_by_zero():
     assert np.isfinite(model.predict_node_proba(X4)).all()
 
 
-def test_answers_that_are_no_numbers_or_too_few_are_refused():
+def test_predictions_that_are_no_numbers_or_too_few_are_refused():
     model = GlobalClassifier(TargetRecorder([np.nan] * 6)).fit(X4, PATHS)
     with pytest.raises(ValueError, match="TargetRecorder predicted something that is not a number"):
         model.predict(X4)
-    model.estimator_.answer = [0.5] * 5
+    model.estimator_.prediction = [0.5] * 5
     with pytest.raises(ValueError, match=r"shape \(4, 5\); expected \(4, 6\)"):
         model.predict(X4)
 
@@ -613,20 +615,20 @@ def test_a_forest_explains_itself_with_importances(animals):
     assert (stop.path, stop.steps[-1].reasons[0].kind) == (("Plant",), "forest")
 
 
-def test_contributions_of_a_linear_estimator_add_up_to_the_difference_of_answers(animals):
+def test_contributions_of_a_linear_estimator_add_up_to_the_difference_of_predictions(animals):
     X, y = animals
     model = GlobalClassifier(Ridge(), level_weight=0.5).fit(X, y)
     tree, columns = model.hierarchy_, model.local_classes_[()].tolist()
-    answers = model.estimator_.predict(X[[6]])[0]
+    predictions = model.estimator_.predict(X[[6]])[0]
     cat, dog = (columns.index(tree.find(("Animal", "Mammal", name))) for name in ("Cat", "Dog"))
     step = explain(model, X[6]).steps[2]
     assert step.reasons[0].note == "against Dog"
     # The columns of level 3 are half as high: 0.5 ** ((3 - 1) / 2).
-    assert step.reasons[0].margin == pytest.approx((answers[cat] - answers[dog]) / 0.5)
+    assert step.reasons[0].margin == pytest.approx((predictions[cat] - predictions[dog]) / 0.5)
     (stop,) = explain(model, X[18]).steps[-1].reasons
     plant, fern = tree.find(("Plant",)), tree.find(("Plant", "Fern"))
-    answers = model.estimator_.predict(X[[18]])[0]
-    margin = (answers[columns.index(~plant)] - answers[columns.index(fern)]) / 0.5**0.5
+    predictions = model.estimator_.predict(X[[18]])[0]
+    margin = (predictions[columns.index(~plant)] - predictions[columns.index(fern)]) / 0.5**0.5
     assert (stop.note, stop.margin) == ("against Fern", pytest.approx(margin))
 
 

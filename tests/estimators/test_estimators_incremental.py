@@ -450,7 +450,7 @@ def test_per_node_a_class_that_comes_later_gets_its_node_and_its_classifier():
     counts = {p: c.class_count_.tolist() for p, c in model.local_classifiers_.items()}
     assert counts[("b",)] == [2, 2]  # from the first batch on
     assert counts[("a",)] == [1, 1]  # from its first row on
-    assert counts[("b", "x")] == [1, 0]  # born with its sibling
+    assert counts[("b", "x")] == [1, 0]  # added with its sibling
     assert model.predict(np.eye(4)[2:]).tolist() == [["a", "x"], ["b", "c"]]
 
 
@@ -468,7 +468,7 @@ def test_a_leaf_that_becomes_an_inner_node_gets_a_gate_and_deeper_paths():
 
 
 @pytest.mark.parametrize("estimator", [MultinomialNB(), Perceptron()])
-def test_a_gate_that_has_seen_no_stop_goes_by_how_many_there_were_before_it_was_born(estimator):
+def test_a_gate_that_has_seen_no_stop_goes_by_how_many_there_were_before_it_was_made(estimator):
     X = 5 * np.eye(3)
     model = LocalClassifierPerNode(estimator).partial_fit(X[[0, 0, 0, 1]], [["a"]] * 3 + [["b"]])
     model.partial_fit(X[2:], [["a", "x"]])
@@ -539,7 +539,7 @@ def test_with_leaf_only_a_leaf_that_becomes_an_inner_node_gets_no_gate():
 @FEWER
 @given(streams())
 def test_a_grown_tree_is_that_of_all_rows_and_every_classifier_has_its_own_rows(stream):
-    """Every classifier has learned all rows that concern it since it was born."""
+    """Every classifier has learned all rows that concern it since it was added."""
     _, y, _, ends = stream
     X = counts_for(y)
     model = in_batches(LocalClassifierPerNode(MultinomialNB()), X, y, ends)
@@ -886,7 +886,7 @@ def test_wrappers_have_no_partial_fit_but_a_frozen_model_can_be_calibrated(anima
     assert safe.fit(X[1::2], y[1::2]).predict(X).shape == y.shape
 
 
-def test_a_callable_is_asked_when_a_classifier_is_made(estimator_class):
+def test_a_callable_is_called_when_a_classifier_is_made(estimator_class):
     y = [["a", "x"], ["a", "y"], ["b", "x"]]
     keys = []
 

@@ -1,6 +1,6 @@
 """The estimators as a user meets them: labels, paths that end early, probabilities, confidences.
 
-Many tests use ``DummyClassifier(strategy="prior")`` as estimator. It answers with the shares of the
+Many tests use ``DummyClassifier(strategy="prior")`` as estimator. It predicts the shares of the
 classes in its training rows, so that all probabilities can be worked out by hand.
 """
 
@@ -204,14 +204,14 @@ def test_stopping_is_one_option_more_and_all_strategies_agree_on_shares(estimato
 
 
 def test_per_node_the_gate_takes_its_share_before_the_normalised_children():
-    answers = {("A",): Fixed(0.1, 0.9), ("B",): Fixed(0.7, 0.3)}
-    answers |= {("A", "x"): Fixed(0.4, 0.6), ("A", "y"): Fixed(0.8, 0.2)}
+    predictions = {("A",): Fixed(0.1, 0.9), ("B",): Fixed(0.7, 0.3)}
+    predictions |= {("A", "x"): Fixed(0.4, 0.6), ("A", "y"): Fixed(0.8, 0.2)}
     calls = []
 
     def choose(path):
         calls.append(path)
         # A's own classifier is made first, then its gate.
-        return Fixed(0.75, 0.25) if calls.count(path) == 2 else answers[path]
+        return Fixed(0.75, 0.25) if calls.count(path) == 2 else predictions[path]
 
     model = LocalClassifierPerNode(choose).fit(rows(SHARES), SHARES)
     assert calls.count(("A",)) == 2
@@ -220,13 +220,13 @@ def test_per_node_the_gate_takes_its_share_before_the_normalised_children():
     assert proba == pytest.approx([0.75, 0.25, 0.75 * 0.5625, 0.75 * 0.1875])
 
 
-def test_per_level_the_answer_is_restricted_to_the_children_and_normalised():
+def test_per_level_probabilities_are_restricted_to_the_children_and_normalised():
     y = [["A", "x"], ["A", "y"], ["B", "z"], ["B", "w"]]
-    answers = {1: Fixed(0.6, 0.4), 2: Fixed(0.1, 0.3, 0.2, 0.4)}  # A B; A>x A>y B>w B>z
-    model = LocalClassifierPerLevel(answers.get).fit(rows(y), y)
+    predictions = {1: Fixed(0.6, 0.4), 2: Fixed(0.1, 0.3, 0.2, 0.4)}  # A B; A>x A>y B>w B>z
+    model = LocalClassifierPerLevel(predictions.get).fit(rows(y), y)
     proba = proba_of(model, ["A", "x"], ["A", "y"], ["B", "w"], ["B", "z"])
     assert proba == pytest.approx([0.6 * 0.25, 0.6 * 0.75, 0.4 / 3, 0.8 / 3])
-    # Top-down goes by the first level, although B > z has the largest answer on the second.
+    # Top-down goes by the first level, although B > z has the largest probability on the second.
     assert model.predict([[0.0]]).tolist() == [["A", "y"]]
 
 
@@ -239,7 +239,7 @@ def test_flat_predicts_the_most_probable_leaf_and_not_top_down():
     assert top_down.fit(rows(y), y).predict([[0.0]]).tolist() == [["A", "x"]]
 
 
-def test_answers_that_are_all_zero_become_uniform_over_children_with_rows():
+def test_predictions_that_are_all_zero_become_uniform_over_children_with_rows():
     tree = {"r": ["a", "b", "c"]}
     model = LocalClassifierPerNode(Fixed(1.0, 0.0), hierarchy=tree)
     model.fit(rows("aabb"), list("aabb"))
@@ -643,7 +643,7 @@ def test_confidence_is_the_node_probability_along_the_path_and_never_rises(
         (1.0, ["", ""], [NAN, NAN]),
     ],
 )
-def test_min_confidence_cuts_below_the_deepest_sure_node(
+def test_min_confidence_stops_at_the_deepest_sure_node(
     estimator_class, min_confidence, path, confidence
 ):
     y = [["A", "x"]] * 8 + [["A", "y"]] * 4 + [["B", "z"]] * 3  # 12/15, of it 8/12
@@ -667,7 +667,7 @@ def test_min_confidence_with_single_labels_backs_off_to_a_parent(estimator_class
     assert model.set_params(min_confidence=0.0).predict([[0.0]]).tolist() == ["Cat"]
 
 
-def test_score_counts_what_was_cut_as_missed(estimator_class):
+def test_score_counts_what_was_truncated_as_missed(estimator_class):
     y = [["A", "x"]] * 8 + [["A", "y"]] * 4 + [["B", "z"]] * 3
     model = estimator_class(PRIOR, min_confidence=0.6).fit(rows(y), y)
     # ["A", ""] against ["A", "x"]: 1 hit of 1 predicted and of 2 true nodes.

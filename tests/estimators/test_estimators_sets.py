@@ -46,7 +46,7 @@ PRIOR = DummyClassifier(strategy="prior")
 
 
 class Shares:
-    """Answers with the share of positive training rows, and takes one label only."""
+    """Predicts the share of positive training rows, and takes one label only."""
 
     def fit(self, X, y, sample_weight=None):
         assert y.ndim == 1
@@ -147,7 +147,7 @@ def test_a_dag_with_one_label_per_row_predicts_one_label_per_row(estimator_class
     )
 
 
-# -- the combination of answers, by hand -------------------------------------------------------
+# -- the combination of probabilities, by hand -----------------------------------------------
 
 
 def proba_by_label(model, X):
@@ -158,7 +158,7 @@ Y = [["cat"], ["lion"], ["dog"], ["pug"], ["cat", "wolf"], ["pet"], ["wolf"], ["
 X8 = np.zeros((8, 1))
 
 
-def test_per_node_multiplies_the_answer_with_the_least_parent_inside_parents():
+def test_per_node_multiplies_the_probability_with_the_least_parent_inside_parents():
     p = proba_by_label(LocalClassifierPerNode(Shares(), hierarchy=DAG, multi_label=True)
                        .fit(X8, Y), X8)  # fmt: skip
     # Rows of pet: 0 2 3 4 5 7; of feline: 0 1 4 7; of canine: 2 3 4 6 7. All eight are in one.
@@ -174,7 +174,7 @@ def test_per_node_multiplies_the_answer_with_the_least_parent_inside_parents():
     assert p["dingo"] == 0
 
 
-def test_per_node_is_cut_at_the_least_parent_for_policies_over_all_rows():
+def test_per_node_is_limited_by_the_least_parent_for_policies_over_all_rows():
     model = LocalClassifierPerNode(
         Shares(), hierarchy=DAG, multi_label=True, binary_policy="less_inclusive"
     )
@@ -199,18 +199,18 @@ def test_per_parent_node_takes_the_least_product_over_the_parents():
     assert set(model.local_classifiers_) == {(), "pet", "feline", "canine", "dog"}
 
 
-def test_per_level_is_cut_at_the_least_parent():
+def test_per_level_is_limited_by_the_least_parent():
     model = LocalClassifierPerLevel(Shares(), hierarchy=DAG, multi_label=True).fit(X8, Y)
     p = proba_by_label(model, X8)
     assert p["cat"] == pytest.approx(2 / 8)
     assert p["pug"] == pytest.approx(1 / 8)
     assert list(model.local_classifiers_) == [1, 2, 3]
-    # An answer above that of the parent is cut.
+    # A probability above that of the parent is limited.
     model.local_classifiers_[3].share = 0.9
     assert proba_by_label(model, X8)["pug"] == p["dog"] == pytest.approx(3 / 8)
 
 
-def test_flat_asks_one_classifier_for_all_classes_and_is_cut_at_the_least_parent():
+def test_flat_queries_one_classifier_for_all_classes_and_is_limited_by_the_least_parent():
     model = FlatClassifier(Shares(), hierarchy=DAG, multi_label=True).fit(X8, Y)
     p = proba_by_label(model, X8)
     assert p["pug"] == pytest.approx(1 / 8)
@@ -269,7 +269,7 @@ def test_local_classifiers_that_take_sets_get_them_and_others_are_copied_per_cla
     if type(estimator) in (MultiOutputClassifier, ClassifierChain):
         if kind is LocalClassifierPerNode:
             return  # it takes nothing but sets
-        # "dog" asks for one class only, which such a local classifier does not take.
+        # "dog" has one class only, which such a local classifier does not take.
         X, y = X[[("pug" not in row) for row in y]], [row for row in y if "pug" not in row]
     model.fit(X, y)
     used = {type(c) for c in model.local_classifiers_.values()}
@@ -285,7 +285,7 @@ def test_local_classifiers_that_take_sets_get_them_and_others_are_copied_per_cla
     assert model.score(X, y) >= 0
 
 
-def test_native_answers_equal_those_of_copies_for_trees_of_one_feature(estimator_class):
+def test_native_predictions_equal_those_of_copies_for_trees_of_one_feature(estimator_class):
     X, y = zoo(40)
     estimator = KNeighborsClassifier(3)
     native = estimator_class(estimator, hierarchy=DAG, multi_label=True).fit(X, y)
@@ -327,15 +327,15 @@ def test_copies_for_single_classes_do_not_disturb_each_other(estimator_class):
 
 
 def test_a_callable_is_given_the_label_of_a_class_with_several_paths():
-    asked = []
+    queried = []
 
     def make(key):
-        asked.append(key)
+        queried.append(key)
         return PRIOR
 
     X, y = zoo(20)
     LocalClassifierPerParentNode(make, hierarchy=DAG, multi_label=True).fit(X, y)
-    assert set(asked) == {(), "pet", "feline", "canine", "dog"}
+    assert set(queried) == {(), "pet", "feline", "canine", "dog"}
 
 
 def test_random_state_seeds_classes_by_name(estimator_class):
@@ -347,16 +347,16 @@ def test_random_state_seeds_classes_by_name(estimator_class):
 
 
 class Odd:
-    """Answers as it is told to."""
+    """Predicts what it is given."""
 
-    def __init__(self, answer):
-        self.answer = answer
+    def __init__(self, prediction):
+        self.prediction = prediction
 
     def fit(self, X, y):
         return self
 
     def predict_proba(self, X):
-        return self.answer(len(X))
+        return self.prediction(len(X))
 
 
 class OddSets(Odd, ClassifierMixin, BaseEstimator):
@@ -367,7 +367,7 @@ class OddSets(Odd, ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    ("prediction", "message"),
     [
         (lambda n: np.zeros((n, 3)), r"OddSets.predict_proba returned an array of shape \(8, 3\)"),
         (lambda n: [np.zeros((n, 2))], "a list of 1"),
@@ -375,9 +375,9 @@ class OddSets(Odd, ClassifierMixin, BaseEstimator):
         (lambda n: np.full((n, 2), np.nan), "not a number"),
     ],
 )
-def test_answers_that_make_no_sense_are_refused(answer, message):
+def test_predictions_that_make_no_sense_are_refused(prediction, message):
     y = [["a"], ["b"]] * 4
-    model = LocalClassifierPerLevel(OddSets(answer), multi_label=True).fit(X8, y)
+    model = LocalClassifierPerLevel(OddSets(prediction), multi_label=True).fit(X8, y)
     with pytest.raises(ValueError, match=message):
         model.predict(X8)
     one = LocalClassifierPerNode(Odd(lambda n: np.zeros((n, 1))), multi_label=True).fit(X8, y)
@@ -400,7 +400,7 @@ def test_outputs_of_one_class_and_stacked_outputs_are_understood():
 # -- the engine --------------------------------------------------------------------------------
 
 
-def test_jobs_do_not_change_the_answers(estimator_class):
+def test_jobs_do_not_change_the_predictions(estimator_class):
     X, y = zoo(1100)
     model = estimator_class(GaussianNB(), hierarchy=DAG, multi_label=True)
     one = clone(model).fit(X, y)
@@ -697,21 +697,21 @@ def test_a_local_classifier_for_several_labels_only_is_told_where_one_question_i
 
 
 def test_pruning_goes_by_the_least_threshold_of_a_class():
-    asked = []
+    queried = []
 
-    class Asked(LogisticRegression):
+    class Queried(LogisticRegression):
         def predict_proba(self, X):
-            asked.append(len(X))
+            queried.append(len(X))
             return super().predict_proba(X)
 
     X = 5 * np.eye(4)[np.arange(40) % 4]
     y = [[label] for label in "abxz"] * 10
     model = LocalClassifierPerNode(
-        Asked(C=100), hierarchy={"A": ["a", "b"], "B": ["x", "z"]}, multi_label=True
+        Queried(C=100), hierarchy={"A": ["a", "b"], "B": ["x", "z"]}, multi_label=True
     ).fit(X, y)
     model.set_params(threshold=0.5).predict(X)
-    pruned = sum(asked)
+    pruned = sum(queried)
     model.set_params(threshold="tuned").fit(X, y)
-    asked.clear()
+    queried.clear()
     model.predict(X)
-    assert sum(asked) == pruned < 40 * 6
+    assert sum(queried) == pruned < 40 * 6

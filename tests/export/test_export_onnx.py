@@ -1,4 +1,4 @@
-"""ONNX Runtime gives the answers that Python gives."""
+"""ONNX Runtime predicts what Python predicts."""
 
 import json
 import sys
@@ -89,7 +89,7 @@ def assert_same(model, X, **options):
 
 
 def wide(animals, n_rows=60):
-    """Rows between the classes too, so that answers are not all certain."""
+    """Rows between the classes too, so that predictions are not all certain."""
     X, _ = animals
     rng = np.random.default_rng(1)
     mixed = (X[rng.integers(len(X), size=n_rows)] + X[rng.integers(len(X), size=n_rows)]) / 2
@@ -430,7 +430,7 @@ def test_coefficients_that_were_made_sparse(cls, animals):
 
 
 def random_problem(seed, n_rows=150, n_features=4):
-    """Paths of unequal length in a random tree, with only ways and stops, and rows for them."""
+    """Paths of unequal length in a random tree, with single branches and stops, and rows."""
     rng = np.random.default_rng(seed)
     depth = int(rng.integers(1, 6))
     y = [
@@ -561,7 +561,7 @@ def test_the_graph_of_a_thousand_leaves_is_small_and_says_what_it_is():
             "calibrated by its decision_function",
         ),
         (KNeighborsClassifier(3, weights="distance"), {}, "weighs neighbours by their distance"),
-        # Its parts answer with 32 and with 64 bits, which no ONNX Runtime multiplies.
+        # Its parts predict with 32 and with 64 bits, which no ONNX Runtime multiplies.
         (
             CalibratedClassifierCV(DecisionTreeClassifier(), cv=2),
             {},

@@ -87,7 +87,7 @@ def there_and_back(thing):
     return skops.io.loads(content, trusted=trusted)
 
 
-def assert_same_answers(model, X, save_and_load=there_and_back):
+def assert_same_predictions(model, X, save_and_load=there_and_back):
     back = save_and_load(model)
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
     for a, b in zip(back.predict_proba(X), model.predict_proba(X), strict=True):
@@ -96,10 +96,10 @@ def assert_same_answers(model, X, save_and_load=there_and_back):
 
 
 @pytest.mark.parametrize("save_and_load", [through_pickle, through_joblib, there_and_back])
-def test_every_public_estimator_gives_the_same_answers(public_class, save_and_load, animals):
+def test_every_public_estimator_gives_the_same_predictions(public_class, save_and_load, animals):
     X, y = animals
     model = make(public_class).fit(X, y)
-    back = assert_same_answers(model, X, save_and_load)
+    back = assert_same_predictions(model, X, save_and_load)
     np.testing.assert_array_equal(back.predict_node_proba(X), model.predict_node_proba(X))
     assert back.hierarchy_ == model.hierarchy_
     assert str(clone(back)) == str(clone(model))
@@ -108,7 +108,7 @@ def test_every_public_estimator_gives_the_same_answers(public_class, save_and_lo
 def test_every_estimator_comes_back(estimator_class, animals):
     X, y = animals
     model = estimator_class().fit(X, y)
-    back = assert_same_answers(model, X)
+    back = assert_same_predictions(model, X)
     assert back.hierarchy_ == model.hierarchy_
     assert back.missing_label_ == model.missing_label_
     assert list(back.local_classifiers_) == list(model.local_classifiers_)
@@ -123,7 +123,7 @@ def test_an_ensemble_in_a_pipeline_comes_back(animals):
     ]
     ensemble = EnsembleClassifier(parts, weights="learned", decoding="expected_f1")
     model = make_pipeline(StandardScaler(), ensemble)
-    back = assert_same_answers(model.fit(X, y), X)
+    back = assert_same_predictions(model.fit(X, y), X)
     assert back[-1].expected_f1_ == model[-1].expected_f1_
     assert back[-1].weights_.tolist() == model[-1].weights_.tolist()
     assert back[-1].named_models_.flat.temperature_ == model[-1].models_[0].temperature_

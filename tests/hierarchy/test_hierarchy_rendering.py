@@ -88,7 +88,7 @@ def test_html_of_a_dag_opens_a_subtree_once():
 
 
 @pytest.mark.parametrize("deep", [False, True])
-def test_html_of_a_large_hierarchy_is_cut_and_balanced(deep):
+def test_html_of_a_large_hierarchy_is_truncated_and_balanced(deep):
     y = [[i // 50, i] for i in range(5000)] if deep else list(range(5000))
     page = BalancedHTML(Hierarchy.from_paths(y)._repr_html_())
     assert page.texts[-1] == "…"

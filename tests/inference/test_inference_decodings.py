@@ -1,4 +1,4 @@
-"""Decisions: every decoding against brute force, and which classifiers are asked for it."""
+"""Decisions: every decoding against brute force, and which classifiers are queried for it."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from model_helpers import (
     make,
     models_of,
     nodes_where_rows_end,
-    probability_of_ending,
+    probability_of_final,
     rows_for,
 )
 from sklearn.svm import LinearSVC
@@ -56,21 +56,21 @@ def test_best_path_has_the_largest_probability_of_ending(kind, calibration, y, s
     model.fit(rows_for(y, seed), y)
     X = rows_for(y, seed + 1)
     ends = nodes_where_rows_end(model, y, leaf_only)
-    endings = probability_of_ending(model, X, ends)
+    final = probability_of_final(model, X, ends)
     chosen = np.searchsorted(ends, nodes_of(model, model.predict(X)))
-    found = endings[np.arange(len(X)), chosen]
-    np.testing.assert_allclose(found, endings.max(axis=1), rtol=0, atol=1e-12)
+    found = final[np.arange(len(X)), chosen]
+    np.testing.assert_allclose(found, final.max(axis=1), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @EXAMPLES
 @given(y=PATHS, seed=SEEDS, leaf_only=st.booleans())
-def test_k_paths_are_the_k_largest_endings(kind, y, seed, leaf_only):
+def test_k_paths_are_the_k_largest_final_classes(kind, y, seed, leaf_only):
     model = make(kind, leaf_only=leaf_only).fit(rows_for(y, seed), y)
     X = rows_for(y, seed + 1)
     ends = nodes_where_rows_end(model, y, leaf_only)
-    endings = probability_of_ending(model, X, ends)
-    largest = -np.sort(-endings, axis=1)
+    final = probability_of_final(model, X, ends)
+    largest = -np.sort(-final, axis=1)
     for k in range(1, len(ends) + 3):
         labels, proba = model.predict_paths(X, k)
         assert labels.shape == (len(X), k, max(map(len, y)))
@@ -80,7 +80,7 @@ def test_k_paths_are_the_k_largest_endings(kind, y, seed, leaf_only):
         for i in range(len(X)):
             nodes = nodes_of(model, labels[i])
             assert len(set(nodes[:n])) == n
-            own = endings[i, np.searchsorted(ends, nodes[:n])]
+            own = final[i, np.searchsorted(ends, nodes[:n])]
             np.testing.assert_allclose(own, proba[i, :n], rtol=0, atol=1e-12)
             np.testing.assert_array_equal(nodes[n:], 0)
 
@@ -155,7 +155,7 @@ def test_ties_go_to_the_lowest_node_even_where_another_was_found_first(way, monk
     assert proba.tolist() == [[0.25, 0.25, 0.25, 0.25, 0.0, 0.0]] * 2
 
 
-def test_ties_of_a_model_that_knows_all_endings_go_to_the_lowest_node_too():
+def test_ties_of_a_model_that_knows_all_final_classes_go_to_the_lowest_node_too():
     models = models_of("flat", BUSH, {0: Proba([0.125, 0.25, 0.25, 0.125, 0.25])})
     X = np.zeros((2, 1))
     assert best_path(models, X).nodes.tolist() == [4, 4]
@@ -193,7 +193,7 @@ def test_a_node_of_a_deeper_level_beats_an_equal_one_with_a_higher_number():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_endings_of_probability_zero_are_paths_too(kind):
+def test_final_classes_of_probability_zero_are_paths_too(kind):
     """Integers have no missing value: a place that was left empty would hold anything."""
     y = np.array([[1, 11], [1, 12], [2, 21], [2, 22]] * 3)
     X = y[:, 1:].astype(float)
@@ -231,10 +231,10 @@ def test_a_number_of_paths_that_is_none_is_refused(k):
         model.predict_paths(rows_for(FOREST, 0), k)
 
 
-# -- who is asked ------------------------------------------------------------------------------
+# -- which classifiers are queried -----------------------------------------------------------
 
 
-def test_best_path_does_not_ask_the_classifiers_of_improbable_branches():
+def test_best_path_does_not_query_the_classifiers_of_improbable_branches():
     # 1 A, 2 x, 3 y, 4 B, 5 u, 6 u/s, 7 u/t, 8 v, 9 C, 10 w, 11 z
     y = [
         ["A", "x"],
@@ -265,7 +265,7 @@ def test_best_path_does_not_ask_the_classifiers_of_improbable_branches():
     assert nodes.tolist() == [[6, 7, 8, 2]]
 
 
-def test_best_path_asks_again_where_a_late_branch_may_be_better():
+def test_best_path_queries_again_where_a_late_branch_may_be_better():
     tables = {0: Proba([0.3, 0.4, 0.3]), 3: Proba([0.5, 0.5]), 7: Proba([0.9, 0.1])}
     models = models_of("parent", BUSH, tables)
     assert best_path(models, np.zeros((1, 1))).nodes.tolist() == [2]  # 0.3 against 0.2 and 0.27
@@ -276,7 +276,7 @@ def test_best_path_asks_again_where_a_late_branch_may_be_better():
     assert {v: table.calls for v, table in tables.items()} == {0: 1, 3: 1, 7: 1}
 
 
-def test_expected_f1_does_not_ask_below_nodes_that_do_not_pay():
+def test_expected_f1_does_not_query_below_nodes_that_do_not_pay():
     tables = {0: Proba([0.25, 0.5, 0.25]), 3: Proba([0.75, 0.25]), 7: Proba([0.5, 0.5])}
     models = models_of("parent", BUSH, tables)
     assert expected_f1(models, np.zeros((1, 1)), 0.6, False).nodes.tolist() == [4]
@@ -294,15 +294,15 @@ class CountedCalls(Soft):
 @pytest.mark.parametrize("kind", ["node", "parent", "level"])
 @EXAMPLES
 @given(y=paths(min_rows=5, max_rows=20, depth=(2, 4)), seed=SEEDS, k=st.integers(1, 8))
-def test_every_classifier_is_asked_at_most_twice_per_chunk(kind, y, seed, k):
+def test_every_classifier_is_queried_at_most_twice_per_chunk(kind, y, seed, k):
     model = make(kind, estimator=CountedCalls()).fit(rows_for(y, seed), y)
-    asked = [*model._models.classifiers.values(), *model._models.gates.values()]
+    queried = [*model._models.classifiers.values(), *model._models.gates.values()]
 
     def calls_of(method, *args):
-        for classifier in asked:
+        for classifier in queried:
             classifier.calls = 0
         method(rows_for(y, seed + 1), *args)
-        return max((classifier.calls for classifier in asked), default=0)
+        return max((classifier.calls for classifier in queried), default=0)
 
     assert calls_of(model.predict_node_proba) <= 1
     assert calls_of(model.predict) <= 1
@@ -374,14 +374,14 @@ def test_a_calibrated_model_can_be_set_to_expected_f1_after_fit(kind):
     np.testing.assert_array_equal(calibrated.predict(X), other.predict(X))
 
 
-# -- confidences, cuts, decisions of one's own -------------------------------------------------
+# -- confidences, truncation, decisions of one's own -----------------------------------------
 
 
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
 @pytest.mark.parametrize("kind", KINDS)
 @EXAMPLES
 @given(y=PATHS, seed=SEEDS, min_confidence=st.floats(0.05, 1))
-def test_confidence_is_the_node_probability_and_cuts_at_the_deepest_sure_node(
+def test_confidence_is_the_node_probability_and_paths_stop_at_the_deepest_sure_node(
     kind, calibration, y, seed, min_confidence
 ):
     model = make(kind, calibration, decoding="expected_f1").fit(rows_for(y, seed), y)
@@ -405,7 +405,7 @@ def test_confidence_is_the_node_probability_and_cuts_at_the_deepest_sure_node(
             assert np.isnan(sure[i, length:]).all()
 
 
-def test_a_cut_keeps_a_node_with_exactly_the_wanted_probability():
+def test_truncation_keeps_a_node_with_exactly_the_wanted_probability():
     tables = {0: Proba([0.25, 0.5, 0.25]), 3: Proba([0.5, 0.5]), 7: Proba([0.5, 0.5])}
     models = models_of("parent", BUSH, tables)
     decision = top_down(models, np.zeros((1, 1)))
@@ -415,7 +415,7 @@ def test_a_cut_keeps_a_node_with_exactly_the_wanted_probability():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_cut_path_of_integers_comes_as_objects_whatever_the_rows(kind):
+def test_a_truncated_path_of_integers_comes_as_objects_whatever_the_rows(kind):
     y = np.array([[1, 11], [1, 12], [2, 21]] * 4)
     X = rows_for(y, 0)
     model = make(kind).fit(X, y)
@@ -450,7 +450,7 @@ def test_a_callable_decides_from_node_probabilities_and_the_hierarchy(kind):
 
 
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    ("prediction", "message"),
     [
         (lambda n: np.zeros(n - 1, dtype=int), r"shape \(28,\); got shape \(27,\)"),
         (lambda n: np.zeros((n, 1), dtype=int), r"got shape \(28, 1\)"),
@@ -462,9 +462,9 @@ def test_a_callable_decides_from_node_probabilities_and_the_hierarchy(kind):
     ],
     ids=["short", "2-D", "float", "bool", "None", "negative", "too large"],
 )
-def test_a_callable_that_returns_something_else_is_told_so(answer, message):
+def test_a_callable_that_returns_something_else_is_told_so(prediction, message):
     X = rows_for(FOREST, 0)
-    model = make("parent", decoding=lambda proba, hierarchy: answer(len(proba))).fit(X, FOREST)
+    model = make("parent", decoding=lambda proba, hierarchy: prediction(len(proba))).fit(X, FOREST)
     assert model.hierarchy_.n_nodes == 9
     with pytest.raises(ValueError, match=message):
         model.predict(X)
@@ -498,7 +498,7 @@ def test_the_decodings_differ_where_they_should():
     assert expected_f1(models, X, 0.8, False).nodes.tolist() == [find(("A",))]
 
 
-def test_models_that_know_all_endings_decode_as_those_that_are_searched():
+def test_models_that_know_all_final_classes_decode_as_those_that_are_searched():
     """The same probabilities, once from tables per parent and once as one flat table."""
     tables = {0: Proba([0.2, 0.5, 0.3]), 3: Proba([0.6, 0.4]), 7: Proba([0.9, 0.1])}
     searched = models_of("parent", BUSH, tables)
@@ -544,7 +544,7 @@ def test_decisions_that_need_probabilities_say_so_before_and_after_fit(model_cla
         model.predict(X)
 
 
-def test_flat_decides_for_the_best_ending_without_probabilities():
+def test_flat_decides_for_the_best_final_class_without_probabilities():
     X = rows_for(FOREST, 0)
     model = FlatClassifier(Linear()).fit(X, FOREST)
     assert not hasattr(model, "predict_proba")

@@ -39,8 +39,8 @@ def kind(request):
 
 def assert_joint(models, a, x, y, at_a, b, z, at_b, c):
     """All endings have the product of these shares along their path, over the sum of all."""
-    endings = np.array([a * at_a, a * x, a * y, b * at_b, b * z, c])
-    p = endings / endings.sum()
+    final = np.array([a * at_a, a * x, a * y, b * at_b, b * z, c])
+    p = final / final.sum()
     assert_nodes(models, [1, p[:3].sum(), p[1], p[2], p[3:5].sum(), p[4], p[5]])
 
 
@@ -98,12 +98,12 @@ def test_scores_of_a_multinomial_model_are_no_odds():
     assert (joint == plain).mean() > 0.9
 
 
-def test_no_ending_is_lost_where_all_scores_are_far_below_zero():
+def test_no_final_class_is_lost_where_all_scores_are_far_below_zero():
     tables = {0: Scores([-3e3, -2e3, -4e3]), 1: Scores([-1e3, -2e3, -3e3]), 4: Scores([0.5])}
     models = models_of("parent", TREE, tables, soft=False, temperature=0.01, joint=True)
-    endings = final_proba(models, X2)
-    np.testing.assert_allclose(endings.sum(axis=1), 1)
-    assert models.options.ends[endings[0].argmax()] == 4  # B, where the path stops
+    final = final_proba(models, X2)
+    np.testing.assert_allclose(final.sum(axis=1), 1)
+    assert models.options.ends[final[0].argmax()] == 4  # B, where the path stops
 
 
 # -- models --------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def test_a_wrong_branch_has_no_likely_child():
     assert joint_wrong[below_a].sum() < 1e-3
 
 
-def test_the_temperature_minimises_the_log_loss_of_the_endings_out_of_fold(kind):
+def test_the_temperature_minimises_the_log_loss_of_the_final_classes_out_of_fold(kind):
     """All classes are in all folds. The loss may have several valleys: this is the deepest."""
     y = FOREST * 4
     X = blobs(1, y)
@@ -271,7 +271,7 @@ def test_an_ensemble_fits_its_folds_with_the_temperatures_of_its_members():
     ]
     model = EnsembleClassifier(members, decoding="expected_f1").fit(X, y)
     flat, local = model.models_
-    # The product of both, each normalised over all endings.
+    # The product of both, each normalised over all final classes.
     parts = [np.log(final_proba(m._models, X)) / 2 for m in (flat, local)]
     total = sum(parts)
     expected = np.exp(total - logsumexp(total, axis=1, keepdims=True))
@@ -280,7 +280,7 @@ def test_an_ensemble_fits_its_folds_with_the_temperatures_of_its_members():
 
 
 def test_log_shares_add_up_to_what_a_slow_loop_finds():
-    """On a random forest of classes, by walking up from every ending."""
+    """On a random forest of classes, by walking up from every final class."""
     y = FOREST * 3
     X = blobs(5, y)
     model = LocalClassifierPerParentNode(LinearSVC(), calibration="joint", temperature=0.5).fit(

@@ -25,7 +25,7 @@ from model_helpers import (
     mix,
     models_of,
     nodes_where_rows_end,
-    probability_of_ending,
+    probability_of_final,
     rows_for,
 )
 from scipy.special import expit, softmax
@@ -65,12 +65,12 @@ def test_per_level_restricts_to_the_children_and_normalises():
     assert_nodes(models_of("level", TREE, tables), expected)
 
 
-def test_flat_sums_the_endings_up_the_tree():
+def test_flat_sums_the_final_classes_up_the_tree():
     tables = {0: Proba([0.1, 0.2, 0.05, 0.3, 0.15, 0.2])}
     assert_nodes(models_of("flat", TREE, tables), [1, 0.35, 0.2, 0.05, 0.45, 0.15, 0.2])
 
 
-def test_answers_that_are_all_zero_become_uniform():
+def test_predictions_that_are_all_zero_become_uniform():
     parent = {0: Proba([0, 0, 0]), 1: Proba([0.2, 0.2, 0.6]), 4: Proba([0, 0])}
     third = 1 / 3
     expected = [1, third, third * 0.2, third * 0.2, third, third * 0.5, third]
@@ -171,7 +171,7 @@ def test_probabilities_of_zero_and_one_stay_finite_under_a_temperature():
     np.testing.assert_allclose(proba[0], expected, rtol=1e-12)
 
 
-def test_local_classifiers_without_probabilities_answer_with_certainty():
+def test_local_classifiers_without_probabilities_predict_with_certainty():
     parent = {0: Choice([1]), 1: Choice([2]), 4: Choice([0])}
     models = models_of("parent", TREE, parent, soft=False)
     np.testing.assert_array_equal(node_proba(models, X2)[0], [1, 0, 0, 0, 1, 1, 0])
@@ -199,7 +199,7 @@ def test_a_tree_without_a_question_is_certain():
         np.testing.assert_array_equal(node_proba(models, X2), [[1, 1, 1]] * 2)
 
 
-def test_rounding_never_makes_an_ending_negative():
+def test_rounding_never_makes_a_final_class_negative():
     models = models_of("parent", [["A"], ["A", "x"], ["A", "y"]], {})
     proba = np.array([[1.0, 0.3, 0.1, 0.2]])  # 0.1 + 0.2 is above 0.3
     assert nodes_to_final(models, proba).tolist() == [[0.0, 0.1, 0.2]]
@@ -244,7 +244,7 @@ def test_columns_sum_homonyms_put_missing_last_and_sum_to_one(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_single_labels_have_one_array_of_the_probabilities_of_endings(kind):
+def test_single_labels_have_one_array_of_the_probabilities_of_final_classes(kind):
     y = np.array(["b", "a", "c"] * 4)
     X = rows_for(y, 1)
     model = make(kind).fit(X, y)
@@ -273,7 +273,7 @@ def test_single_labels_of_a_deep_hierarchy_have_the_probability_of_ending_there(
 @pytest.mark.parametrize("kind", KINDS)
 @EXAMPLES
 @given(y=PATHS, seed=SEEDS, leaf_only=st.booleans())
-def test_children_and_stop_sum_to_their_parent_and_all_endings_to_one(
+def test_children_and_stop_sum_to_their_parent_and_all_final_classes_to_one(
     kind, calibration, y, seed, leaf_only
 ):
     model = make(kind, calibration, leaf_only=leaf_only).fit(rows_for(y, seed), y)
@@ -285,9 +285,9 @@ def test_children_and_stop_sum_to_their_parent_and_all_endings_to_one(
     for node in set(range(model.hierarchy_.n_nodes)) - set(ends):
         below = proba[:, model.hierarchy_.children(node)].sum(axis=1)
         np.testing.assert_allclose(below, proba[:, node], atol=1e-9)
-    endings = probability_of_ending(model, X, ends)
-    assert (endings >= -1e-9).all()
-    np.testing.assert_allclose(endings.sum(axis=1), 1, atol=1e-9)
+    final = probability_of_final(model, X, ends)
+    assert (final >= -1e-9).all()
+    np.testing.assert_allclose(final.sum(axis=1), 1, atol=1e-9)
 
 
 DECODINGS = ["top_down", "best_path", "expected_f1", "callable"]
@@ -331,7 +331,7 @@ def fitted(kind, calibration, y, seed):
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=5)
 @given(y=PATHS, seed=SEEDS)
-def test_a_row_is_answered_alone_as_among_others_and_in_any_order(kind, calibration, y, seed):
+def test_a_row_is_predicted_alone_as_among_others_and_in_any_order(kind, calibration, y, seed):
     model = fitted(kind, calibration, y, seed)
     X = rows_for(y, seed + 1)
     whole = everything(model, X)

@@ -18,7 +18,7 @@ from model_helpers import (
     make,
     models_of,
     nodes_where_rows_end,
-    probability_of_ending,
+    probability_of_final,
     rows_for,
 )
 from scipy.special import expit
@@ -35,13 +35,13 @@ def below(hierarchy, node):
 
 
 def conditional(model, X, ends, allowed):
-    """By brute force: the endings that are allowed, normalised, summed up the tree."""
-    endings = np.maximum(probability_of_ending(model, X, ends), 0)
-    endings[:, [v not in allowed for v in ends]] = 0
-    endings /= endings.sum(axis=1, keepdims=True)
+    """By brute force: the final classes that are allowed, normalised, summed up the tree."""
+    final = np.maximum(probability_of_final(model, X, ends), 0)
+    final[:, [v not in allowed for v in ends]] = 0
+    final /= final.sum(axis=1, keepdims=True)
     nodes = range(model.hierarchy_.n_nodes)
     under = [[e in below(model.hierarchy_, v) for e in ends] for v in nodes]
-    return endings, np.column_stack([endings[:, u].sum(axis=1) for u in under])
+    return final, np.column_stack([final[:, u].sum(axis=1) for u in under])
 
 
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
@@ -55,7 +55,7 @@ def test_equals_conditioning_by_brute_force(kind, calibration, y, seed, data):
     chosen = data.draw(st.sets(st.integers(1, tree.n_nodes - 1), min_size=1))
     allowed = set().union(*(below(tree, v) for v in chosen))
     light = model.restricted_to([tree.path(v) for v in chosen])
-    endings, nodes = conditional(model, X, ends, allowed)
+    final, nodes = conditional(model, X, ends, allowed)
     np.testing.assert_allclose(light.predict_node_proba(X), nodes, rtol=1e-9, atol=1e-9)
     # What is not allowed is exactly impossible.
     impossible = [v for v in range(tree.n_nodes) if not below(tree, v) & allowed & set(ends)]
@@ -63,7 +63,7 @@ def test_equals_conditioning_by_brute_force(kind, calibration, y, seed, data):
     # The k best paths, and one more than there are.
     n = sum(v in allowed for v in ends)
     paths, proba = light.predict_paths(X, n + 1)
-    largest = -np.sort(-endings, axis=1)[:, :n]
+    largest = -np.sort(-final, axis=1)[:, :n]
     np.testing.assert_allclose(proba[:, :n], largest, rtol=0, atol=1e-9)
     np.testing.assert_array_equal(proba[:, n], 0)
     assert (paths[:, n] == "").all()
@@ -117,7 +117,7 @@ def test_where_the_classes_have_probability_zero_they_share_it_equally():
     )
 
 
-def test_the_best_of_endings_that_a_joint_model_finds_impossible_is_still_the_best():
+def test_the_best_of_final_classes_that_a_joint_model_finds_impossible_is_still_the_best():
     score = np.array([9.0, -8.0, 0.0, 0.0, 0.0, -8.01])
     models = models_of("flat", TREE, {0: Scores(score)}, soft=False, temperature=0.01, joint=True)
     assert node_proba(models, np.zeros((1, 1)))[0, [2, 6]].tolist() == [0, 0]

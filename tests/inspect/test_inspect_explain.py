@@ -101,7 +101,7 @@ def test_a_path_that_ends_at_an_inner_node_has_a_last_step(any_model, animals):
     assert reason.note == f"against {expected}"
 
 
-def test_a_path_that_is_cut_says_why(animals):
+def test_a_path_that_stops_early_says_why(animals):
     X, y = animals
     model = LocalClassifierPerParentNode(min_confidence=0.999).fit(X, y)
     found = explain(model, X[8] / 4)
@@ -235,7 +235,7 @@ def test_a_forest_as_gate_scores_an_only_child():
     assert step.reasons[0].kind == "forest"
 
 
-def test_a_member_that_has_no_say_between_two_ways_compares_what_it_has(animals):
+def test_a_member_that_has_no_say_between_two_branches_compares_what_it_has(animals):
     """Restricted to one class, the classifier of a parent has no rival left."""
     X, y = animals
     for model_class in MODELS:
@@ -458,7 +458,7 @@ def test_single_labels_with_a_hierarchy():
         assert found.steps[0].reasons[0].kind == "linear"
 
 
-# -- looks -------------------------------------------------------------------------------------
+# -- rendering -------------------------------------------------------------------------------
 
 
 def test_text_shows_all_parts():

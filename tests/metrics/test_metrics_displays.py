@@ -93,7 +93,7 @@ def test_2000_classes_become_an_icicle_with_names_that_fit():
             assert parent[:, 1].min() <= box[:, 1].min() <= box[:, 1].max() <= parent[:, 1].max()
 
 
-def test_long_names_are_cut_to_the_room_of_an_icicle():
+def test_long_names_are_truncated_to_the_room_of_an_icicle():
     y = [["a name that is much too long for its rectangle", "z"]]
     display = HierarchyDisplay.from_predictions(y, y, layout="icicle")
     assert texts(display.ax_)[0].startswith("a name")
@@ -163,7 +163,7 @@ def test_confusion_on_given_axes():
         display.plot(axes)
 
 
-def test_long_class_names_are_cut_in_a_confusion_matrix():
+def test_long_class_names_are_truncated_in_a_confusion_matrix():
     name = "a name that is much too long for a tick"
     display = ConfusionByLevelDisplay.from_predictions([name], [name])
     (label,) = display.axes_[0].get_xticklabels()

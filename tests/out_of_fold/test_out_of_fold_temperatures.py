@@ -47,7 +47,7 @@ def log_loss(blocks, t):
 
 
 def random_blocks(seed, scale, weighted=False):
-    """Right answers that are drawn from a softmax of the scores, which are then scaled."""
+    """Right classes that are drawn from a softmax of the scores, which are then scaled."""
     rng = np.random.default_rng(seed)
     blocks = {}
     for width in (2, 3, 7):
@@ -97,18 +97,18 @@ def test_without_a_question_the_temperature_is_one():
 def test_a_large_number_of_rows_is_thinned_out_before_they_are_scored(monkeypatch):
     X, y = np.arange(300.0)[:, None], [f"c{i % 3}" for i in range(300)]
     model = LOCAL["flat"](Soft(), calibration="temperature")
-    asked = []
+    queried = []
 
     def spy(models, X, rows, *rest):
-        asked.append(rows)
+        queried.append(rows)
         return real(models, X, rows, *rest)
 
     real = hiclass._out_of_fold.temperatures._blocks
     monkeypatch.setattr("hiclass._out_of_fold.temperatures._blocks", spy)
     monkeypatch.setattr("hiclass._out_of_fold.temperatures._MOST_NUMBERS", 300 * 4 // 5)
     model.fit(X, y)
-    assert [len(rows) for rows in asked] == [20, 20, 20]
-    assert all((np.diff(rows) >= 5).all() for rows in asked)
+    assert [len(rows) for rows in queried] == [20, 20, 20]
+    assert all((np.diff(rows) >= 5).all() for rows in queried)
 
 
 def test_rows_that_may_not_be_held_out_are_no_reason_to_fail():
@@ -153,8 +153,8 @@ def test_the_temperature_minimises_the_log_loss_of_the_true_paths_out_of_fold(ki
     assert (np.diff(loss)[3:] > 0).all()
 
 
-def test_a_node_without_a_way_on_is_no_question(kind):
-    """Nothing is known below A and B, so they ask nothing, and the temperature is as without."""
+def test_a_node_without_branches_counts_for_nothing(kind):
+    """Nothing is known below A and B, so the temperature is as without."""
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=60) > 0, "A", "B")
     alone = make(kind, "temperature", estimator=LogisticRegression()).fit(X, y)
@@ -181,8 +181,8 @@ def test_an_overconfident_local_classifier_is_put_right_on_rows_it_has_not_seen(
     def loss(model):
         nodes = [model.hierarchy_.find(tuple(path)) for path in y]
         column = np.searchsorted(model._models.options.ends, nodes)
-        endings = final_proba(model._models, X_new)[np.arange(len(y)), column]
-        return -np.log(np.maximum(endings, 1e-300)).mean()
+        final = final_proba(model._models, X_new)[np.arange(len(y)), column]
+        return -np.log(np.maximum(final, 1e-300)).mean()
 
     plain = make(kind, estimator=GaussianNB()).fit(X, y)
     calibrated = make(kind, "temperature", estimator=GaussianNB()).fit(X, y)
@@ -241,7 +241,7 @@ def test_where_no_held_out_row_is_known_to_its_fold_the_temperature_is_one(kind,
 
 
 def test_leaf_only_leaves_rows_of_inner_nodes_out_of_the_questions(kind):
-    """Whether they are there or not, their answers count for nothing."""
+    """Whether they are there or not, their scores count for nothing."""
     y = [*FOREST, ["c"]]
     X = blobs(5, y)
     model = make(kind, "temperature", leaf_only=True).fit(X, y)
@@ -283,16 +283,16 @@ def test_the_temperature_is_there_only_with_a_calibration(kind):
 
 @pytest.mark.parametrize("n_rows", [2, 3, 28])
 def test_every_row_is_held_out_once(n_rows):
-    """Counted where folds are fitted and where they are asked."""
+    """Counted where folds are fitted and where they are queried."""
     y = FOREST[:n_rows]
     hierarchy = Hierarchy.from_paths(y)
     nodes = np.array([hierarchy.find(tuple(path)) for path in y])
     X = np.arange(n_rows, dtype=float)[:, None]
-    trained, asked = [], []
+    trained, queried = [], []
 
     class Spy(Soft):
         def predict_proba(self, X):
-            asked.append(X[:, 0].astype(int))
+            queried.append(X[:, 0].astype(int))
             return super().predict_proba(X)
 
     def fit_fold(rows):
@@ -307,7 +307,7 @@ def test_every_row_is_held_out_once(n_rows):
     np.testing.assert_array_equal(np.sort(np.concatenate(held_out)), np.arange(n_rows))
     assert max(map(len, held_out)) - min(map(len, held_out)) <= 1
     if n_rows > 2:
-        assert [rows.tolist() for rows in asked] == [rows.tolist() for rows in held_out]
+        assert [rows.tolist() for rows in queried] == [rows.tolist() for rows in held_out]
 
 
 def test_folds_are_fitted_only_where_they_are_needed(kind):
@@ -468,15 +468,15 @@ def parts_of(y, seed=0):
 
 
 def test_the_search_for_the_score_ends_even_if_it_never_settles(monkeypatch):
-    asked = []
+    queried = []
 
     def swing(parts, nodes, weights, f):
-        asked.append(f)
+        queried.append(f)
         return 0.4 if f > 0.5 else 0.6
 
     monkeypatch.setattr("hiclass._out_of_fold.temperatures._f_of", swing)
     found = reached_f(*parts_of(FOREST), np.ones(len(FOREST)))
-    assert asked == [1.0, *[0.4, 0.6] * 10][:20]
+    assert queried == [1.0, *[0.4, 0.6] * 10][:20]
     assert found == pytest.approx(0.5)
 
 

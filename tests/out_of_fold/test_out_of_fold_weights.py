@@ -9,7 +9,7 @@ import sklearn
 from fakes import Counting, Soft
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from model_helpers import FOREST, X2, joined, make, pair, probability_of_ending, rows_for
+from model_helpers import FOREST, X2, joined, make, pair, probability_of_final, rows_for
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
@@ -33,7 +33,7 @@ from hiclass.model_selection import deal_folds
 # -- the optimum -------------------------------------------------------------------------------
 
 
-def answers_of(seed, n_models=2, n_rows=60, n_final=4, noise=(1.0, 1.0, 1.0)):
+def proba_of_models(seed, n_models=2, n_rows=60, n_final=4, noise=(1.0, 1.0, 1.0)):
     """Probabilities of models that see the truth through noise, and the truth."""
     rng = np.random.default_rng(seed)
     right = rng.integers(n_final, size=n_rows)
@@ -57,7 +57,7 @@ def mean_loss(proba, right, weights):
 
 
 def exponents(proba, right, weights=None, n_parts=1):
-    """What is learned from answers that come in several parts, as from folds."""
+    """What is learned from probabilities that come in several parts, as from folds."""
     weights = np.ones(len(right)) if weights is None else weights
     parts = np.array_split(np.arange(len(right)), n_parts)
     return best_exponents([take_logs(proba[:, p], right[p], weights[p]) for p in parts])
@@ -70,7 +70,7 @@ def shares(proba, right, weights=None):
 
 @pytest.mark.parametrize("noise", [(1.5, 1.5), (1.5, 4.0), (1.3, 2.5)])
 def test_the_exponents_of_a_product_are_those_that_a_fine_grid_finds(noise):
-    proba, right = answers_of(0, noise=noise)
+    proba, right = proba_of_models(0, noise=noise)
     found = exponents(proba, right, n_parts=3)
     grid = np.arange(0, 2, 0.02)
     losses = np.array([[product_loss(proba, right, (a, b)) for b in grid] for a in grid])
@@ -82,7 +82,7 @@ def test_the_exponents_of_a_product_are_those_that_a_fine_grid_finds(noise):
 
 @pytest.mark.parametrize("noise", [(1.5, 1.5), (1.5, 4.0), (1.3, 2.5)])
 def test_the_weights_of_a_mean_are_those_that_a_fine_grid_finds(noise):
-    proba, right = answers_of(0, noise=noise)
+    proba, right = proba_of_models(0, noise=noise)
     found = shares(proba, right)
     grid = np.linspace(0, 1, 1001)
     losses = [mean_loss(proba, right, (a, 1 - a)) for a in grid]
@@ -93,7 +93,7 @@ def test_the_weights_of_a_mean_are_those_that_a_fine_grid_finds(noise):
 
 @pytest.mark.parametrize(("learn", "loss"), [(exponents, product_loss), (shares, mean_loss)])
 def test_no_small_step_away_from_the_weights_of_three_models_is_better(learn, loss):
-    proba, right = answers_of(1, n_models=3, noise=(1.0, 1.3, 4.0))
+    proba, right = proba_of_models(1, n_models=3, noise=(1.0, 1.3, 4.0))
     found = learn(proba, right)
     smallest = loss(proba, right, found)
     assert smallest < loss(proba, right, np.full(3, 1 / 3)) - 0.01
@@ -105,7 +105,7 @@ def test_no_small_step_away_from_the_weights_of_three_models_is_better(learn, lo
 
 @pytest.mark.parametrize("learn", [exponents, shares])
 def test_copies_of_a_model_share_the_weight(learn):
-    proba, right = answers_of(2, n_models=1)
+    proba, right = proba_of_models(2, n_models=1)
     alone = learn(proba, right)
     both = learn(np.repeat(proba, 2, axis=0), right)
     np.testing.assert_allclose(both, np.repeat(alone, 2) / 2, rtol=1e-4)
@@ -113,7 +113,7 @@ def test_copies_of_a_model_share_the_weight(learn):
 
 @pytest.mark.parametrize("learn", [exponents, shares])
 def test_a_row_of_weight_three_counts_as_three_rows(learn):
-    proba, right = answers_of(3, noise=(1.5, 1.6))
+    proba, right = proba_of_models(3, noise=(1.5, 1.6))
     weights = np.random.default_rng(0).integers(1, 4, size=len(right))
     repeated = np.repeat(np.arange(len(right)), weights)
     expected = learn(proba[:, repeated], right[repeated])
@@ -133,7 +133,7 @@ def test_models_that_are_always_right_have_exponents_that_are_finite():
 
 def test_a_product_without_a_model_that_often_rules_out_the_truth():
     """Certain, and wrong in three rows of ten: no exponent can repair that but zero."""
-    proba, right = answers_of(0, n_rows=100)
+    proba, right = proba_of_models(0, n_rows=100)
     said = right.copy()
     said[::10] = said[1::10] = said[2::10] = (right[::10] + 1) % 4
     proba[1] = np.eye(4)[said]
@@ -144,7 +144,7 @@ def test_a_product_without_a_model_that_often_rules_out_the_truth():
 
 def test_a_product_with_a_model_that_rarely_rules_out_the_truth():
     """Certain, and wrong in one row of a hundred: the loss of that row is worth it."""
-    proba, right = answers_of(0, n_rows=100, noise=(3.0, 3.0))
+    proba, right = proba_of_models(0, n_rows=100, noise=(3.0, 3.0))
     said = right.copy()
     said[0] = (right[0] + 1) % 4
     proba[1] = np.eye(4)[said]
@@ -154,8 +154,8 @@ def test_a_product_with_a_model_that_rarely_rules_out_the_truth():
 
 
 def test_what_is_rightly_ruled_out_is_a_reason_to_keep_a_model():
-    """It knows which two of four endings are impossible, and nothing else."""
-    proba, right = answers_of(4, noise=(1.0, 1.0))
+    """It knows which two of four final classes are impossible, and nothing else."""
+    proba, right = proba_of_models(4, noise=(1.0, 1.0))
     possible = np.eye(4, dtype=bool)[right] | np.eye(4, dtype=bool)[(right + 1) % 4]
     proba[1] = possible / 2
     found = exponents(proba, right)
@@ -200,7 +200,7 @@ def test_learned_exponents_are_never_worse_than_equal_ones(seed, n_models, zeros
 
 
 def test_a_mean_ignores_rows_that_all_models_rule_out():
-    proba, right = answers_of(5, noise=(1.0, 2.0))
+    proba, right = proba_of_models(5, noise=(1.0, 2.0))
     expected = shares(proba, right)
     proba = np.concatenate([proba, np.tile([1.0, 0, 0, 0], (2, 3, 1))], axis=1)
     np.testing.assert_allclose(shares(proba, np.append(right, [1, 2, 3])), expected)
@@ -222,7 +222,7 @@ def members(*models):
 
 
 def out_of_fold(models, X, y, weight):
-    """The probabilities of the true endings' fold mates, from the public API alone."""
+    """The probabilities of the true classes' fold mates, from the public API alone."""
     hierarchy = clone(models[0][1]).fit(X, y).hierarchy_
     nodes = np.array([hierarchy.find(tuple(path)) for path in y])
     fold = deal_folds(nodes, 3)
@@ -233,7 +233,7 @@ def out_of_fold(models, X, y, weight):
         for i, (_, model) in enumerate(models):
             model = clone(model).set_params(hierarchy=hierarchy)
             model.fit(X[train], y[train], sample_weight=weight[train])
-            proba[i, test] = probability_of_ending(model, X[test], ends)
+            proba[i, test] = probability_of_final(model, X[test], ends)
     return proba, np.searchsorted(ends, nodes)
 
 
@@ -342,7 +342,7 @@ def test_weights_are_equal_where_there_is_nothing_to_learn(voting, rows, why):
     assert ensemble.weights_.tolist() == [0.5, 0.5], why
 
 
-class Deaf(Soft):
+class IgnoresWeights(Soft):
     """Takes sample weights and makes nothing of them."""
 
     def fit(self, X, y, sample_weight=None):
@@ -353,7 +353,9 @@ def test_rows_without_weight_teach_nothing():
     X, y = blobs()
     X, y = np.concatenate([X, X[:40]]), np.concatenate([y, y[::-1][:40]])
     some = np.concatenate([np.ones(len(X) - 40), np.zeros(40)])
-    models = members(FlatClassifier(Deaf()), LocalClassifierPerParentNode(Deaf()))
+    models = members(
+        FlatClassifier(IgnoresWeights()), LocalClassifierPerParentNode(IgnoresWeights())
+    )
     ensemble = EnsembleClassifier(models, weights="learned")
     proba, right = out_of_fold(models, X, y, some)
     expected = exponents(proba[:, :-40], right[:-40])
@@ -364,23 +366,23 @@ def test_rows_without_weight_teach_nothing():
 
 def test_many_numbers_are_thinned_out_before_models_are_asked(monkeypatch):
     X, y = blobs(90)
-    asked = []
+    queried = []
 
     class Spy(GaussianNB):
         def predict_proba(self, X):
-            asked.append(len(X))
+            queried.append(len(X))
             return super().predict_proba(X)
 
     ensemble = EnsembleClassifier([("flat", FlatClassifier(Spy()))], weights="learned")
     ensemble.fit(X, y)
-    assert asked == [30, 30, 30]
-    asked.clear()
+    assert queried == [30, 30, 30]
+    queried.clear()
     monkeypatch.setattr("hiclass._out_of_fold.weights._MOST_NUMBERS", 90 * 8 // 5)
     ensemble.fit(X, y)
-    assert asked == [6, 6, 6]
-    asked.clear()
+    assert queried == [6, 6, 6]
+    queried.clear()
     ensemble.set_params(voting="mean").fit(X, y)  # which needs a number per row and model
-    assert asked == [30, 30, 30]
+    assert queried == [30, 30, 30]
 
 
 def test_an_ensemble_in_an_ensemble_learns_its_weights_once():
@@ -405,7 +407,7 @@ def test_an_ensemble_in_an_ensemble_learns_its_weights_once():
 
 
 @pytest.mark.parametrize("voting", ["product", "mean"])
-def test_clones_pickles_and_jobs_answer_alike(voting):
+def test_clones_pickles_and_jobs_predict_alike(voting):
     X, y = blobs(120)
     ensemble = make("ensemble", weights="learned", voting=voting, estimator=GaussianNB()).fit(X, y)
     jobs = clone(ensemble).set_params(flat__n_jobs=2, parent__n_jobs=2)
@@ -432,11 +434,11 @@ def test_routed_sample_weights_count_in_the_loss():
     X, y = blobs()
     weight = np.random.default_rng(0).uniform(0.1, 3, size=len(X))
     with sklearn.config_context(enable_metadata_routing=True):
-        asks = GaussianNB().set_fit_request(sample_weight=True)
-        deaf = Soft().set_fit_request(sample_weight=False)
-        models = members(FlatClassifier(asks), LocalClassifierPerParentNode(deaf))
+        requests = GaussianNB().set_fit_request(sample_weight=True)
+        declines = Soft().set_fit_request(sample_weight=False)
+        models = members(FlatClassifier(requests), LocalClassifierPerParentNode(declines))
         ensemble = EnsembleClassifier(models, weights="learned").fit(X, y, sample_weight=weight)
-    models = members(FlatClassifier(GaussianNB()), LocalClassifierPerParentNode(Deaf()))
+    models = members(FlatClassifier(GaussianNB()), LocalClassifierPerParentNode(IgnoresWeights()))
     proba, right = out_of_fold(models, X, y, weight)
     np.testing.assert_allclose(ensemble.weights_, exponents(proba, right, weight), rtol=1e-3)
 

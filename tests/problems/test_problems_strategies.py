@@ -37,14 +37,14 @@ from hiclass._targets.sets import encode_sets
 
 @SETTINGS
 @given(training_rows(), st.booleans())
-def test_per_parent_is_one_problem_per_node_with_several_ways_to_go_on(training, leaf_only):
+def test_per_parent_is_one_problem_per_node_with_several_branches(training, leaf_only):
     index, rows = training
     options = find_options(index, leaf_only=leaf_only)
     expected = {}
     for v in range(index.hierarchy.n_nodes):
-        ways = rows.options(v, leaf_only)
-        if len(ways) > 1:
-            expected[v, False] = ways
+        taken = rows.options(v, leaf_only)
+        if len(taken) > 1:
+            expected[v, False] = taken
     problems = list(problems_per_parent(index, options))
     assert found(problems, rows) == expected
     for problem in problems:  # the children in order, "stop here" last
@@ -53,18 +53,18 @@ def test_per_parent_is_one_problem_per_node_with_several_ways_to_go_on(training,
 
 @SETTINGS
 @given(training_rows(), st.booleans())
-def test_per_level_is_one_problem_per_level_over_all_ways_to_go_on(training, leaf_only):
+def test_per_level_is_one_problem_per_level_over_all_branches(training, leaf_only):
     index, rows = training
     hierarchy = index.hierarchy
     options = find_options(index, leaf_only=leaf_only)
     expected = {}
     for level in range(1, hierarchy.depth + 1):
-        ways = {}
+        taken = {}
         for v in range(hierarchy.n_nodes):
             if hierarchy.levels[v] == level - 1:
-                ways.update(rows.options(v, leaf_only))
-        if len(ways) > 1:
-            expected[level, False] = ways
+                taken.update(rows.options(v, leaf_only))
+        if len(taken) > 1:
+            expected[level, False] = taken
     problems = list(problems_per_level(index, options))
     assert found(problems, rows) == expected
     assert [p.owner for p in problems] == sorted(p.owner for p in problems)
@@ -297,14 +297,14 @@ def test_problems_per_parent_level_and_flat_hold_the_right_rows_and_columns(draw
             if strategy == "flat":
                 candidates = np.arange(1, hierarchy.n_nodes)
             share = closed[rows].mean(axis=0)
-            asked = [v for v in candidates if 0 < share[v] < 1]
-            assert problem.classes.tolist() == asked
+            learned = [v for v in candidates if 0 < share[v] < 1]
+            assert problem.classes.tolist() == learned
             target = problem.target.reshape(len(rows), -1)
-            np.testing.assert_array_equal(target, closed[np.ix_(rows, asked)])
-            assert problem.target.ndim == (1 if len(asked) == 1 else 2)
+            np.testing.assert_array_equal(target, closed[np.ix_(rows, learned)])
+            assert problem.target.ndim == (1 if len(learned) == 1 else 2)
 
 
-def test_gates_ask_whether_a_row_ends_at_an_inner_node():
+def test_gates_learn_whether_a_row_ends_at_an_inner_node():
     index = index_of([["dog"], ["pug"], ["pug", "cat"], ["pet"], ["feline"], []], PETS)
     gates = {index.hierarchy.labels[g.owner]: g for g in set_gates(index)}
     assert set(gates) == {None, "pet", "dog", "feline"}
