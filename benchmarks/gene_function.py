@@ -235,10 +235,10 @@ def profile(name: str, data: tuple[Any, ...], params: dict[str, Any]) -> dict[st
         return round(sum(found), 2)
 
     row["profile_s"] = {
-        "fit": seconds("hiclass/_children.py", "fit"),
-        "fit: local classifiers": seconds("hiclass/_fit.py", "_fit_one"),
-        "predict": seconds("_base.py", "predict_node_proba"),
-        "predict: local classifiers": seconds("_set_predict.py", "answers"),
+        "fit": seconds("_estimators/fitting.py", "fit"),
+        "fit: local classifiers": seconds("_engine/fit.py", "_fit_one"),
+        "predict": seconds("_estimators/base.py", "predict_node_proba"),
+        "predict: local classifiers": seconds("_inference/sets.py", "column_proba"),
     }
     return row
 
