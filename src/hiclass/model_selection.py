@@ -17,6 +17,7 @@ from hiclass._labels.columns import (
     is_hashable,
     is_missing,
     read_labels,
+    read_paths,
     refuse_path_tuples,
     split_columns,
 )
@@ -230,9 +231,7 @@ def _classes_of(y: Any, hierarchy: Any, multi_label: bool, *, as_sets: bool) -> 
         graph = as_hierarchy(hierarchy)
         if not graph.is_tree:
             return encode_in_dag(y, graph).closed
-        columns = read_labels(y)
-        check_paths(columns)
-        nodes = nodes_of(columns, graph)
+        nodes = nodes_of(read_paths(y), graph)
     return graph._closure[nodes] if as_sets else nodes
 
 

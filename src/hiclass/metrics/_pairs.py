@@ -133,11 +133,9 @@ def encode_tree(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any, na
     _refuse_lists_of_paths(y_true, name)
     pair = encode(y_true, y_pred, hierarchy, sample_weight)
     if pair.of_sets:
-        graph = pair.hierarchy
-        node = int(np.argmax(np.diff(graph.parent_indptr) > 1))
         raise ValueError(
-            f"{name} is defined on trees, but {graph.labels[node]!r} has several parents. Use "
-            f"precision, recall or f1, which compare sets of classes and need no path."
+            f"{name} is defined on trees, but {pair.hierarchy._shared_label()!r} has several "
+            f"parents. Use precision, recall or f1, which compare sets of classes and need no path."
         )
     return pair
 

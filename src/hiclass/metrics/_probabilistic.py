@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from hiclass._labels.columns import check_paths, read_labels
+from hiclass._labels.columns import read_paths
 from hiclass._labels.sets import read_sets
 from hiclass._targets.paths import as_hierarchy, nodes_of
 from hiclass._typing import AnyArray, FloatArray
@@ -255,8 +255,7 @@ def _check_proba(
     if multi_label:
         truth = membership(read_sets(y_true, "y_true"), tree, "y_true")
     else:
-        columns = read_labels(y_true, "y_true")
-        check_paths(columns, name="y_true")
+        columns = read_paths(y_true, "y_true")
         truth = tree._closure[nodes_of(columns, tree, "y_true")]
     truth, n_rows = without_root(truth), truth.shape[0]
     proba = np.asarray(node_proba)
