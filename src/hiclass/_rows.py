@@ -116,7 +116,7 @@ def take_rows(X: Any, rows: IntArray | None) -> Any:
 
 
 def protect(X: Any) -> Any:
-    """The same data, so that writing into it fails or harms nobody; without a copy."""
+    """The same data, so that writing into it fails or has no effect elsewhere; without a copy."""
     if isinstance(X, np.ndarray):
         X = X.view()
         X.flags.writeable = False

@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 from strategies import paths
 
 from hiclass import FlatClassifier, LocalClassifierPerNode, LocalClassifierPerParentNode
-from hiclass._inference.decodings import best_path, best_paths, cut, expected_f1, top_down
+from hiclass._inference.decodings import best_path, best_paths, expected_f1, top_down, truncate
 from hiclass._inference.paths import direct_final_proba, node_proba
 from hiclass._inference.search import k_best
 
@@ -410,8 +410,8 @@ def test_truncation_keeps_a_node_with_exactly_the_wanted_probability():
     models = models_of("parent", BUSH, tables)
     decision = top_down(models, np.zeros((1, 1)))
     for threshold, node in ((0.25, 4), (np.nextafter(0.25, 1), 3), (0.5, 3), (0.51, 0)):
-        assert cut(decision, models.hierarchy, float(threshold)).nodes.tolist() == [node]
-    assert cut(decision, models.hierarchy, 0.0) is decision
+        assert truncate(decision, models.hierarchy, float(threshold)).nodes.tolist() == [node]
+    assert truncate(decision, models.hierarchy, 0.0) is decision
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -37,7 +37,7 @@ from hiclass._inference.decodings import (
     Wish,
     as_decoding,
     best_paths,
-    cut,
+    truncate,
     width_of_best_paths,
 )
 from hiclass._inference.levels import label_proba
@@ -358,7 +358,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
                 f"have. Fit again with calibration='temperature' or another local classifier."
             )
         decoding.check(wish)
-        return lambda chunk: cut(
+        return lambda chunk: truncate(
             decoding.decide(models, chunk, wish), self.hierarchy_, self.min_confidence
         )
 

@@ -16,7 +16,7 @@ from hiclass._compat import Interval, StrOptions, check_is_fitted, routing_enabl
 from hiclass._engine.fit import is_per_row
 from hiclass._estimators.base import BaseHierarchicalClassifier, check_parameters
 from hiclass._estimators.fitting import fitting
-from hiclass._inference.decodings import Decision, cut, with_confidence
+from hiclass._inference.decodings import Decision, truncate, with_confidence
 from hiclass._inference.paths import final_proba, final_to_nodes, sum_final
 from hiclass._labels.columns import read_labels
 from hiclass._rows import as_weights, check_X, chunks_of_rows, n_rows_of, slice_rows, take_rows
@@ -392,7 +392,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         if self.kind_ == "path":
             # Strictly above the threshold.
             above = np.nextafter(self.threshold_, np.inf)
-            return cut(self._decide_inside(X), self.hierarchy_, float(above))
+            return truncate(self._decide_inside(X), self.hierarchy_, float(above))
         return Decision.join(self._map_final(X, self._cover))
 
     def _map_final(self, X: Any, function: Any) -> list[Any]:

@@ -1,8 +1,8 @@
 """A fitted model as one ONNX graph, for serving without Python.
 
 The graph does what prediction does, in the same steps: evidence of the local classifiers, a softmax
-or a normalisation per node (of a joint model, one over all endings), products along the paths, a
-decision. Three things keep it small:
+or a normalisation per node (of a joint model, one over all final classes), products along the
+paths, a decision. Three things keep it small:
 
 - Linear classifiers of nodes with equally many options, also behind a scaler, are one matrix
   product.
@@ -102,7 +102,7 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     tree = _flat(graph, models) if strategy_of(models).is_direct else _per_parent(graph, models)
     node = _decision(graph, model, tree)
     table = _path_table(model)
-    node, confidence = _cut(graph, tree.nodes, node, table, model.min_confidence)
+    node, confidence = _truncate(graph, tree.nodes, node, table, model.min_confidence)
     graph.output("node", node, np.int64, [])
     labels = _labels(model)
     graph.output("labels", _written(graph, labels, node), labels.dtype, labels.shape[1:])
@@ -146,7 +146,7 @@ def _check_model(model: Any) -> LocalModels:
             f"This {name} has learned from batches and knows classes, or ends of paths, that it "
             f"has not seen yet. Fit it, or learn with leaf_only=True from rows of all classes."
         )
-    model._decision_of_chunk()  # says what is missing for the decoding, if anything
+    model._decision_of_chunk()  # refuses what the decoding cannot do without
     return models
 
 
@@ -159,25 +159,25 @@ class _Tree:
 
     Attributes
     ----------
-    nodes, endings : str
+    nodes, final : str
         Probabilities of nodes, and of ``options.ends``.
     steps : tuple of _Step
         The choices at the nodes; none in a flat model.
     """
 
     nodes: str
-    endings: str
+    final: str
     steps: tuple[_Step, ...] = ()
 
 
 @dataclass(frozen=True)
-class _Question:
-    """What a local classifier is asked: which option? "Stop here" is first, since it wins ties."""
+class _Choice:
+    """Options that a local classifier chooses among. "Stop here" is first, since it wins ties."""
 
     owner: int
     options: IntArray
     order: IntArray
-    child: Any
+    estimator: Any
 
 
 @dataclass(frozen=True)
@@ -187,19 +187,19 @@ class _Step:
     Of a joint model, the logarithm of the share of each option by itself.
     """
 
-    questions: tuple[_Question, ...]
-    answer: str
+    choices: tuple[_Choice, ...]
+    proba: str
 
 
 def _per_parent(graph: Graph, models: LocalModels) -> _Tree:
-    """The probabilities of a model that answers node by node."""
+    """The probabilities of a model that is queried node by node."""
     hierarchy, options = models.hierarchy, models.options
     n_nodes = hierarchy.n_nodes
     stops = np.flatnonzero(options.can_stop)
     parent = np.concatenate([hierarchy.parent, stops])
     n_options = np.diff(options.indptr)
-    questions = []
-    # Columns of what is certain: 1 for the root and only ways, 0 for classes without rows.
+    choices = []
+    # Columns of what is certain: 1 for the root and only branches, 0 for classes without rows.
     certain = np.zeros(len(parent), dtype=bool)
     certain[0] = True
     for node in np.flatnonzero(n_options).tolist():
@@ -210,41 +210,41 @@ def _per_parent(graph: Graph, models: LocalModels) -> _Tree:
         if len(here) == 1:
             certain[here] = True
         else:
-            child = models.classifiers[node]
-            questions.append(_Question(node, here[order], order, child))
-    steps = _ask(graph, models, questions)
+            estimator = models.classifiers[node]
+            choices.append(_Choice(node, here[order], order, estimator))
+    steps = _query(graph, models, choices)
     blocks = [_as_columns(graph, step) for step in steps]
-    asked = np.concatenate([q.options for step in steps for q in step.questions] or [np.arange(0)])
-    column = np.where(certain, len(asked), len(asked) + 1)
-    column[asked.astype(np.intp)] = np.arange(len(asked))
+    chosen = np.concatenate([q.options for step in steps for q in step.choices] or [np.arange(0)])
+    column = np.where(certain, len(chosen), len(chosen) + 1)
+    column[chosen.astype(np.intp)] = np.arange(len(chosen))
     operation, certainty = ("Add", 0.0) if models.joint else ("Mul", 1.0)
     conditional = graph.concat([*blocks, graph.same_for_all_rows(np.array([certainty, 0.0]))])
     along = _along_paths(graph, operation, graph.pick(conditional, column), parent)
     ends = options.ends.copy()
     is_stop = options.can_stop[ends]
     ends[is_stop] = n_nodes + np.searchsorted(stops, ends[is_stop])
-    endings = graph.pick(along, ends)
+    final = graph.pick(along, ends)
     if models.joint:
-        tree = _summed_up(graph, models, graph.op("Softmax", endings, axis=1))
-        stopping = graph.pick(tree.endings, np.searchsorted(options.ends, stops))
+        tree = _summed_up(graph, models, graph.op("Softmax", final, axis=1))
+        stopping = graph.pick(tree.final, np.searchsorted(options.ends, stops))
         return replace(tree, steps=_read_off(graph, graph.concat([tree.nodes, stopping]), steps))
-    return _Tree(graph.pick(along, np.arange(n_nodes)), endings, tuple(steps))
+    return _Tree(graph.pick(along, np.arange(n_nodes)), final, tuple(steps))
 
 
 def _as_columns(graph: Graph, step: _Step) -> str:
     """P(option | node) with a column per node and option."""
     # The width in numbers: where there are no rows, -1 cannot be worked out.
-    return graph.reshape(step.answer, [0, sum(len(q.options) for q in step.questions)])
+    return graph.reshape(step.proba, [0, sum(len(q.options) for q in step.choices)])
 
 
 def _read_off(graph: Graph, proba: str, steps: list[_Step]) -> tuple[_Step, ...]:
     """The same choices, between probabilities of nodes and of stopping at them."""
     read = []
     for step in steps:
-        options = np.concatenate([q.options for q in step.questions])
-        n_questions = len(step.questions)
-        shape = [0, n_questions, len(options) // n_questions]
-        read.append(replace(step, answer=graph.reshape(graph.pick(proba, options), shape)))
+        options = np.concatenate([q.options for q in step.choices])
+        n_choices = len(step.choices)
+        shape = [0, n_choices, len(options) // n_choices]
+        read.append(replace(step, proba=graph.reshape(graph.pick(proba, options), shape)))
     return tuple(read)
 
 
@@ -253,24 +253,24 @@ def _flat(graph: Graph, models: LocalModels) -> _Tree:
     ends = models.options.ends
     if len(ends) == 1:
         return _summed_up(graph, models, graph.same_for_all_rows(np.ones(1)))
-    question = _Question(0, ends, np.arange(len(ends)), models.classifiers[0])
-    (step,) = _ask(graph, models, [question])
-    endings = _as_columns(graph, step)
+    choice = _Choice(0, ends, np.arange(len(ends)), models.classifiers[0])
+    (step,) = _query(graph, models, [choice])
+    final = _as_columns(graph, step)
     if models.joint:
-        endings = graph.op("Softmax", endings, axis=1)
-    return _summed_up(graph, models, endings)
+        final = graph.op("Softmax", final, axis=1)
+    return _summed_up(graph, models, final)
 
 
-def _summed_up(graph: Graph, models: LocalModels, endings: str) -> _Tree:
-    """Probabilities of nodes from those of all endings."""
+def _summed_up(graph: Graph, models: LocalModels, final: str) -> _Tree:
+    """Probabilities of nodes from those of all final classes."""
     ends, hierarchy = models.options.ends, models.hierarchy
-    # The endings below a node have consecutive numbers: a difference of running totals.
+    # The final classes below a node have consecutive numbers: a difference of running totals.
     axis = graph.constant(np.array(1))
-    total = graph.concat([graph.same_for_all_rows(np.zeros(1)), graph.op("CumSum", endings, axis)])
+    total = graph.concat([graph.same_for_all_rows(np.zeros(1)), graph.op("CumSum", final, axis)])
     first = np.searchsorted(ends, np.arange(hierarchy.n_nodes))
     last = np.searchsorted(ends, hierarchy.subtree_end)
     nodes = graph.op("Sub", graph.pick(total, last), graph.pick(total, first))
-    return _Tree(nodes, endings)
+    return _Tree(nodes, final)
 
 
 def _along_paths(graph: Graph, operation: str, value: str, parent: IntArray) -> str:
@@ -284,36 +284,36 @@ def _along_paths(graph: Graph, operation: str, value: str, parent: IntArray) -> 
 # -- local classifiers -------------------------------------------------------------------------
 
 
-def _ask(graph: Graph, models: LocalModels, questions: list[_Question]) -> list[_Step]:
-    """Put the questions with equally many options, and the same kind of answer, together."""
-    linear = {q.owner: _linear(q, models) for q in questions}
+def _query(graph: Graph, models: LocalModels, choices: list[_Choice]) -> list[_Step]:
+    """Put the choices with equally many options, and the same kind of evidence, together."""
+    linear = {q.owner: _linear(q, models) for q in choices}
 
-    def kind(question: _Question) -> tuple[int, bool]:
-        return len(question.options), linear[question.owner] is not None
+    def kind(choice: _Choice) -> tuple[int, bool]:
+        return len(choice.options), linear[choice.owner] is not None
 
     steps = []
-    for (k, is_linear), group in groupby(sorted(questions, key=kind), key=kind):
-        asked = tuple(group)
+    for (k, is_linear), group in groupby(sorted(choices, key=kind), key=kind):
+        alike = tuple(group)
         if is_linear:
-            parts = [part for q in asked if (part := linear[q.owner]) is not None]
+            parts = [part for q in alike if (part := linear[q.owner]) is not None]
             coef = np.hstack([coef for coef, _ in parts])
             intercept = np.concatenate([intercept for _, intercept in parts])
             product = graph.op("MatMul", graph.x, graph.constant(coef))
             evidence = graph.op("Add", product, graph.constant(intercept))
         else:
-            evidence = graph.concat([_converted(graph, q, models) for q in asked])
-        evidence = graph.reshape(evidence, [0, len(asked), k])
-        steps.append(_Step(asked, _link(graph, models, evidence, k, is_linear)))
+            evidence = graph.concat([_converted(graph, q, models) for q in alike])
+        evidence = graph.reshape(evidence, [0, len(alike), k])
+        steps.append(_Step(alike, _link(graph, models, evidence, k, is_linear)))
     return steps
 
 
-def _linear(question: _Question, models: LocalModels) -> tuple[FloatArray, FloatArray] | None:
-    """Weights and intercepts of an option each, if the softmax of such scores is the answer."""
-    k = len(question.options)
-    *scalers, last = parts_of(question.child)
+def _linear(choice: _Choice, models: LocalModels) -> tuple[FloatArray, FloatArray] | None:
+    """Weights and intercepts of an option each, if the softmax of such scores is P(option)."""
+    k = len(choice.options)
+    *scalers, last = parts_of(choice.estimator)
     if any(type(scaler) is not StandardScaler for scaler in scalers):
         return None
-    if models.joint and hasattr(last, "predict_proba"):  # scores are no odds, see _predict
+    if models.joint and hasattr(last, "predict_proba"):  # scores are not odds: see evidence.py
         return None
     if models.temperature is None and not _is_softmax(last, k):
         return None
@@ -331,18 +331,18 @@ def _linear(question: _Question, models: LocalModels) -> tuple[FloatArray, Float
         first = -1.0 if models.joint else 0.0
         coef = np.vstack([first * coef, coef])
         intercept = np.append(first * intercept, intercept)
-    return coef[question.order].T, intercept[question.order]
+    return coef[choice.order].T, intercept[choice.order]
 
 
-def _is_softmax(child: Any, k: int) -> bool:
+def _is_softmax(estimator: Any, k: int) -> bool:
     """Whether probabilities are the softmax of the scores."""
-    if type(child) is LinearDiscriminantAnalysis:
+    if type(estimator) is LinearDiscriminantAnalysis:
         return True
-    if type(child) is not LogisticRegression:
+    if type(estimator) is not LogisticRegression:
         return False
-    # Old versions of scikit-learn know other ways.
-    usual = getattr(child, "multi_class", "deprecated") in ("deprecated", "auto")
-    return usual and (k == 2 or child.solver != "liblinear")
+    # Old versions of scikit-learn have others.
+    usual = getattr(estimator, "multi_class", "deprecated") in ("deprecated", "auto")
+    return usual and (k == 2 or estimator.solver != "liblinear")
 
 
 def _link(graph: Graph, models: LocalModels, evidence: str, k: int, is_linear: bool) -> str:
@@ -374,20 +374,20 @@ def _normalised(graph: Graph, proba: str) -> str:
     return graph.op("Div", proba, graph.op("ReduceSum", proba, axis, keepdims=1))
 
 
-def _converted(graph: Graph, question: _Question, models: LocalModels) -> str:
+def _converted(graph: Graph, choice: _Choice, models: LocalModels) -> str:
     """Probabilities of a local classifier that skl2onnx converts, of shape (n, options)."""
-    child = question.child
-    where = strategy_of(models).describe(models.hierarchy, question.owner)
-    name = f"The local classifier of {where}, a {type(child).__name__},"
-    scored = hasattr(child, "decision_function")
+    estimator = choice.estimator
+    where = strategy_of(models).describe(models.hierarchy, choice.owner)
+    name = f"The local classifier of {where}, a {type(estimator).__name__},"
+    scored = hasattr(estimator, "decision_function")
     if models.joint:
-        scored = not hasattr(child, "predict_proba")
+        scored = not hasattr(estimator, "predict_proba")
     if models.temperature is not None and scored:
         raise ValueError(
             f"{name} is calibrated by its decision_function, which can be converted to ONNX for "
             f"linear classifiers only. Use one of these, or calibration=None."
         )
-    *before, last = parts_of(child)
+    *before, last = parts_of(estimator)
     if getattr(last, "weights", None) == "distance":
         raise ValueError(
             f"{name} weighs neighbours by their distance, which skl2onnx leaves out. Use "
@@ -402,9 +402,9 @@ def _converted(graph: Graph, question: _Question, models: LocalModels) -> str:
             f"{name} cannot be converted to ONNX ({type(error).__name__}: {reason}). Use another "
             f"local classifier there."
         ) from error
-    if np.array_equal(question.order, np.arange(len(question.order))):
+    if np.array_equal(choice.order, np.arange(len(choice.order))):
         return proba
-    return graph.pick(proba, question.order)
+    return graph.pick(proba, choice.order)
 
 
 # -- decisions ---------------------------------------------------------------------------------
@@ -418,7 +418,7 @@ def _decision(graph: Graph, model: Any, tree: _Tree) -> str:
         return _top_down(graph, models, tree.steps)
     if not decoding.needs_f:
         ends = graph.constant(models.options.ends)
-        return graph.take(ends, graph.argmax(tree.endings, 1), 0)
+        return graph.take(ends, graph.argmax(tree.final, 1), 0)
     # Expected F1: the largest sum over a path of P(node) - F / 2; the root counts for nothing.
     share = np.full(models.hierarchy.n_nodes, -model._f_to_expect() / 2)
     share[0] = -1
@@ -433,7 +433,7 @@ def _top_down(graph: Graph, models: LocalModels, steps: tuple[_Step, ...]) -> st
     """Follow the best option of every node from the root on."""
     n_nodes = models.hierarchy.n_nodes
     stops = np.flatnonzero(models.options.can_stop)
-    # Where each node leads: to itself at an end, down an only way, or where its classifier says.
+    # Where a node leads: to itself at an end, down an only branch, or where its classifier chooses.
     leads_to = np.arange(n_nodes)
     only = np.flatnonzero(np.diff(models.options.indptr) == 1)
     leads_to[only] = models.options.indices[models.options.indptr[only]]
@@ -441,15 +441,15 @@ def _top_down(graph: Graph, models: LocalModels, steps: tuple[_Step, ...]) -> st
     parts = []
     start = 0
     for step in steps:
-        owners = np.array([q.owner for q in step.questions])
-        table = np.concatenate([q.options for q in step.questions])
+        owners = np.array([q.owner for q in step.choices])
+        table = np.concatenate([q.options for q in step.choices])
         table = np.concatenate([np.arange(n_nodes), stops])[table]
         offset = np.arange(len(owners)) * (len(table) // len(owners))
-        best = graph.op("Add", graph.argmax(step.answer, 2), graph.constant(offset))
+        best = graph.op("Add", graph.argmax(step.proba, 2), graph.constant(offset))
         parts.append(graph.take(graph.constant(table), best, 0))
         column[owners] = start + np.arange(len(owners))
         start += len(owners)
-    others = np.setdiff1d(np.arange(n_nodes), [q.owner for s in steps for q in s.questions])
+    others = np.setdiff1d(np.arange(n_nodes), [q.owner for s in steps for q in s.choices])
     column[others] = start + np.arange(len(others))
     leads = graph.concat([*parts, graph.same_for_all_rows(leads_to[others])])
     position = graph.constant(column)
@@ -459,7 +459,7 @@ def _top_down(graph: Graph, models: LocalModels, steps: tuple[_Step, ...]) -> st
     return graph.reshape(node, [-1])
 
 
-def _cut(
+def _truncate(
     graph: Graph, proba: str, node: str, table: IntArray, min_confidence: float
 ) -> tuple[str, str]:
     """End paths where they are not sure enough; return nodes, and the confidence of each level."""

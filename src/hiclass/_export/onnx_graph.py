@@ -14,7 +14,7 @@ _IR_VERSION = 8
 
 
 def import_onnx() -> tuple[Any, Any]:
-    """The packages onnx and skl2onnx, or an error that says how to get them."""
+    """The packages onnx and skl2onnx, or an error that tells how to get them."""
     try:
         import onnx
         import skl2onnx
@@ -202,7 +202,7 @@ class Graph:
         if operations in self._loadable:
             return
         options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4  # the error says it all
+        options.log_severity_level = 4  # the error is enough
         content = converted.SerializeToString()
         onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         self._loadable.add(operations)

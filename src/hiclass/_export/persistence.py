@@ -2,7 +2,7 @@
 
 ``skops.io.load`` builds only objects of types that it is told to trust. It trusts most of
 scikit-learn's and NumPy's by itself; :data:`TRUSTED_TYPES` adds what fitted models of this library
-are made of. None of these types runs anything that a file says when it is built.
+are made of. None of these types runs anything that a file contains when it is built.
 :func:`trusted_types` adds what the local classifiers of a particular model are made of, and
 :func:`load` reads such files.
 """
@@ -138,7 +138,7 @@ def _import_skops() -> Any:
 
 # -- files -------------------------------------------------------------------------------------
 
-#: What the files of ``hiclass fit`` say of themselves.
+#: What the files of ``hiclass fit`` hold about themselves.
 FORMAT, FORMAT_VERSION = "hiclass model", 1
 #: What they hold besides: the list of columns that a ColumnTransformer leaves out is a type of its
 #: own in scikit-learn 1.6, which skops does not know.

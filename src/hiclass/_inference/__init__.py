@@ -1,4 +1,4 @@
-"""WHAT a fitted model says: from the scores of local classifiers to probabilities and decisions.
+"""WHAT a fitted model predicts: scores of local classifiers become probabilities and decisions.
 
 Comes in: the fitted classifiers as plain data, and chunks of rows. Goes out: probabilities of nodes
 (``paths`` for one path per row, ``sets`` for sets of classes), decisions (``decodings``) and models

@@ -322,8 +322,8 @@ def _with_seen(models: LocalModels, nodes: IntArray, seen: list[Candidates]) -> 
     return Decision(nodes, np.where(path >= 0, everything.proba[order][place], np.nan))
 
 
-def cut(decision: Decision, hierarchy: Hierarchy, min_confidence: float) -> Decision:
-    """End every path after its deepest node with at least this probability."""
+def truncate(decision: Decision, hierarchy: Hierarchy, min_confidence: float) -> Decision:
+    """Truncate every path after its deepest node with at least this probability."""
     if min_confidence <= 0:
         return decision
     with np.errstate(invalid="ignore"):

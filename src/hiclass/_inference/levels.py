@@ -47,7 +47,7 @@ def label_proba(
 def level_proba(
     proba: FloatArray, hierarchy: Hierarchy, columns: list[tuple[IntArray, int, bool]]
 ) -> list[FloatArray]:
-    """Probabilities per level, one column per label, as :func:`level_columns` says."""
+    """Probabilities per level, one column per label, as :func:`level_columns` finds them."""
     out = []
     for level, (column, n_labels, may_be_over) in enumerate(columns, start=1):
         nodes = hierarchy.nodes_by_level[level] if len(column) else column
@@ -67,7 +67,7 @@ def level_columns(
 ) -> list[tuple[IntArray, int, bool]]:
     """Where the nodes of each level stand among the labels ``classes`` of the level.
 
-    Also the number of labels, and whether the last one says that the path is over.
+    Also the number of labels, and whether the last one means that the path is over.
     """
     out = []
     none = np.empty(0, dtype=np.intp)

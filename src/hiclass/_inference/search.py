@@ -3,7 +3,7 @@
 Probabilities fall along a path, so a node below the k-th best final class found so far cannot lead
 to a better one. A first pass follows a few of the best nodes of each level, which finds good final
 classes. A second pass walks through the tree in depth and opens whatever is still above that bound.
-It holds the branches of one path at a time, whatever the classifiers say; where they are so unsure
+It holds the branches of one path at a time, whatever the probabilities; where they are so close
 that nothing can be left out, it is a sweep over all nodes. No local classifier is queried more than
 twice per chunk, and never twice about a row.
 
@@ -204,8 +204,8 @@ class _Search:
         #: What the first pass knows below the nodes that it opened.
         self.known: dict[int, _Frame] = {}
         depth = models.hierarchy.depth if k == 1 else 0
-        #: Probabilities of the nodes on the way to where the search is, and to the best found.
-        self.way, self.along = np.full((2, n, depth), np.nan)
+        #: Probabilities of the nodes on the path to where the search is, and to the best found.
+        self.path, self.along = np.full((2, n, depth), np.nan)
 
     def follow_the_best(self) -> None:
         """Open the best nodes of every level."""
@@ -246,8 +246,8 @@ class _Search:
 
     def open_what_is_left(self) -> None:
         """Walk through the tree in depth, to whatever may still be better."""
-        nobody = np.empty(0, dtype=np.intp)
-        stack = [self._visit(0, nobody, np.empty(0))] if 0 in self.known else []
+        none = np.empty(0, dtype=np.intp)
+        stack = [self._visit(0, none, np.empty(0))] if 0 in self.known else []
         while stack:
             frame = stack[-1]
             if frame.place == len(frame.children):
@@ -273,7 +273,7 @@ class _Search:
 
     def _go_to(self, node: int, frame: _Frame) -> None:
         if self.k == 1 and node:
-            self.way[frame.rows, self.models.hierarchy.levels[node] - 1] = frame.reached
+            self.path[frame.rows, self.models.hierarchy.levels[node] - 1] = frame.reached
 
     def open(self, node: int, rows: IntArray, reached: FloatArray) -> _Frame:
         """Query the classifiers of a node: remember what ends there, return what goes on."""
@@ -299,7 +299,7 @@ class _Search:
             return
         levels = self.models.hierarchy.levels
         found = self.best.nodes[new, 0]
-        self.along[new] = self.way[new]
+        self.along[new] = self.path[new]
         self.along[new, levels[node] :] = np.nan
         below = found != node  # else the path stops at the node
         self.along[new[below], levels[node]] = self.best.proba[new[below], 0]

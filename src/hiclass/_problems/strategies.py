@@ -1,7 +1,7 @@
 """The strategies: which local problems there are, and what the classes of their classifiers mean.
 
 A strategy is an object in the table :data:`STRATEGIES`, and the only place that knows its name. It
-says which problems the training rows make, with one path per row (:class:`TreeIndex`) or with sets
+tells which problems the training rows make, with one path per row (:class:`TreeIndex`) or with sets
 of classes (:class:`SetIndex`), which problems a batch updates, and which branches of the tree the
 classifier of an owner decides about. Everything else follows from that.
 
@@ -272,7 +272,8 @@ def _sets_per_node(index: SetIndex, policy: Policy | None, lenient: bool) -> Ite
         others = [hierarchy.children(parent) for parent in parents.tolist()]
         alone = (n_below[np.unique(np.concatenate(others))] > 0).sum() == 1
         yield from _binary_problems(index, policy, parents, children, lenient or bool(alone))
-    if policy.inside_parent:  # among siblings nobody learns that a row may be in none of them
+    if policy.inside_parent:
+        # Classifiers among siblings do not learn that a row may be in none of them.
         for node in largest_first(np.flatnonzero(_has_gate(index)), n_below):
             yield gate_problem(index, node)
 
