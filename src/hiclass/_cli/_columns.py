@@ -13,11 +13,12 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from hiclass._cli._errors import CommandError, unknown_column
+from hiclass._cli._errors import CommandError
 from hiclass._cli._features import KINDS, Columns, to_number
 from hiclass._cli._tables import Table
 
@@ -85,9 +86,8 @@ def choose_columns(
         If a column does not exist or is named twice, or if no column can be a feature.
     """
     ignored = list(ignored)
-    for name in [*(n for names in named.values() for n in names), *ignored]:
-        if name not in table.frame.columns:
-            raise unknown_column(name, table.frame.columns, table.name)
+    for name in [*chain.from_iterable(named.values()), *ignored]:
+        table.column(name)  # which must exist
     seen: dict[str, str] = dict.fromkeys(target, "target")
     for kind, names in named.items():
         for name in names:

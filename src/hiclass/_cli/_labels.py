@@ -56,9 +56,7 @@ def read_labels(
     missing = np.frompyfunc(lambda label: label is None, 1, 1)(y).astype(bool)
     gap = missing[:, :-1] & ~missing[:, 1:]
     if truncate_gaps:
-        ended = np.logical_or.accumulate(missing, axis=1)
-        y[ended] = None
-        missing = ended
+        missing = np.logical_or.accumulate(missing, axis=1)
     elif gap.any():
         row, level = (int(i) for i in np.argwhere(gap)[0])
         raise CommandError(
@@ -75,12 +73,10 @@ def read_labels(
         )
     if empty.all():
         raise CommandError(f"{table.name}: no row has a label in {target[0]!r}.")
+    has_texts_only = all(isinstance(label, str) for label in y[~missing])
+    y[missing] = "" if has_texts_only else None
     rows = np.flatnonzero(~empty)
-    y = y[rows]
-    texts = all(isinstance(label, str) for label in y.ravel() if label is not None)
-    if texts:
-        y[missing[rows]] = ""
-    return table.take(rows), y
+    return table.take(rows), y[rows]
 
 
 def check_types(table: Table, target: list[str], y: Any) -> None:
@@ -122,18 +118,17 @@ def like(y: Any, hierarchy: Any, target: list[str], table: Table) -> Any:
     ]
     missing = "" if set().union(*known) == {str} else None
     converted = y.copy()
-    for index, label in np.ndenumerate(y):
+    for (row, level), label in np.ndenumerate(y):
         if label is None or label == "":
-            converted[index] = missing
-            continue
-        convert: Any = next(iter(known[index[1]]), None) if len(known[index[1]]) == 1 else None
-        if convert not in (str, int):
-            continue
-        try:
-            converted[index] = convert(label)
-        except ValueError:
-            raise CommandError(
-                f"{table.place(index[0])}: the label {label!r} in {target[index[1]]!r} is not a "
-                f"whole number, as the labels of the model at this level are. Correct it."
-            ) from None
+            converted[row, level] = missing
+        elif known[level] == {str}:
+            converted[row, level] = str(label)
+        elif known[level] == {int}:
+            try:
+                converted[row, level] = int(label)
+            except ValueError:
+                raise CommandError(
+                    f"{table.place(row)}: the label {label!r} in {target[level]!r} is not a whole "
+                    f"number, as the labels of the model at this level are. Correct it."
+                ) from None
     return converted
