@@ -1,0 +1,123 @@
+"""The architecture, as far as it can be counted: walks, inheritance, tables, tests of types.
+
+The walks are those of ``docs/developer/index.md``: which files of the package a second call enters.
+"""
+
+import ast
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+import hiclass
+from hiclass import (
+    ConformalClassifier,
+    EnsembleClassifier,
+    FlatClassifier,
+    GlobalClassifier,
+    LocalClassifierPerLevel,
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+)
+from hiclass._inference.decodings import DECODINGS
+from hiclass._problems.policies import POLICIES
+from hiclass._problems.strategies import STRATEGIES
+
+SOURCES = Path(hiclass.__file__).parent
+PAGE = Path(__file__).parents[1] / "docs" / "developer" / "index.md"
+LOCAL = [
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+    LocalClassifierPerLevel,
+    FlatClassifier,
+]
+X = np.random.default_rng(0).normal(size=(60, 3))
+Y = [["a", "x"], ["a", "y"], ["b", "z"], ["b", "w"]] * 15
+
+
+def walk(function):
+    """The files of the package that a call enters, in this order."""
+    entered = {}
+
+    def note(frame, event, argument):
+        path = frame.f_code.co_filename
+        if event == "call" and path.startswith(str(SOURCES)):
+            entered[Path(path).relative_to(SOURCES).as_posix()] = None
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return list(entered)
+
+
+def walks(estimator_class):
+    """The walks of ``fit`` and ``predict``, each of a second call."""
+    model = estimator_class().fit(X, Y)
+    model.predict(X)
+    fit = walk(lambda: estimator_class().fit(X, Y))
+    return fit, walk(lambda: model.predict(X))
+
+
+@pytest.mark.parametrize("estimator_class", LOCAL)
+def test_fit_enters_twelve_files_and_predict_seven_at_most(estimator_class):
+    fit, predict = walks(estimator_class)
+    assert len(fit) <= 12, fit
+    assert len(predict) <= 7, predict
+
+
+def test_the_page_for_developers_has_the_walks_of_the_estimator_per_parent_node():
+    page = PAGE.read_text(encoding="utf-8")
+    for name, entered in zip(("fit", "predict"), walks(LocalClassifierPerParentNode), strict=True):
+        rows = page.split(f"### The walk of `{name}`")[1].split("###")[0].split("\n")
+        shown = [row.split("`")[1] for row in rows if row.startswith("| `")]
+        assert shown == entered
+
+
+@pytest.mark.parametrize(
+    "estimator_class", [*LOCAL, GlobalClassifier, EnsembleClassifier, ConformalClassifier]
+)
+def test_estimators_inherit_from_one_class_of_ours(estimator_class):
+    ours = [c for c in estimator_class.__mro__[1:] if c.__module__.startswith("hiclass")]
+    assert [c.__name__ for c in ours] == ["BaseHierarchicalClassifier"]
+    assert issubclass(estimator_class, BaseEstimator)
+
+
+def trees():
+    for path in sorted(SOURCES.rglob("*.py")):
+        yield path.relative_to(SOURCES).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_no_name_of_a_strategy_policy_or_decoding_is_compared_outside_its_table():
+    tables = {
+        "strategy": ("_problems/strategies.py", STRATEGIES),
+        "policy": ("_problems/policies.py", POLICIES),
+        "decoding": ("_inference/decodings.py", DECODINGS),
+    }
+    found = []
+    for path, tree in trees():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Compare):
+                continue
+            sides = [ast.unparse(side) for side in (node.left, *node.comparators)]
+            for axis, (table, names) in tables.items():
+                literal = any(repr(name) in side for name in names for side in sides)
+                if path != table and literal and any(axis in side for side in sides):
+                    found.append(f"{path}:{node.lineno}: {ast.unparse(node)}")
+    assert not found
+
+
+def test_three_tests_of_types_at_most_tell_paths_from_sets():
+    kinds = {"SetTarget", "Target", "SetFormat", "LabelFormat", "SetModels", "SetEnsembleModels"}
+    found = []
+    for path, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+                named = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+                if named & kinds:
+                    found.append(f"{path}:{node.lineno}: {ast.unparse(node)}")
+    assert len(found) <= 3, found
