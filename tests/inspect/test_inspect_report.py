@@ -484,6 +484,8 @@ def test_the_model_is_described():
     both = EnsembleClassifier([("f", FlatClassifier()), ("l", LocalClassifierPerParentNode())])
     described = make_report(both.fit(X, y), X_test, y_test).data["model"]
     assert described["members"] == ["f: FlatClassifier", "l: LocalClassifierPerParentNode"]
+    # Parameters only: "calibration" is an attribute of every model, but not its parameter here.
+    assert {name for name, _ in described["parameters"]} <= set(both.get_params(deep=False))
 
 
 # -- examples ----------------------------------------------------------------------------------

@@ -192,7 +192,8 @@ def _describe(opened: OpenModel) -> dict[str, Any]:
     before = [*opened.before, *(members[0].before if len(members) == 1 else [])]
     shown = ("decoding", "min_confidence", "leaf_only", "calibration", "binary_policy", "voting")
     names = (*shown, "alpha", "kind", "expected_f1")
-    params = {name: getattr(model, name) for name in names if hasattr(model, name)}
+    given = model.get_params(deep=False)
+    params = {name: given[name] for name in names if name in given}
     if params.get("expected_f1", 0) is None:
         del params["expected_f1"]
     return {
