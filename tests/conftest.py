@@ -84,6 +84,17 @@ def local_class(request):
 
 
 @pytest.fixture
+def limit_chunks(monkeypatch):
+    """A function that lets predictions take so many bytes, and at least so many rows, at a time."""
+
+    def limit(n_bytes, fewest_rows):
+        monkeypatch.setattr("hiclass._rows._CHUNK_BYTES", n_bytes)
+        monkeypatch.setattr("hiclass._rows._FEWEST_ROWS", fewest_rows)
+
+    return limit
+
+
+@pytest.fixture
 def animals():
     """Six classes of six rows: unequal depths, and one that ends at an inner node.
 

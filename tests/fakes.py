@@ -65,6 +65,17 @@ def counting(kind, fits):
     return Counting()
 
 
+def recording(kind, queries, **params):
+    """A classifier of a kind that appends the rows of which it predicts probabilities to a list."""
+
+    class Recording(kind):
+        def predict_proba(self, X):
+            queries.append(X)
+            return super().predict_proba(X)
+
+    return Recording(**params)
+
+
 class Table:
     """Predicts the same for every row, and counts how often it was queried."""
 

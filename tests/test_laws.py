@@ -405,7 +405,7 @@ class AnyColumns(AnyRows):
     ],
     ids=["array", "sparse", "pandas", "documents"],
 )
-def test_chunks_change_nothing(estimator_class, container, monkeypatch):
+def test_chunks_change_nothing(estimator_class, container, limit_chunks):
     values = np.random.default_rng(0).integers(0, 9, size=(300, 2)).astype(float)
     y = [["a", "x"], ["a", "y"], ["a"], ["b", "x", "u"], ["b", "x", "v"], ["c"]] * 50
     X = container(values)
@@ -413,8 +413,7 @@ def test_chunks_change_nothing(estimator_class, container, monkeypatch):
     AnyRows.calls.clear()
     whole = predictions(model, X)
     assert max(AnyRows.calls) == 300
-    monkeypatch.setattr("hiclass._rows._CHUNK_BYTES", 1)
-    monkeypatch.setattr("hiclass._rows._FEWEST_ROWS", 64)
+    limit_chunks(1, 64)
     AnyRows.calls.clear()
     pieces = predictions(model, X)
     assert max(AnyRows.calls) < 100

@@ -500,12 +500,11 @@ def test_wrong_models_and_labels_are_refused(trained):
         tune_confidence(undecided, X, y)
 
 
-def test_sets_are_the_same_in_many_chunks(trained, monkeypatch):
+def test_sets_are_the_same_in_many_chunks(trained, limit_chunks):
     X, y = draw(400, 1)
     whole = ConformalClassifier(FrozenEstimator(trained), kind="set").fit(X, y)
     expected = whole.predict(X), whole.predict_confidence(X), whole.predict_set(X)
-    monkeypatch.setattr("hiclass._rows._CHUNK_BYTES", 1)
-    monkeypatch.setattr("hiclass._rows._FEWEST_ROWS", 64)
+    limit_chunks(1, 64)
     parts = ConformalClassifier(FrozenEstimator(trained), kind="set").fit(X, y)
     assert parts.threshold_ == pytest.approx(whole.threshold_, abs=1e-12)
     np.testing.assert_array_equal(parts.predict(X), expected[0])

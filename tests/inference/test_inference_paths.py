@@ -358,14 +358,13 @@ def test_jobs_in_parallel_change_nothing(kind, calibration):
 
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_size_of_chunks_changes_nothing(kind, calibration, monkeypatch):
+def test_the_size_of_chunks_changes_nothing(kind, calibration, limit_chunks):
     y = FOREST * 7
     X = rows_for(y, 0)
     assert len(X) > 3 * 64  # the smallest chunk has 64 rows
     whole = fitted(kind, calibration, y, 0)
     expected = everything(whole, X)
-    monkeypatch.setattr("hiclass._rows._CHUNK_BYTES", 1)
-    monkeypatch.setattr("hiclass._rows._FEWEST_ROWS", 64)
+    limit_chunks(1, 64)
     pieces = fitted(kind, calibration, y, 0)
     assert_same(everything(whole, X), expected, atol=0)
     # Sums over blocks may round otherwise in the search for a temperature.

@@ -51,9 +51,8 @@ def test_a_search_that_can_leave_nothing_out_stays_within_the_memory_of_a_chunk(
     np.testing.assert_array_equal(proba, expected)
 
 
-def test_the_best_paths_of_many_rows_need_the_memory_of_the_result_and_a_chunk(monkeypatch):
-    monkeypatch.setattr("hiclass._rows._CHUNK_BYTES", 1 << 20)
-    monkeypatch.setattr("hiclass._rows._FEWEST_ROWS", 1)
+def test_the_best_paths_of_many_rows_need_the_memory_of_the_result_and_a_chunk(limit_chunks):
+    limit_chunks(1 << 20, 1)
     X, y = many(1000)
     model = LocalClassifierPerParentNode(Unsure(), decoding="best_path").fit(X, y)
     rows = np.random.default_rng(0).uniform(0, len(X), size=(3000, 1))
@@ -69,13 +68,12 @@ def test_the_best_paths_of_many_rows_need_the_memory_of_the_result_and_a_chunk(m
     assert peak < 1.5 * (1 << 20)
 
 
-def test_small_numbers_of_rows_at_a_time_do_not_change_the_search(monkeypatch):
+def test_small_numbers_of_rows_at_a_time_do_not_change_the_search(limit_chunks):
     X, y = many(1000)
     model = LocalClassifierPerParentNode(Unsure(), decoding="best_path").fit(X, y)
     rows = np.random.default_rng(0).uniform(0, len(X), size=(900, 1))
     whole = model.predict_paths(rows, 7), model.predict_confidence(rows)
-    monkeypatch.setattr("hiclass._rows._CHUNK_BYTES", 1 << 16)
-    monkeypatch.setattr("hiclass._rows._FEWEST_ROWS", 1)
+    limit_chunks(1 << 16, 1)
     parts = model.predict_paths(rows, 7), model.predict_confidence(rows)
     np.testing.assert_array_equal(whole[0][0], parts[0][0])
     np.testing.assert_array_equal(whole[0][1], parts[0][1])

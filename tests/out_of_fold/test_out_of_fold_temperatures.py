@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fakes import Linear, Scored, Soft, counting
+from fakes import Linear, Scored, Soft, counting, recording
 from model_helpers import FOREST, LOCAL, blobs, make, rows_for
 from samples import four_quarters
 from scipy.special import log_softmax
@@ -15,7 +15,6 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
-import hiclass._out_of_fold.temperatures
 from hiclass import (
     FlatClassifier,
     Hierarchy,
@@ -96,19 +95,13 @@ def test_without_a_question_the_temperature_is_one():
 
 def test_a_large_number_of_rows_is_thinned_out_before_they_are_scored(monkeypatch):
     X, y = np.arange(300.0)[:, None], [f"c{i % 3}" for i in range(300)]
-    model = LOCAL["flat"](Soft(), calibration="temperature")
-    queried = []
-
-    def spy(models, X, rows, *rest):
-        queried.append(rows)
-        return real(models, X, rows, *rest)
-
-    real = hiclass._out_of_fold.temperatures._blocks
-    monkeypatch.setattr("hiclass._out_of_fold.temperatures._blocks", spy)
+    queries = []
+    model = LOCAL["flat"](recording(Soft, queries), calibration="temperature")
     monkeypatch.setattr("hiclass._out_of_fold.temperatures._MOST_NUMBERS", 300 * 4 // 5)
     model.fit(X, y)
-    assert [len(rows) for rows in queried] == [20, 20, 20]
-    assert all((np.diff(rows) >= 5).all() for rows in queried)
+    # Every fifth row for the temperature, and then all of them for the expected F.
+    assert [len(rows) for rows in queries] == [20, 20, 20, 100, 100, 100]
+    assert all((np.diff(rows[:, 0]) >= 5).all() for rows in queries[:3])
 
 
 def test_rows_that_may_not_be_held_out_are_no_reason_to_fail():
@@ -288,16 +281,11 @@ def test_every_row_is_held_out_once(n_rows):
     hierarchy = Hierarchy.from_paths(y)
     nodes = np.array([hierarchy.find(tuple(path)) for path in y])
     X = np.arange(n_rows, dtype=float)[:, None]
-    trained, queried = [], []
-
-    class Spy(Soft):
-        def predict_proba(self, X):
-            queried.append(X[:, 0].astype(int))
-            return super().predict_proba(X)
+    trained, queries = [], []
 
     def fit_fold(rows):
         trained.append(rows)
-        model = LOCAL["flat"](Spy(), hierarchy=hierarchy)
+        model = LOCAL["flat"](recording(Soft, queries), hierarchy=hierarchy)
         return model.fit(X[rows], [y[i] for i in rows])._models
 
     fit_out_of_fold(fit_fold, X, nodes, hierarchy, None, calibrate=False)
@@ -307,7 +295,7 @@ def test_every_row_is_held_out_once(n_rows):
     np.testing.assert_array_equal(np.sort(np.concatenate(held_out)), np.arange(n_rows))
     assert max(map(len, held_out)) - min(map(len, held_out)) <= 1
     if n_rows > 2:
-        assert [rows.tolist() for rows in queried] == [rows.tolist() for rows in held_out]
+        assert [rows[:, 0].tolist() for rows in queries] == [rows.tolist() for rows in held_out]
 
 
 def test_folds_are_fitted_only_where_they_are_needed(kind):
