@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
 
 import hiclass
 from hiclass import (
@@ -68,6 +70,7 @@ def test_fit_enters_twelve_files_and_predict_seven_at_most(estimator_class):
     fit, predict = walks(estimator_class)
     assert len(fit) <= 12, fit
     assert len(predict) <= 7, predict
+    assert not [path for path in predict if path.startswith("_engine/")]
 
 
 def test_the_page_for_developers_has_the_walks_of_the_estimator_per_parent_node():
@@ -76,6 +79,24 @@ def test_the_page_for_developers_has_the_walks_of_the_estimator_per_parent_node(
         rows = page.split(f"### The walk of `{name}`")[1].split("###")[0].split("\n")
         shown = [row.split("`")[1] for row in rows if row.startswith("| `")]
         assert shown == entered
+
+
+@pytest.mark.parametrize(
+    ("local_classifier", "params", "expected"),
+    [
+        (LogisticRegression(), {}, set()),
+        (LogisticRegression(), {"verbose": 1}, {"_engine/progress.py"}),
+        (LogisticRegression(class_weight={"x": 2.0}), {}, {"_engine/class_weights.py"}),
+        (LinearSVC(), {}, {"_engine/liblinear.py"}),
+    ],
+    ids=["plain", "verbose", "class_weight", "LinearSVC"],
+)
+def test_parts_of_the_engine_are_entered_only_where_they_are_needed(
+    local_classifier, params, expected
+):
+    model = LocalClassifierPerParentNode(local_classifier, **params).fit(X, Y)
+    entered = {path for path in walk(lambda: model.fit(X, Y)) if path.startswith("_engine/")}
+    assert entered == {"_engine/fit.py", "_engine/local_classifiers.py"} | expected
 
 
 @pytest.mark.parametrize(
