@@ -18,6 +18,8 @@ from hiclass.datasets._bunch import check_flags, is_integer, make_bunch
 
 URL = "https://files.consumerfinance.gov/ccdb/complaints.csv.zip"
 TEXT = "Consumer complaint narrative"
+#: What reading a file raises that is damaged, or of another kind.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, IndexError, UnicodeDecodeError, csv.Error)
 TARGETS = {"product": ("Product", "Sub-product"), "issue": ("Issue", "Sub-issue")}
 DESCRIPTION = """\
 The Consumer Complaint Database of the Consumer Financial Protection Bureau (United States, public
@@ -173,14 +175,7 @@ def _rows(path: Path, target: tuple[str, str]) -> Iterator[dict[str, str]]:
                 if row[TEXT].strip() and row[target[0]].strip():
                     # The other columns would need memory for nothing.
                     yield {name: row[name] for name in wanted}
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        IndexError,
-        UnicodeDecodeError,
-        csv.Error,
-    ) as error:
+    except _DAMAGED as error:
         raise ValueError(
             f"{path} is not a zipped CSV file, or it is damaged ({error}). Remove it to download "
             f"it again."
