@@ -107,7 +107,9 @@ def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any)
         check_n_labels(target.n_rows, n_rows_of(X))
         recipe = local_recipe(self, route_params(self, X, sample_weight, fit_params))
         models = fit_models(recipe, X, target)
-        models, learned = learn_out_of_fold(self, recipe, models, X, target)
+        weights = recipe.fit_params.get("sample_weight")
+        fit_fold = partial(fit_models, recipe, X, target)
+        models, learned = learn_out_of_fold(self, fit_fold, models, X, target, weights)
         self._remember(models, target.format, **learned)
         self._n_own = rows_by_node(target)
     return self
@@ -310,14 +312,18 @@ def _fit_sets(recipe: Recipe, X: Any, target: SetTarget, rows: IntArray | None) 
 
 
 def learn_out_of_fold(
-    model: Any, recipe: Recipe, models: Any, X: Any, target: Any
+    model: Any,
+    fit_fold: Callable[[IntArray], Any],
+    models: Any,
+    X: Any,
+    target: Any,
+    weights: Any,
 ) -> tuple[Any, dict[str, Any]]:
     """Learn from held-out rows what the parameters require: a temperature, an F, thresholds.
 
-    Returns the models, with their temperature, and what else was learned, by name.
+    ``fit_fold`` fits the same models on some of the rows. Returns the models, with their
+    temperature, and what else was learned, by name.
     """
-    fit_fold = partial(fit_models, recipe, X, target)
-    weights = recipe.fit_params.get("sample_weight")
     if target.of_sets:
         tuned = model.threshold == "tuned"
         return models, {

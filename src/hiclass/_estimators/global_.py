@@ -14,6 +14,7 @@ among them, that changes nothing, since the averages are coherent already.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -266,7 +267,9 @@ class GlobalClassifier(BaseHierarchicalClassifier):
             weights = check_weights(sample_weight, X)
             recipe = self._recipe(route_params(self, X, weights, fit_params))
             models = fit_models(recipe, X, target)
-            models, learned = learn_out_of_fold(self, recipe, models, X, target)
+            fit_fold = partial(fit_models, recipe, X, target)
+            weights = recipe.fit_params.get("sample_weight")
+            models, learned = learn_out_of_fold(self, fit_fold, models, X, target, weights)
             self._remember(models, target.format, **learned)
         return self
 

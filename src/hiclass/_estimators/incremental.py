@@ -149,13 +149,13 @@ def partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: A
     >>> model.partial_fit([[8, 1]], [["Animal", "Dog"]]).hierarchy_
     Hierarchy(tree, 5 classes, 2 levels, 3 leaves)
     """
-    with _learning(self):
+    with learning(self):
         _learn(self, X, y, classes, sample_weight)
     return self
 
 
 @contextmanager
-def _learning(model: Any) -> Iterator[None]:
+def learning(model: Any) -> Iterator[None]:
     """Put the model back as it was if learning fails: nothing is changed in place."""
     before = model.__dict__.copy()
     try:
@@ -218,6 +218,21 @@ def _is_unchanged(model: Any, models: BatchModels, format: LabelFormat) -> bool:
 # -- what is known ------------------------------------------------------------------------------
 
 
+def check_learns(model: Any) -> None:
+    """Refuse batches for a restricted model, and where an F-score to decide by would be missing."""
+    if isinstance(model.__dict__.get("_models"), RestrictedModels):
+        raise ValueError(
+            "A model that is restricted to some classes does not learn: call partial_fit of "
+            "the model that it was made from."
+        )
+    if model._decoding.needs_f and model._f_to_expect() is None:
+        raise ValueError(
+            f"decoding={model.decoding!r} needs the F-score that is reached out of fold, which a "
+            f"stream cannot give. Call fit on a part of the rows before partial_fit, give it "
+            f"(expected_f1=0.8), or use another decoding."
+        )
+
+
 def _check_stream_parameters(model: Any) -> None:
     if model.multi_label:
         raise ValueError(
@@ -231,12 +246,8 @@ def _check_stream_parameters(model: Any) -> None:
             f"calibration={model.calibration!r} has one temperature for all rows, which "
             f"partial_fit never has together. Set calibration=None, or call fit."
         )
+    check_learns(model)
     models = model.__dict__.get("_models")
-    if isinstance(models, RestrictedModels):
-        raise ValueError(
-            "A model that is restricted to some classes does not learn: call partial_fit of "
-            "the model that it was made from."
-        )
     if models is not None and not isinstance(models, LocalModels):
         raise ValueError(
             "This model was fitted on sets of classes, which partial_fit does not learn. Call "
@@ -252,12 +263,6 @@ def _check_stream_parameters(model: Any) -> None:
             "checkpoint_dir keeps the classifiers of a fit; a model that learns from batches "
             "is its own checkpoint. Set checkpoint_dir=None and pickle the model between "
             "batches."
-        )
-    if model._decoding.needs_f and model._f_to_expect() is None:
-        raise ValueError(
-            "decoding='expected_f1' needs the F-score that is reached out of fold, which a "
-            "stream cannot tell. Call fit on a part of the rows before partial_fit, say which "
-            "to expect (expected_f1=0.8), or use another decoding."
         )
     stream = model.__dict__.get("_stream")
     if stream is not None and stream.settings != _stream_settings(model):

@@ -16,20 +16,16 @@ from sklearn.base import BaseEstimator
 
 from hiclass._compat import Interval, StrOptions, validate_data
 from hiclass._estimators.base import BaseHierarchicalClassifier, check_parameters
-from hiclass._estimators.fitting import encode_labels
+from hiclass._estimators.fitting import encode_labels, fitting, learn_out_of_fold
+from hiclass._estimators.incremental import check_learns, learning
 from hiclass._inference.decodings import DECODINGS
 from hiclass._inference.paths import unrestricted
-from hiclass._out_of_fold.temperatures import fit_out_of_fold
-from hiclass._out_of_fold.thresholds import tune_thresholds
 from hiclass._rows import check_weights
-from hiclass._state import RestrictedModels
 from hiclass._targets.paths import check_n_labels
-from hiclass._typing import AnyArray
 from hiclass.torch._fit import as_models, fit_fold, fit_network, learn_rows, mean_one
 from hiclass.torch._known import Known, on_device
 from hiclass.torch._network import FittedNetwork, find_device
-from hiclass.torch._stream import announced, encode_next, fit_stream, open_batches, with_all_levels
-from hiclass.torch._train import Trainer
+from hiclass.torch._stream import fit_stream, open_batches, read_batch
 
 
 class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
@@ -253,23 +249,19 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
             The fitted estimator.
         """
         before = self._network() if self.warm_start else None
-        self._forget()
-        try:
-            self._fit(X, y, sample_weight, before)
-        except BaseException:
-            self._forget()
-            raise
+        with fitting(self):
+            self._check_parameters()
+            X = self._as_rows(X, reset=True)
+            target = encode_labels(self, y)
+            check_n_labels(target.n_rows, X.shape[0])
+            weights = mean_one(check_weights(sample_weight, X))
+            known, trainer, course = fit_network(self, X, target, weights, before)
+            models = as_models(self, known, trainer)
+            fit_some = partial(fit_fold, self, X, target, weights)
+            models, learned = learn_out_of_fold(self, fit_some, models, X, target, weights)
+            self._remember(models, target.format, **learned)
+            self._remember_training(known, course.losses, course.validation)
         return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, before: FittedNetwork | None) -> None:
-        self._check_parameters()
-        X = self._as_rows(X, reset=True)
-        target = encode_labels(self, y)
-        check_n_labels(target.n_rows, X.shape[0])
-        weights = mean_one(check_weights(sample_weight, X))
-        known, trainer, course = fit_network(self, X, target, weights, before)
-        f = self._learn_out_of_fold(X, target, weights)
-        self._remember_network(known, trainer, target.format, course.losses, course.validation, f)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn some rows, once, and keep what was learned before.
@@ -296,28 +288,20 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         self : object
             The updated estimator.
         """
-        before = self.__dict__.copy()
-        try:
-            self._learn(X, y, classes, sample_weight)
-        except BaseException:
-            # Nothing is changed in place, so these are the attributes as they were.
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+        with learning(self):
+            self._check_parameters()
+            self._check_stream()
+            X = self._as_rows(X, reset="_models" not in vars(self))
+            known, target = read_batch(y, classes, self)
+            check_n_labels(target.n_rows, X.shape[0])
+            trainer, loss = learn_rows(self, known, X, target, sample_weight)
+            known = known.after(target)
+            format = vars(self).get("_format", target.format)
+            losses = [*vars(self).get("loss_curve_", []), loss]
+            self._remember(as_models(self, known, trainer), format)
+            self._remember_training(known, losses, vars(self).get("validation_curve_", []))
+            self._trainer = trainer
         return self
-
-    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
-        self._check_parameters()
-        self._check_stream()
-        X = self._as_rows(X, reset="_models" not in self.__dict__)
-        known, target = self._read_batch(y, classes)
-        check_n_labels(target.n_rows, X.shape[0])
-        rows, old = (X, target, sample_weight), self.__dict__
-        trainer, loss = learn_rows(self, known, rows, old.get("_trainer"), self._network())
-        losses = [*old.get("loss_curve_", []), loss]
-        validation, format = old.get("validation_curve_", []), old.get("_format", target.format)
-        self._remember_network(known.after(target), trainer, format, losses, validation)
-        self._trainer = trainer
 
     def fit_batches(self, batches: Any, classes: Any = None, validation: Any = None) -> Any:
         """Train the network on batches that are read or made while it learns.
@@ -359,58 +343,22 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         >>> model.fit_batches(batches, classes=paths).predict([[1, 2]])
         array([['Up', 'Right']], dtype=object)
         """
-        self._forget()
-        try:
-            self._fit_batches(batches, classes, validation)
-        except BaseException:
-            self._forget()
-            raise
+        with fitting(self):
+            self._check_parameters()
+            self._check_stream()
+            (X, y, _), items_of = open_batches(batches, self)
+            X = self._as_rows(X, reset=True)
+            known, target = read_batch(y, classes, self)
+            known, trainer, course = fit_stream(self, known, target.format, X, items_of, validation)
+            self._remember(as_models(self, known, trainer), target.format)
+            self._remember_training(known, course.losses, course.validation)
         return self
 
-    def _fit_batches(self, batches: Any, classes: Any, validation: Any) -> None:
-        self._check_parameters()
-        self._check_stream()
-        params = self
-        (X, y, _), items_of = open_batches(batches, params)
-        X = self._as_rows(X, reset=True)
-        known, target = self._read_batch(y, classes)
-        check = partial(self._as_rows, reset=False)
-        known, trainer, course = fit_stream(
-            params, known, target.format, X, items_of, check, validation
-        )
-        self._remember_network(known, trainer, target.format, course.losses, course.validation)
-
-    def _read_batch(self, y: Any, classes: Any) -> tuple[Known, Any]:
-        """The classes of the network, and the encoded labels of a batch."""
-        known, params = self.__dict__.get("_known"), self
-        if known is not None:
-            return known, encode_next(y, known, self._format, params, classes)
-        target = encode_labels(self, y, announced(y, classes, params))
-        known = Known.announced(target, leaf_only=self.leaf_only)
-        return known, with_all_levels(target, known)
-
-    def _learn_out_of_fold(self, X: Any, target: Any, weights: AnyArray | None) -> float | None:
-        """Learn thresholds, for sets of classes, or the F-score of paths, where that is needed."""
-        fit_some = partial(fit_fold, self, X, target, weights)
-        if self.threshold == "tuned":
-            self.thresholds_ = tune_thresholds(fit_some, X, target, weights)
-        if not self._learns_f:
-            return None
-        nodes, wish = target.nodes, {"calibrate": False, "leaf_only": self.leaf_only}
-        return fit_out_of_fold(fit_some, X, nodes, target.hierarchy, weights, **wish)[1]
-
-    def _remember_network(
-        self,
-        known: Known,
-        trainer: Trainer,
-        format: Any,
-        losses: list[float],
-        validation: list[float],
-        f: float | None = None,
+    def _remember_training(
+        self, known: Known, losses: list[float], validation: list[float]
     ) -> None:
-        models = as_models(self, known, trainer)
+        """Set what is known beside the model: the classes of the network, and how it learned."""
         self._known = known
-        self._remember(models, format, expected_f1=f)
         self.loss_curve_ = losses
         self.validation_curve_ = validation
         self.n_epochs_ = len(losses)
@@ -419,23 +367,13 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
 
     def _check_stream(self) -> None:
         """Refuse what batches cannot serve."""
-        if self._decoding.needs_f and self._f_to_expect() is None:
-            self._refuse_to_learn(
-                "decoding", "the F-score that is reached", ", give it (expected_f1=0.8)"
-            )
-        if self.threshold == "tuned" and "thresholds_" not in self.__dict__:
-            self._refuse_to_learn("threshold", "thresholds that are learned")
-        if isinstance(self.__dict__.get("_models"), RestrictedModels):
+        check_learns(self)
+        if self.threshold == "tuned" and "thresholds_" not in vars(self):
             raise ValueError(
-                "A model that is restricted to some classes does not learn: call partial_fit of "
-                "the model that it was made from."
+                "threshold='tuned' needs thresholds that are learned out of fold, which a stream "
+                "cannot give. Call fit on a part of the rows before partial_fit, or use another "
+                "threshold."
             )
-
-    def _refuse_to_learn(self, name: str, what: str, instead: str = "") -> None:
-        raise ValueError(
-            f"{name}={getattr(self, name)!r} needs {what} out of fold, which a stream cannot give. "
-            f"Call fit on a part of the rows before partial_fit{instead}, or use another {name}."
-        )
 
     def _as_rows(self, X: Any, *, reset: bool) -> Any:
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float32)

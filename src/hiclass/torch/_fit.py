@@ -150,18 +150,14 @@ def fit_fold(
 
 
 def learn_rows(
-    estimator: Classifier,
-    known: Known,
-    rows: tuple[Any, AnyTarget, Any],
-    trainer: Trainer | None,
-    network: FittedNetwork | None,
+    estimator: Classifier, known: Known, X: Any, target: AnyTarget, sample_weight: Any
 ) -> tuple[Trainer, float]:
-    """Learn rows, their labels and weights once, with a constant learning rate.
+    """Learn rows once, with a constant learning rate.
 
     What was learned before is a trainer or, where that is lost or the parameters have changed, a
     fitted network. Neither is changed: a trained copy is returned, and the mean loss.
     """
-    X, target, sample_weight = rows
+    trainer, network = vars(estimator).get("_trainer"), estimator._network()
     seed = draw_seed(estimator)
     if trainer is not None and trainer.settings == settings_of(estimator, trainer.shape):
         trainer = trainer.copy()

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hiclass._labels.columns import check_paths, read_labels
+from hiclass._estimators.fitting import encode_labels
+from hiclass._labels.columns import read_paths
+from hiclass._targets.growth import check_form
 from hiclass._targets.paths import Target, as_hierarchy, check_n_labels, encode, nodes_of
 from hiclass._targets.sets import encode_in_dag, encode_sets
 from hiclass.hierarchy import Hierarchy
@@ -25,7 +27,20 @@ if TYPE_CHECKING:
 # -- labels ------------------------------------------------------------------------------------
 
 
-def announced(y: Any, classes: Any, estimator: Classifier) -> Hierarchy:
+def read_batch(y: Any, classes: Any, estimator: Classifier) -> tuple[Known, Any]:
+    """The classes of the network, and the encoded labels of a batch."""
+    known = vars(estimator).get("_known")
+    if known is not None:
+        return known, encode_next(y, known, estimator._format, estimator, classes)
+    target = encode_labels(estimator, y, _announced(y, classes, estimator))
+    if not target.of_sets and target.format.ndim == 2:
+        # Paths of the first batch may be shorter than those to come.
+        n_levels = max(target.format.n_levels, target.hierarchy.depth)
+        target = replace(target, format=replace(target.format, n_levels=n_levels))
+    return Known.announced(target, leaf_only=estimator.leaf_only), target
+
+
+def _announced(y: Any, classes: Any, estimator: Classifier) -> Hierarchy:
     """The hierarchy that a stream begins with."""
     if estimator.hierarchy is not None:
         hierarchy = as_hierarchy(estimator.hierarchy)
@@ -34,14 +49,6 @@ def announced(y: Any, classes: Any, estimator: Classifier) -> Hierarchy:
     if isinstance(classes, Hierarchy):
         return classes
     return _encode_classes(classes, None, estimator, y).hierarchy
-
-
-def with_all_levels(target: Any, known: Known) -> Any:
-    """Labels of the first batch, whose paths may be shorter than those to come."""
-    if known.of_sets or target.format.ndim == 1:
-        return target
-    n_levels = max(target.format.n_levels, known.hierarchy.depth)
-    return replace(target, format=replace(target.format, n_levels=n_levels))
 
 
 def encode_next(
@@ -76,15 +83,9 @@ def _encode_known(
         return (encode_sets if estimator.multi_label else encode_in_dag)(y, known.hierarchy)
     nodes = find(y) if format.ndim == 1 else None
     if nodes is None:
-        columns = read_labels(y)
-        check_paths(columns)
+        columns = read_paths(y)
         nodes = nodes_of(columns, known.hierarchy)
-        if columns.ndim != format.ndim:
-            now, before = ("single labels", "paths")[:: 1 if columns.ndim == 1 else -1]
-            raise ValueError(
-                f"y holds {now}, but the rows before this batch had {before}. Write y in the same "
-                f"form in every batch."
-            )
+        check_form(columns, format)
     return Target(known.hierarchy, nodes, format)
 
 
@@ -183,13 +184,11 @@ def fit_stream(
     format: Any,
     X: Any,
     items_of: Callable[[int], Iterator[Any]],
-    check: Callable[[Any], Any],
     validation: Any,
 ) -> tuple[Known, Trainer, Course]:
     """Train a network on batches, each one a step, with ever smaller steps.
 
-    ``X`` are the rows of the first batch, and ``check`` makes such rows of those to come. Classes
-    count as seen by the batches of the first epoch.
+    ``X`` are the rows of the first batch. Classes count as seen by the batches of the first epoch.
     """
     layout = known.layout(estimator.loss, recursive=estimator.recursive)
     trainer, course = start(estimator, layout, X, draw_seed(estimator)), course_of(estimator)
@@ -198,7 +197,8 @@ def fit_stream(
 
     def read(item: Any) -> tuple[Rows, AnyTarget]:
         X, y, sample_weight = item
-        X, target = check(X), encode_next(y, known, format, estimator, find=find)
+        X = estimator._as_rows(X, reset=False)
+        target = encode_next(y, known, format, estimator, find=find)
         check_n_labels(target.n_rows, X.shape[0])
         return make_rows(X, target, layout, sample_weight), target
 
