@@ -24,7 +24,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import expit, log_expit, softmax
 
 from hiclass._inference.evidence import (
@@ -287,12 +286,8 @@ def final_to_nodes(models: LocalModels, final: FloatArray) -> FloatArray:
 def sum_final(models: LocalModels, values: FloatArray) -> FloatArray:
     """For every node the sum of the values of the final classes at or below it."""
     hierarchy, ends = models.hierarchy, models.options.ends
-    if len(ends) * hierarchy.depth <= _MOST_PLACES:
-        path = np.column_stack([np.zeros(len(ends), dtype=np.intp), hierarchy._paths[ends]])
-        row, column = np.nonzero(path >= 0)
-        shape = (len(ends), hierarchy.n_nodes)
-        closure = sp.csr_array((np.ones(len(row)), (row, path[row, column])), shape=shape)
-        return values @ closure
+    if hierarchy.n_nodes * hierarchy.depth <= _MOST_PLACES:
+        return np.asarray(values @ hierarchy._closure[ends])
     total = np.zeros((hierarchy.n_nodes, len(values)))  # a line per node lies together in memory
     total[ends] = values.T
     for nodes in reversed(hierarchy.nodes_by_level[1:]):
