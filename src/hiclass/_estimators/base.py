@@ -43,7 +43,7 @@ from hiclass._inference.decodings import (
 from hiclass._inference.levels import label_proba
 from hiclass._inference.paths import node_proba, width_of
 from hiclass._inference.restrictions import restrict
-from hiclass._inference.sets import decide_nodes, decide_sets, set_node_proba
+from hiclass._inference.sets import decide_nodes, decide_sets
 from hiclass._rows import check_X, is_as_fitted, map_chunks, n_rows_of
 from hiclass._state import AnySetModels, LabelFormat, PathModels, SetFormat
 from hiclass._targets.paths import (
@@ -458,9 +458,8 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         """
         X = self._check_rows(X)
         width = self.hierarchy_.n_nodes
-        query = set_node_proba if self._models.of_sets else node_proba
         out = [np.empty((n_rows_of(X), width))]
-        self._fill(out, lambda chunk: [query(self._models, chunk)], X, width, everywhere=True)
+        self._fill(out, lambda chunk: [node_proba(self._models, chunk)], X, width, everywhere=True)
         return out[0]
 
     @offered_if(_has_paths)

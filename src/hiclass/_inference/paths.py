@@ -231,8 +231,9 @@ def _link(models: LocalModels, evidence: FloatArray, gated: bool) -> FloatArray:
 # -- probabilities of nodes and of final classes -----------------------------------------------
 
 
-def node_proba(models: LocalModels, X: Any) -> FloatArray:
-    """Probability of every node for a chunk of rows; the root has 1."""
+@singledispatch
+def node_proba(models: Any, X: Any) -> FloatArray:
+    """Probability of every node for a chunk of rows, of any fitted model; the root has 1."""
     if models.is_direct:
         return final_to_nodes(models, direct_final_proba(models, X))
     proba = np.zeros((n_rows_of(X), models.hierarchy.n_nodes))

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 
 from hiclass._closure import as_sets
 from hiclass._inference.evidence import column_order, rows_at
+from hiclass._inference.paths import node_proba
 from hiclass._problems.strategies import STRATEGIES
 from hiclass._rows import n_rows_of, protect
 from hiclass._state import SetEnsembleModels, SetModels
@@ -107,6 +108,11 @@ def _of_set_models(models: SetModels, X: Any, floor: float = 0.0) -> FloatArray:
     if strategy.shared or strategy.is_direct:
         return _together(models, X)
     return _per_parent(models, X, floor)
+
+
+@node_proba.register
+def _of_sets(models: SetModels | SetEnsembleModels, X: Any) -> FloatArray:
+    return set_node_proba(models, X)
 
 
 def _start(models: SetModels | SetEnsembleModels, X: Any) -> FloatArray:
