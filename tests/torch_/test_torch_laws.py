@@ -1,6 +1,4 @@
-"""The laws of the other estimators hold for the network; its losses equal their definitions."""
-
-from itertools import pairwise
+"""The laws of the other estimators hold for the network."""
 
 import numpy as np
 import pandas
@@ -19,24 +17,16 @@ from law_helpers import (
     rows_for,
     typed,
 )
-from scipy.special import expit, logsumexp
+from network_helpers import LOSSES, quick_network
 from strategies import hierarchies_with_sets, pad, paths
 
 from hiclass import Hierarchy
-from hiclass._problems.index import TreeIndex, find_options
 
 pytestmark = pytest.mark.heavy
 
 EXAMPLES = settings(max_examples=12)
-LOSSES = st.sampled_from(["conditional", "leaf"])
 #: Scores are float32 before they are probabilities.
 ATOL = 1e-5
-
-
-def network(**params):
-    from hiclass.torch import HierarchicalSoftmaxClassifier
-
-    return HierarchicalSoftmaxClassifier(**({"random_state": 0, "max_epochs": 3} | params))
 
 
 # -- trees -------------------------------------------------------------------------------------
@@ -47,7 +37,7 @@ def network(**params):
 def test_every_prediction_is_a_path_that_ends_at_an_allowed_end_with_its_types(
     y, seed, leaf_only, loss
 ):
-    model = network(leaf_only=leaf_only, loss=loss).fit(rows_for(y, seed), y)
+    model = quick_network(leaf_only=leaf_only, loss=loss).fit(rows_for(y, seed), y)
     ends = nodes_where_rows_end(model, y, leaf_only)
     X = rows_for(y, seed + 1)
     for path in predicted_nodes(model, X):
@@ -65,7 +55,7 @@ def test_every_prediction_is_a_path_that_ends_at_an_allowed_end_with_its_types(
 def test_labels_survive_a_model_that_can_tell_all_rows_apart(y, loss):
     order = {path: i for i, path in enumerate(sorted({typed(p) for p in y}, key=repr))}
     X = np.eye(len(order))[[order[typed(path)] for path in y]]
-    model = network(loss=loss, max_epochs=200, learning_rate=0.5, penalty=0.0, patience=200)
+    model = quick_network(loss=loss, max_epochs=200, learning_rate=0.5, penalty=0.0, patience=200)
     predicted = model.fit(X, y).predict(X)
     assert [typed(path) for path in predicted.tolist()] == [typed(path) for path in y]
 
@@ -74,7 +64,7 @@ def test_labels_survive_a_model_that_can_tell_all_rows_apart(y, loss):
 @given(y=SHALLOW, seed=SEEDS, leaf_only=st.booleans(), loss=LOSSES, sparse=st.booleans())
 def test_probabilities_are_coherent_and_levels_sum_to_one(y, seed, leaf_only, loss, sparse):
     X, new = rows_for(y, seed), rows_for(y, seed + 1)
-    model = network(leaf_only=leaf_only, loss=loss, recursive=sparse)
+    model = quick_network(leaf_only=leaf_only, loss=loss, recursive=sparse)
     model.fit(sp.csr_array(X) if sparse else X, y)
     assert_coherent(model, new, nodes_where_rows_end(model, y, leaf_only))
     proba, levels = model.predict_node_proba(new), model.predict_proba(new)
@@ -95,7 +85,7 @@ def test_the_best_path_ends_at_the_most_probable_final_class_and_is_truncated_wh
     y, seed, loss, min_confidence
 ):
     X = rows_for(y, seed)
-    model = network(loss=loss).fit(X, y)
+    model = quick_network(loss=loss).fit(X, y)
     proba, children = model.predict_node_proba(X), model.hierarchy_.children
     stop = np.column_stack(
         [proba[:, v] - proba[:, children(v)].sum(axis=1) for v in range(model.hierarchy_.n_nodes)]
@@ -114,7 +104,7 @@ def test_the_best_path_ends_at_the_most_probable_final_class_and_is_truncated_wh
 def test_a_row_gets_the_same_scores_alone_among_others_and_in_another_order(y, seed, loss, sparse):
     X = rows_for(y, seed)
     X = sp.csr_array(X) if sparse else X
-    model = network(loss=loss, hidden_layers=(5,)).fit(X, y)
+    model = quick_network(loss=loss, hidden_layers=(5,)).fit(X, y)
     whole = model.predict_node_proba(X)
     for i in range(0, len(y), 3):
         np.testing.assert_allclose(model.predict_node_proba(X[[i]]), whole[[i]], atol=ATOL)
@@ -126,10 +116,10 @@ def test_a_row_gets_the_same_scores_alone_among_others_and_in_another_order(y, s
 @given(y=SHALLOW, seed=SEEDS)
 def test_the_container_of_the_labels_does_not_matter(y, seed):
     X = rows_for(y, seed)
-    expected = network().fit(X, y).predict_node_proba(X)
+    expected = quick_network().fit(X, y).predict_node_proba(X)
     padded = np.array(pad(y, ""))
     for same in (padded, padded.astype(object), pandas.DataFrame(pad(y, None)), pad(y, None)):
-        np.testing.assert_array_equal(network().fit(X, same).predict_node_proba(X), expected)
+        np.testing.assert_array_equal(quick_network().fit(X, same).predict_node_proba(X), expected)
 
 
 @EXAMPLES
@@ -141,9 +131,9 @@ def test_a_hierarchy_that_is_given_equals_one_that_is_read_from_paths(y, seed):
     X = rows_for(y, seed)
     edges = {pair for path in y for pair in zip([None, *path], path, strict=False)}
     tree = Hierarchy.from_edges(sorted(edges, key=repr))
-    expected = network().fit(X, y).predict_node_proba(X)
+    expected = quick_network().fit(X, y).predict_node_proba(X)
     for labels in (y, [path[-1] for path in y]):
-        model = network(hierarchy=tree).fit(X, labels)
+        model = quick_network(hierarchy=tree).fit(X, labels)
         np.testing.assert_array_equal(model.predict_node_proba(X), expected)
 
 
@@ -152,8 +142,8 @@ def test_a_hierarchy_that_is_given_equals_one_that_is_read_from_paths(y, seed):
 def test_one_epoch_of_a_stream_of_all_classes_is_one_call_of_partial_fit(y, seed, loss):
     X = rows_for(y, seed)
     params = {"loss": loss, "max_epochs": 1, "batch_size": len(y)}
-    stream = network(**params).fit_batches([(X, y)], classes=y)
-    called = network(**params).partial_fit(X, y, classes=y)
+    stream = quick_network(**params).fit_batches([(X, y)], classes=y)
+    called = quick_network(**params).partial_fit(X, y, classes=y)
     np.testing.assert_allclose(
         stream.predict_node_proba(X), called.predict_node_proba(X), atol=1e-4
     )
@@ -169,7 +159,7 @@ def test_sets_are_closed_and_probabilities_never_rise(drawn, loss, threshold):
     hierarchy = Hierarchy.from_edges(edges)
     assume(any(y))
     X = np.random.default_rng(len(y)).normal(size=(len(y), 2))
-    model = network(hierarchy=hierarchy, multi_label=True, loss=loss, threshold=threshold)
+    model = quick_network(hierarchy=hierarchy, multi_label=True, loss=loss, threshold=threshold)
     proba = model.fit(X, y).predict_node_proba(X)
     for node in range(1, hierarchy.n_nodes):
         assert (proba[:, node] <= proba[:, hierarchy.parents(node)].min(axis=1) + 1e-9).all()
@@ -177,209 +167,3 @@ def test_sets_are_closed_and_probabilities_never_rise(drawn, loss, threshold):
     expected = (proba >= threshold) & model._models.populated
     expected[:, 0] = chosen[:, 0]
     np.testing.assert_array_equal(chosen.astype(bool), expected)
-
-
-# -- losses ------------------------------------------------------------------------------------
-
-
-class Outputs:
-    """A last layer whose outputs are given."""
-
-    def __init__(self, z):
-        self.z = z
-
-    def all(self, hidden):
-        return self.z
-
-    def some(self, hidden, outputs):
-        return self.z.gather(1, outputs)
-
-
-def tree_of(y):
-    hierarchy = Hierarchy.from_paths(y)
-    nodes = np.array([hierarchy.find(tuple(path)) for path in y])
-    return hierarchy, nodes
-
-
-def expected_loss(hierarchy, options, nodes, z):
-    """Step by step: minus the logarithm of the probability of every step of the path."""
-    owner = np.repeat(np.arange(hierarchy.n_nodes), np.diff(options.indptr))
-    losses = []
-    for row, node in zip(z, nodes.tolist(), strict=True):
-        path = [0, *(v for v in hierarchy.ancestor_table[node].tolist() if v >= 0)]
-        steps = list(pairwise(path))
-        if options.can_stop[node]:
-            steps.append((node, node))
-        total = 0.0
-        for parent, child in steps:
-            group = np.flatnonzero(owner == parent)
-            (taken,) = np.flatnonzero((owner == parent) & (options.indices == child))
-            total += logsumexp(row[group]) - row[taken]
-        losses.append(total)
-    return losses
-
-
-@settings(max_examples=30)
-@given(y=SHALLOW, seed=SEEDS, leaf_only=st.booleans())
-def test_conditional_losses_and_probabilities_are_what_they_are_defined_as(y, seed, leaf_only):
-    import torch
-
-    from hiclass.torch._layout import conditional_layout
-    from hiclass.torch._losses import GroupLoss, PathLoss, PathProba, make_loss
-
-    hierarchy, nodes = tree_of(y)
-    options = find_options(TreeIndex(hierarchy, nodes), leaf_only=leaf_only)
-    layout = conditional_layout(hierarchy, options)
-    cpu = torch.device("cpu")
-    z = np.random.default_rng(seed).normal(scale=5, size=(len(y), layout.n_outputs))
-    tensor = torch.from_numpy(z.astype(np.float32)).requires_grad_()
-    target = (torch.from_numpy(layout.first[nodes]),)  # one output per row, as batches have it
-    expected = expected_loss(hierarchy, options, nodes, z)
-    gradients = []
-    looked_up = PathLoss(layout, cpu)
-    looked_up.looks_up = True
-    losses = [PathLoss(layout, cpu), looked_up, GroupLoss(layout, cpu)]
-    for loss in (*losses, make_loss(layout, cpu, behind_hidden=True)):
-        found = loss(Outputs(tensor), None, target)
-        np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-4, atol=1e-4)
-        gradients.append(torch.autograd.grad(found.sum(), tensor)[0].numpy())
-        np.testing.assert_allclose(gradients[-1], gradients[0], atol=1e-5)
-    proba = PathProba(layout, cpu)(tensor.detach()).numpy()
-    np.testing.assert_allclose(proba.sum(axis=1), 1, atol=1e-9)
-    exact = np.isin(nodes, options.ends)
-    place = np.searchsorted(options.ends, nodes[exact])
-    np.testing.assert_allclose(
-        -np.log(proba[np.flatnonzero(exact), place]),
-        np.array(expected)[exact],
-        rtol=1e-4,
-        atol=1e-4,
-    )
-
-
-@settings(max_examples=20)
-@given(y=SHALLOW, seed=SEEDS, leaf_only=st.booleans(), recursive=st.booleans())
-def test_the_loss_of_a_row_is_that_of_all_final_classes_below_it(y, seed, leaf_only, recursive):
-    import torch
-
-    from hiclass.torch._layout import leaf_layout
-    from hiclass.torch._losses import LeafLoss
-
-    hierarchy, nodes = tree_of(y)
-    options = find_options(TreeIndex(hierarchy, nodes), leaf_only=leaf_only)
-    layout = leaf_layout(hierarchy, options, recursive=recursive)
-    z = np.random.default_rng(seed).normal(size=(len(y), layout.n_outputs))
-    target = tuple(torch.from_numpy(part[nodes]) for part in (layout.first, layout.last))
-    found = LeafLoss(layout)(Outputs(torch.from_numpy(z.astype(np.float32))), None, target)
-    ends = options.ends
-    for i, node in enumerate(nodes.tolist()):
-        below = (ends >= node) & (ends < hierarchy.subtree_end[node])
-        meant = ends == node if node in ends else below
-        row = z[i, : len(ends)]
-        assert found[i].item() == pytest.approx(logsumexp(row) - logsumexp(row[meant]), abs=1e-4)
-
-
-@pytest.mark.parametrize("loss", ["conditional", "leaf"])
-@pytest.mark.parametrize(
-    ("y", "leaf_only", "several"),
-    [
-        ([["a", "x"], ["a", "y"], ["b"]], False, False),  # every row ends at a leaf
-        ([["a", "x"], ["a", "y"], ["a"]], False, False),  # "stop at a" is a final class
-        ([["a", "x"], ["a", "y"], ["a"]], True, True),  # the last row stands for x and y
-        ([["a", "x"], ["b", "z"], ["a"]], True, False),  # the last row stands for x only
-    ],
-)
-def test_a_batch_has_runs_of_final_classes_only_if_a_row_stands_for_several(
-    loss, y, leaf_only, several
-):
-    import torch
-
-    from hiclass._targets.paths import encode
-    from hiclass.torch._batches import Rows
-    from hiclass.torch._known import Known
-    from hiclass.torch._losses import LeafLoss
-
-    target = encode(y)
-    known = Known.seen(target, leaf_only=leaf_only)
-    layout = known.layout(loss, recursive=False)
-    rows = Rows(np.zeros((3, 1), dtype=np.float32), target.nodes, layout, None)
-    batch = rows.whole()
-    several = several and loss == "leaf"
-    assert len(batch.target) == (2 if several else 1)
-    if loss == "leaf":
-        z = torch.tensor(np.random.default_rng(0).normal(size=(3, layout.n_outputs)))
-        runs = tuple(torch.from_numpy(part[target.nodes]) for part in (layout.first, layout.last))
-        found = LeafLoss(layout)(Outputs(z), None, batch.target)
-        torch.testing.assert_close(found, LeafLoss(layout)(Outputs(z), None, runs))
-        # Other rows of the same stream may have one final class each.
-        assert len(rows.some(np.array([0, 1])).whole().target) == 1
-
-
-@settings(max_examples=20)
-@given(drawn=hierarchies_with_sets(), loss=LOSSES, seed=SEEDS)
-def test_losses_of_sets_are_what_they_are_defined_as(drawn, loss, seed):
-    import torch
-
-    from hiclass.torch._layout import set_layout
-    from hiclass.torch._losses import SetLoss, SetProba
-
-    edges, y = drawn
-    hierarchy = Hierarchy.from_edges(edges)
-    assume(len(y))
-    closed = np.asarray(hierarchy.indicator(y).todense()).astype(bool)
-    closed[:, 0] = True
-    layout = set_layout(hierarchy, np.ones(hierarchy.n_nodes, dtype=bool), loss)
-    z = np.random.default_rng(seed).normal(size=(len(y), hierarchy.n_nodes - 1))
-    tensor = torch.from_numpy(z.astype(np.float32))
-    truth = torch.from_numpy(closed[:, 1:].astype(np.float32))
-    cpu = torch.device("cpu")
-    found = SetLoss(layout, cpu)(Outputs(tensor), None, (truth,)).numpy()
-    proba = SetProba(layout, cpu)(tensor).numpy()
-    above = np.asarray(hierarchy._closure.todense()).astype(bool)  # row: a node and all above it
-    for i, row in enumerate(z):
-        score = np.concatenate([[1.0], expit(row)])
-        total = 0.0
-        known = np.ones(hierarchy.n_nodes)
-        for v in range(1, hierarchy.n_nodes):
-            parents = hierarchy.parents(v)
-            below = np.flatnonzero(above[:, v])
-            inside = closed[i, v]
-            if loss == "conditional":
-                known[v] = score[v] * known[parents].min()
-                if closed[i, parents].all():
-                    total -= np.log(score[v] if inside else 1 - score[v])
-            else:
-                known[v] = score[below].max()
-                meant = score[below[closed[i, below]]].max() if inside else 1 - known[v]
-                total -= np.log(meant)
-        assert found[i] == pytest.approx(total, abs=1e-3)
-        np.testing.assert_allclose(proba[i], known[1:], atol=1e-6)
-
-
-def test_looking_up_the_outputs_of_a_path_gives_the_same_training():
-    """A wide tree behind a hidden layer: only the outputs on the path are computed."""
-    rng = np.random.default_rng(0)
-    y = [[f"{i // 40}", f"{i // 40}.{i}"] for i in range(400)] * 2
-    X = rng.normal(size=(800, 10))
-    fits = {}
-    for cost in (0, 10**9):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("hiclass.torch._losses._LOOKUP_COST", cost)
-            fits[cost] = network(hidden_layers=(16,)).fit(X, y)
-    one, other = fits.values()
-    np.testing.assert_allclose(one.loss_curve_, other.loss_curve_, rtol=1e-3)
-    np.testing.assert_allclose(one.predict_node_proba(X), other.predict_node_proba(X), atol=1e-3)
-
-
-def test_few_and_many_weights_are_trained_alike():
-    """Without a penalty, rows of a large first layer that a batch does not touch are left alone."""
-    rng = np.random.default_rng(0)
-    X = sp.random_array((300, 5000), density=0.002, format="csr", rng=rng)
-    y = [["a", "b"], ["a", "c"], ["d"]] * 100
-    scores = []
-    for most in (0, 1 << 30):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("hiclass.torch._train._MANY_WEIGHTS", most)
-            model = network(penalty=0.0, max_epochs=20).fit(X, y)
-            scores.append(model.score(X, y))
-            assert model.partial_fit(X, y).partial_fit(X, y).n_epochs_ == model.n_epochs_
-    assert min(scores) > 0.9

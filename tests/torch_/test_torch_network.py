@@ -1,0 +1,168 @@
+"""The fitted network: files, threads, devices, and predictions in pieces."""
+
+import copy
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from network_helpers import network
+from sklearn.base import clone
+from zoo import DAG, zoo
+
+from hiclass import TRUSTED_TYPES
+
+pytestmark = pytest.mark.heavy
+
+
+@pytest.mark.parametrize("sets", [False, True], ids=["paths", "sets"])
+def test_files_hold_arrays_and_predict_the_same(hard, sets, tmp_path):
+    import skops.io
+
+    X, y = hard
+    model = network(hidden_layers=(8,))
+    if sets:
+        X, y = zoo(80)
+        model.set_params(hierarchy=DAG, multi_label=True)
+    model.fit(X, y)
+    expected = model.predict_node_proba(X)
+    content = pickle.dumps(model)
+    assert b"torch.storage" not in content  # no tensor of PyTorch
+    joblib.dump(model, tmp_path / "model")
+    data = skops.io.dumps(model)
+    assert set(skops.io.get_untrusted_types(data=data)) <= set(TRUSTED_TYPES)
+    for back in (
+        pickle.loads(content),
+        joblib.load(tmp_path / "model"),
+        skops.io.loads(data, trusted=list(TRUSTED_TYPES)),
+        copy.deepcopy(model),
+    ):
+        np.testing.assert_array_equal(back.predict_node_proba(X), expected)
+        assert all(type(w) is np.ndarray for w in back._network().weights.values())
+        assert back.partial_fit(X, y).predict_node_proba(X).shape == expected.shape
+
+
+def test_weights_in_a_mapped_file_predict_without_a_warning(hard, tmp_path):
+    X, y = hard
+    model = network(hidden_layers=(64,)).fit(X, y)
+    joblib.dump(model, tmp_path / "model")
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+    np.testing.assert_array_equal(mapped.predict_node_proba(X), model.predict_node_proba(X))
+
+
+def test_a_model_from_another_device_predicts_here(hard):
+    """As if trained on a device that this machine does not have."""
+    X, y = hard
+    model = network().fit(X, y)
+    expected = model.predict_node_proba(X)
+    model.device = model._network().device = "xpu:7"
+    there = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(there.predict_node_proba(X), expected)
+
+
+@pytest.mark.parametrize("device", ["xpu:7", "gpu"])
+def test_a_device_that_is_not_there_is_an_error_that_names_the_remedy(hard, device):
+    with pytest.raises(ValueError, match=rf"device='{device}' cannot be used here.*device='cpu'"):
+        network(device=device).fit(*hard)
+
+
+def test_a_device_that_is_set_after_fit_is_where_predictions_are_computed(hard):
+    """The device "meta" computes shapes only: nothing can be copied back from there."""
+    import torch
+
+    X, y = hard
+    model = network(device="cpu").fit(X, y)
+    expected = model.predict_node_proba(X)
+    some = model.restricted_to([("Animal",)])
+    for fitted in (model, some):
+        before = fitted.predict_node_proba(X)
+        fitted.set_params(device="meta")
+        with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
+            fitted.predict(X)
+        fitted.set_params(device="cpu:0")
+        np.testing.assert_array_equal(fitted.predict_node_proba(X), before)
+        assert fitted._network()._on_device()[0] == torch.device("cpu:0")
+        assert clone(fitted).device == "cpu:0"
+    np.testing.assert_array_equal(model.predict_node_proba(X), expected)
+
+
+def test_a_device_that_is_set_after_fit_is_where_partial_fit_computes(hard):
+    X, y = hard
+    model = network(device="cpu").partial_fit(X, y)
+    model.set_params(device="cpu:0").partial_fit(X, y)
+    assert str(model._trainer.device) == "cpu:0"
+    assert model._network().device == "cpu:0"
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [("xpu:7", r"device='xpu:7' cannot be used here.*device='cpu'"), (3, "'device' parameter")],
+)
+def test_a_device_that_is_set_after_fit_and_not_there_is_refused(hard, device, message):
+    X, y = hard
+    model = network().fit(X, y)
+    model.set_params(device=device)
+    for method in (model.predict, lambda X: model.partial_fit(X, y)):
+        with pytest.raises(ValueError, match=message):
+            method(X)
+    assert model.set_params(device="cpu").predict(X).shape == y.shape
+
+
+def test_threads_may_predict_at_the_same_time(hard):
+    X, y = hard
+    model = pickle.loads(pickle.dumps(network(hidden_layers=(16,)).fit(X, y)))
+    predict = joblib.delayed(model.predict_node_proba)
+    many = joblib.Parallel(n_jobs=4, backend="threading")(predict(X) for _ in range(16))
+    for proba in many:
+        np.testing.assert_array_equal(proba, many[0])
+
+
+def test_predict_in_pieces_gives_the_same_probabilities(hard, monkeypatch):
+    X, y = hard
+    model = network().fit(X, y)
+    whole = model.predict_node_proba(X)
+    monkeypatch.setattr("hiclass.torch._network._MOST_NUMBERS", 100)
+    np.testing.assert_allclose(model.predict_node_proba(X), whole, atol=1e-6)
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("sets", [False, True], ids=["paths", "sets"])
+@pytest.mark.parametrize("stream", [False, True], ids=["fraction", "stream"])
+def test_rows_to_stop_on_are_scored_in_pieces(hard, stream, sets, sparse, monkeypatch):
+    from hiclass.torch._train import Trainer
+
+    X, y = hard
+    model = network(max_epochs=2, hidden_layers=(8,))
+    if sets:
+        X, y = zoo(80)
+        model.set_params(hierarchy=DAG, multi_label=True)
+    n_rows = len(X)
+    X = sp.csr_array(X) if sparse else X
+    scored = []
+    losses = Trainer._losses
+
+    def watched(self, batch, *, training):
+        if not training:
+            scored.append(batch.n_rows)
+        return losses(self, batch, training=training)
+
+    monkeypatch.setattr(Trainer, "_losses", watched)
+
+    def curve():
+        scored.clear()
+        if not stream:
+            model.set_params(validation_fraction=0.5).fit(X, y)
+            return model.validation_curve_
+        weight = np.linspace(0, 1, n_rows)
+        model.fit_batches([(X, y)], classes=None if sets else y, validation=(X, y, weight))
+        return model.validation_curve_
+
+    whole = curve()
+    n_held_out = n_rows if stream else round(0.5 * n_rows)
+    assert scored == [n_held_out] * 2
+    widest = max(model._network().shape.n_outputs, 8)
+    monkeypatch.setattr("hiclass.torch._network._MOST_NUMBERS", 7 * widest + 1)
+    np.testing.assert_allclose(curve(), whole, rtol=1e-5)
+    assert max(scored) == 7
+    assert sum(scored) == 2 * n_held_out

@@ -1,0 +1,288 @@
+"""Learning from batches: partial_fit, streams, and the thread that reads them."""
+
+import _thread
+import copy
+import pickle
+import signal
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from network_helpers import network
+from zoo import DAG, zoo
+
+from hiclass import Hierarchy
+
+pytestmark = pytest.mark.heavy
+
+
+def parts_of(X, y, n=6):
+    return [(X[i::n], y[i::n]) for i in range(n)]
+
+
+def test_partial_fit_learns_and_knows_the_announced_classes(hard):
+    X, y = hard
+    model = network()
+    for i in range(10):
+        for X_part, y_part in parts_of(X, y):
+            model.partial_fit(X_part, y_part, classes=y if i == 0 else None)
+    assert model.score(X, y) > 0.7
+    assert len(model.loss_curve_) == model.n_epochs_ == 60
+    given = network(hierarchy=model.hierarchy_).partial_fit(X[:1], y[:1])
+    assert given.hierarchy_ == model.hierarchy_
+    assert given.predict(X).tolist() == [y[0].tolist()] * len(X)  # all that it has seen
+    again = given.partial_fit(X, y)
+    assert len({tuple(path) for path in again.predict(X).tolist()}) > 2
+
+
+def test_partial_fit_learns_a_batch_as_a_whole_or_not_at_all(hard):
+    X, y = hard
+    model = network().partial_fit(X, y)
+    before = model.predict_node_proba(X)
+    with pytest.raises(ValueError, match="Unicorn") as error:
+        model.partial_fit(X[:1], [["Animal", "Unicorn", ""]])
+    assert "give them with classes= or hierarchy=" in error.value.__notes__[-1]
+    with pytest.raises(ValueError, match="y holds single labels, but the rows before"):
+        network(hierarchy={"a": ["b"]}).partial_fit([[1.0]], [["a", "b"]]).partial_fit(
+            [[1.0]], ["b"]
+        )
+    with pytest.raises(ValueError, match="inconsistent numbers of"):
+        model.partial_fit(X[:2], y[:1])
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(X[:, :2], y)
+    np.testing.assert_array_equal(model.predict_node_proba(X), before)
+    fitted = network().fit(X, y)
+    shallow = network(max_epochs=1).fit(X, np.where(y == "Fern", "", y))
+    with pytest.raises(ValueError, match="A model that fit has begun knows only classes"):
+        network(hierarchy=fitted.hierarchy_).fit(X[:6], y[:6]).partial_fit(X, y)
+    assert fitted.partial_fit(X, y).score(X, y) > 0.7
+    assert shallow.n_epochs_ == 1
+
+
+def test_partial_fit_goes_on_where_it_was_and_leaves_copies_alone(hard):
+    X, y = hard
+    one, two = (network(embedding_dim=8, dropout=0.1) for _ in range(2))
+    one.partial_fit(X, y)
+    two.partial_fit(X, y)
+    light = copy.copy(two)
+    before = light.predict_node_proba(X)
+    np.testing.assert_array_equal(before, one.predict_node_proba(X))
+    one.partial_fit(X, y)
+    two.partial_fit(X, y)
+    np.testing.assert_array_equal(one.predict_node_proba(X), two.predict_node_proba(X))
+    np.testing.assert_array_equal(light.predict_node_proba(X), before)
+    fresh = pickle.loads(pickle.dumps(one))  # without the state of the optimiser
+    assert "_trainer" not in vars(fresh)
+    assert fresh.partial_fit(X, y).loss_curve_[-1] < one.loss_curve_[0]
+
+
+def test_partial_fit_follows_parameters_that_are_set_between_calls(hard):
+    X, y = hard
+    model = network().partial_fit(X, y)
+    before = model.predict_node_proba(X)
+    model.set_params(learning_rate=1e-20).partial_fit(X, y)
+    np.testing.assert_allclose(model.predict_node_proba(X), before, atol=1e-12)
+    trainer = model._trainer
+    assert model.partial_fit(X, y)._trainer.settings == trainer.settings
+    assert model._trainer._optimisers[0].state_dict()["state"][0]["step"] > 1  # goes on
+
+
+def test_partial_fit_refuses_classes_that_come_too_late(hard):
+    X, y = hard
+    model = network().partial_fit(X, y, classes=y)
+    model.partial_fit(X, y, classes=y).partial_fit(X, y, classes=model.hierarchy_)
+    for late in ([["Fungus", "", ""]], Hierarchy.from_paths([["Fungus"]])):
+        with pytest.raises(ValueError, match=r"Fungus|1 class") as error:
+            model.partial_fit(X, y, classes=late)
+        assert "before the first batch" in error.value.__notes__[-1]
+    with pytest.raises(ValueError, match="no class 'q'"):
+        network(hierarchy={"a": ["b"]}).partial_fit([[0.0]], ["b"], classes=["q"])
+    with pytest.raises(ValueError, match="unicorn"):
+        network(hierarchy=DAG, multi_label=True).partial_fit([[0.0]], [["cat"]], ["unicorn"])
+
+
+def test_negative_weights_are_refused(hard):
+    X, y = hard
+    weights = np.where(np.arange(len(X)) == 3, -0.5, 1.0)
+    for learn in (network().fit, network().partial_fit):
+        with pytest.raises(ValueError, match=r"must not be negative; row 3 has -0\.5"):
+            learn(X, y, sample_weight=weights)
+
+
+def test_partial_fit_of_sets_and_what_it_refuses():
+    X, y = zoo(80)
+    model = network(hierarchy=DAG, multi_label=True, learning_rate=0.05)
+    for _ in range(60):
+        model.partial_fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert model.predict_node_proba(X)[:, DAG.find("dingo")].max() == 0
+    fitted = network(hierarchy=DAG, multi_label=True).fit(X, y)
+    with pytest.raises(ValueError, match="no output for the class dingo"):
+        fitted.partial_fit(X[:1], [["dingo"]])
+    paths = network(multi_label=True).partial_fit(
+        X[:2], [[("a", "b")], []], classes=[("a", "b"), ("c",)]
+    )
+    assert paths.hierarchy_.n_nodes == 4
+    with pytest.raises(ValueError, match="threshold='tuned' needs thresholds"):
+        network(multi_label=True, threshold="tuned").partial_fit(X, y)
+    message = r"decoding='expected_f1' needs the F-score .*, give it \(expected_f1=0.8\)"
+    with pytest.raises(ValueError, match=message):
+        network(decoding="expected_f1").partial_fit(X, [row[0] for row in y])
+
+
+def test_leaf_only_in_a_stream_takes_all_final_classes_below_a_path_that_ends_early():
+    model = network(leaf_only=True, hierarchy=Hierarchy.from_paths([["a", "b"], ["a", "c"], ["d"]]))
+    model.partial_fit([[0.0], [1.0]] * 20, [["a"], ["d"]] * 20)
+    assert {tuple(path) for path in model.predict([[0.0], [1.0]]).tolist()} <= {
+        ("a", ""),
+        ("d", ""),
+    }
+    np.testing.assert_allclose(model.predict_node_proba([[0.0]])[:, [1, 4]].sum(), 1)
+
+
+@pytest.mark.parametrize("kind", ["function", "list"])
+def test_batches_from_a_stream_are_learned_like_rows_in_memory(hard, kind):
+    X, y = hard
+    X = sp.csr_matrix(X)
+    parts = parts_of(X, y, 20)
+    batches = (lambda: iter(parts)) if kind == "function" else parts
+    model = network(max_epochs=10, embedding_dim=8).fit_batches(batches, classes=y)
+    assert model.score(X, y) > 0.7
+    assert model.n_epochs_ == 10
+    assert model.hierarchy_ == network().fit(X, y).hierarchy_
+    assert model.predict(X[:3]).shape == (3, 3)
+
+
+def test_a_stream_with_weights_and_validation_rows(hard):
+    X, y = hard
+    weights = np.where(y[:, 0] == "Animal", 1.0, 0.0)
+    parts = [(X[i::9], y[i::9], weights[i::9]) for i in range(9)]
+    model = network(max_epochs=100, patience=2, tol=1.0)
+    model.fit_batches(parts, classes=Hierarchy.from_paths(y), validation=(X, y))
+    assert model.n_epochs_ < 100
+    assert len(model.validation_curve_) == model.n_epochs_
+    assert (model.predict(X)[:, 0] == "Animal").mean() > 0.85
+
+
+@pytest.mark.parametrize("kind", [np.int32, object, str])
+def test_a_stream_of_single_labels_finds_integers_at_once_and_names_unknown_ones(kind):
+    rng = np.random.default_rng(0)
+    labels = np.repeat([10, 11, 20], 30)
+    X = np.eye(3)[np.searchsorted([10, 11, 20], labels)]
+    X = X + rng.normal(scale=0.1, size=X.shape)
+    y = labels.astype(kind)
+    above, below = (np.array(part).astype(kind).tolist() for part in ([1, 2], [10, 11, 20]))
+    tree = Hierarchy.from_dict({above[0]: below[:2], above[1]: below[2:]})
+    model = network(hierarchy=tree, max_epochs=20).fit_batches(
+        [(X[::2], y[::2]), (X[1::2], y[1::2])]
+    )
+    assert model.predict(X).tolist() == y.tolist()
+    assert {type(label) for label in model.predict(X).tolist()} == {type(y.tolist()[0])}
+    unknown = np.array([77]).astype(kind)
+    with pytest.raises(ValueError, match="77"):
+        network(hierarchy=tree).fit_batches([(X, y), (X[:1], unknown)])
+
+
+def test_a_stream_of_sets():
+    X, y = zoo(80)
+    model = network(hierarchy=DAG, multi_label=True, max_epochs=100, learning_rate=0.05, tol=0.0)
+    assert model.fit_batches(parts_of(X, y), None).score(X, y) > 0.9
+
+
+def test_what_goes_wrong_in_the_thread_that_reads_batches_comes_out(hard):
+    X, y = hard
+
+    def breaks():
+        yield X, y
+        raise OSError("the file is gone")
+
+    n_threads = threading.active_count()
+    with pytest.raises(OSError, match="the file is gone"):
+        network(max_epochs=1).fit_batches(breaks)
+    with pytest.raises(ValueError, match="Unicorn"):
+        network().fit_batches([(X, y), (X[:1], [["Unicorn", "", ""]]), *[(X, y)] * 20], classes=y)
+    with pytest.raises(ValueError, match=r"A batch is a tuple \(X, y\).*got ndarray"):
+        network().fit_batches([X])
+    with pytest.raises(ValueError, match="got tuple of length 1"):
+        network().fit_batches([(X, y), (X,)])
+    with pytest.raises(ValueError, match="there is nothing to learn"):
+        network().fit_batches([])
+    with pytest.raises(ValueError, match="serves for one epoch, but max_epochs='auto' needs 3"):
+        network().fit_batches(iter([(X, y)]))
+    with pytest.raises(ValueError, match=r"give the rows to stop on with validation=\(X, y\)"):
+        network(validation_fraction=0.1).fit_batches([(X, y)])
+    assert threading.active_count() == n_threads
+    assert network(max_epochs=1).fit_batches(iter([(X, y)])).n_epochs_ == 1
+
+
+@pytest.fixture
+def interruptible():
+    """Have interrupts raise, also where the tests run in the background, which ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_the_reader_ends_although_somebody_keeps_the_error(hard):
+    n_threads = threading.active_count()
+
+    def interrupted(in_reader):
+        yield hard
+        if in_reader:
+            raise KeyboardInterrupt
+        yield hard
+        _thread.interrupt_main()  # as Ctrl-C does; steps take long, so it is within one
+        for _ in range(200):
+            yield hard
+
+    for in_reader in (True, False):
+        with pytest.raises(KeyboardInterrupt) as kept:
+            network(max_epochs=1, hidden_layers=(1500, 1500)).fit_batches(
+                interrupted(in_reader), classes=hard[1]
+            )
+        assert kept.value.__traceback__ is not None
+        assert threading.active_count() == n_threads
+
+
+def test_steps_never_turn_back_where_later_epochs_have_more_batches(hard):
+    X, y = hard
+    made = []
+
+    def grows():
+        made.append(1)
+        return iter([(X, y)] * (2 if len(made) == 1 else 30))
+
+    model = network(max_epochs=3, patience=9).fit_batches(grows)
+    assert model.loss_curve_ == sorted(model.loss_curve_, reverse=True)
+
+
+def test_an_iterator_that_is_used_up_is_no_epoch(hard):
+    same = iter([hard] * 3)
+    with pytest.raises(ValueError, match="gave nothing in epoch 2: it serves for 1 epoch only"):
+        network(max_epochs=3).fit_batches(lambda: same)
+
+
+def test_a_reader_that_is_left_early_ends():
+    from hiclass.torch._batches import prefetched
+
+    import torch  # isort: skip
+
+    class Item:
+        def to(self, device):
+            return self
+
+    made = []
+
+    def endless():
+        while True:
+            made.append(Item())
+            yield made[-1]
+
+    n_threads = threading.active_count()
+    batches = prefetched(endless(), torch.device("cpu"))
+    next(batches)
+    batches.close()
+    assert threading.active_count() == n_threads
+    assert len(made) < 20
