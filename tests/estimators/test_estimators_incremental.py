@@ -88,14 +88,14 @@ def streams(draw, **options):
     return y, [y[i] for i in order], order, sorted(ends)
 
 
-ESTIMATORS = [MultinomialNB(), BernoulliNB(binarize=2.5), MultinomialNB(fit_prior=False)]
+LOCAL_CLASSIFIERS = [MultinomialNB(), BernoulliNB(binarize=2.5), MultinomialNB(fit_prior=False)]
 
 
 @FEWER
 @given(
     streams(),
     st.sampled_from(ESTIMATORS),
-    st.sampled_from(ESTIMATORS),
+    st.sampled_from(LOCAL_CLASSIFIERS),
     st.booleans(),
     st.sampled_from(["paths", "hierarchy", "constructor"]),
     st.booleans(),

@@ -93,21 +93,22 @@ def _binary(models: BatchModels, X: Any, node: int, rows: IntArray) -> FloatArra
             [c in models.classifiers and c not in models.one_sided for c in children.tolist()]
         )
         for j in np.flatnonzero(ready).tolist():
-            evidence[:, j] = _positive(models, models.classifiers[int(children[j])], X)
+            evidence[:, j] = positive(models, models.classifiers[int(children[j])], protect(X))
         waiting = np.flatnonzero(~ready)
         if len(waiting):
             known = evidence[:, np.flatnonzero(ready)]
             evidence[:, waiting] = _left_over(models, known, children, waiting)
     if gate is not None:
         one_sided = ~node in models.one_sided
-        evidence[:, -1] = _stops(models, node) if one_sided else _positive(models, gate, X)
+        evidence[:, -1] = _stops(models, node) if one_sided else positive(models, gate, protect(X))
     return evidence
 
 
+@positive.register
 def _positive(models: BatchModels, estimator: Any, X: Any) -> FloatArray:
     if models.soft:
-        return normalised(_proba(estimator, protect(X), 2))[:, 1]
-    return positive(models, estimator, protect(X))
+        return normalised(_proba(estimator, X, 2))[:, 1]
+    return positive.dispatch(object)(models, estimator, X)
 
 
 def _left_over(

@@ -13,7 +13,7 @@ its scores is what a classifier predicts.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 from typing import Any, NoReturn
 
 import numpy as np
@@ -59,7 +59,8 @@ def choice(models: LocalModels, estimator: Any, X: Any, k: int, scored: bool = F
     return one_hot(codes, np.empty((len(codes), k)))
 
 
-def positive(models: LocalModels, estimator: Any, X: Any) -> FloatArray:
+@singledispatch
+def positive(models: Any, estimator: Any, X: Any) -> FloatArray:
     """Evidence of a binary classifier for its class 1."""
     if models.temperature is None and models.soft:
         return normalised(class_proba(estimator, X, 2))[:, 1]
