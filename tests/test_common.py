@@ -11,6 +11,7 @@ import numpy as np
 import pandas
 import pytest
 import sklearn
+from estimator_classes import LOCAL_CLASSES
 from fakes import Recorder
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris
@@ -37,13 +38,10 @@ from hiclass import (
     FlatClassifier,
     GlobalClassifier,
     HierarchicalKFold,
-    LocalClassifierPerLevel,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
 from hiclass.metrics import f1
-
-LOCAL_CLASSES = (LocalClassifierPerNode, LocalClassifierPerParentNode, LocalClassifierPerLevel)
 
 # -- scikit-learn's checks ---------------------------------------------------------------------
 

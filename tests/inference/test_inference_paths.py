@@ -35,6 +35,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from hiclass import FlatClassifier, Hierarchy, LocalClassifierPerLevel
+from hiclass._inference.decodings import DECODINGS, as_decoding
 from hiclass._inference.paths import direct_final_proba, final_proba, node_proba, nodes_to_final
 from hiclass._problems.index import TreeIndex, find_options
 from hiclass._state import LocalModels
@@ -290,9 +291,6 @@ def test_children_and_stop_sum_to_their_parent_and_all_final_classes_to_one(
     np.testing.assert_allclose(final.sum(axis=1), 1, atol=1e-9)
 
 
-DECODINGS = ["top_down", "best_path", "expected_f1", "callable"]
-
-
 def deepest_likely(proba, hierarchy):
     """A decision of a user: the highest node number with at least one half."""
     return hierarchy.n_nodes - 1 - (proba[:, ::-1] >= 0.5).argmax(axis=1)
@@ -303,11 +301,10 @@ def everything(model, X):
     found = {"nodes": model.predict_node_proba(X)}
     found.update({f"level {i}": p for i, p in enumerate(model.predict_proba(X))})
     found["k paths"], found["k proba"] = model.predict_paths(X, 3)
-    for decoding in DECODINGS:
-        if decoding == "top_down" and isinstance(model, FlatClassifier):
+    for decoding, known in {**DECODINGS, "callable": as_decoding(deepest_likely)}.items():
+        if known.step_by_step and isinstance(model, FlatClassifier):
             continue
-        chosen = deepest_likely if decoding == "callable" else decoding
-        model.set_params(decoding=chosen)
+        model.set_params(decoding=decoding if decoding in DECODINGS else deepest_likely)
         found[f"{decoding} path"] = model.predict(X)
         found[f"{decoding} confidence"] = model.predict_confidence(X)
     return found

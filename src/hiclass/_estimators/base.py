@@ -359,7 +359,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             )
         decoding.check(wish)
         return lambda chunk: truncate(
-            decoding.decide(models, chunk, wish), self.hierarchy_, self.min_confidence
+            decoding(models, chunk, wish), self.hierarchy_, self.min_confidence
         )
 
     def _decide(self, X: Any, *, only_nodes: bool = False) -> Decision:

@@ -278,7 +278,6 @@ def custom(
     models: LocalModels,
     X: Any,
     decide: Callable[[FloatArray, Hierarchy], Any],
-    leaf_only: bool,
 ) -> Decision:
     """Let a function of the user choose nodes from node probabilities."""
     proba = node_proba(models, X)
@@ -293,13 +292,18 @@ def custom(
         raise ValueError(
             f"The decoding function returned a node outside 0 .. {models.hierarchy.n_nodes - 1}."
         )
-    if leaf_only and not np.isin(nodes, models.options.ends).all():
-        node = int(nodes[np.argmin(np.isin(nodes, models.options.ends))])
-        raise ValueError(
-            f"The decoding function returned {models.hierarchy.describe(node)}, where no path of "
-            f"this model ends: with leaf_only=True return leaves, or fit with leaf_only=False."
-        )
     return with_confidence(models, proba, nodes.astype(np.intp))
+
+
+def _check_ends(models: Any, nodes: IntArray) -> None:
+    """Refuse paths that stop where ``leaf_only`` has none stop."""
+    is_end = np.isin(nodes, models.options.ends)
+    if not is_end.all():
+        name = models.hierarchy.describe(int(nodes[np.argmin(is_end)]))
+        raise ValueError(
+            f"The decoding function returned {name}, where no path of this model ends: with "
+            f"leaf_only=True return leaves, or fit with leaf_only=False."
+        )
 
 
 def with_confidence(models: LocalModels, proba: FloatArray, nodes: IntArray) -> Decision:
@@ -386,8 +390,14 @@ class Decoding:
     step_by_step: bool = False
 
     def __call__(self, models: Any, X: Any, wish: Wish) -> Decision:
-        """Decide; a decoding is given where a function may be given."""
-        return self.decide(models, X, wish)
+        """Decide, and refuse to stop early where that is not wished for.
+
+        Callable, so that a decoding is given where a function may be given.
+        """
+        decision = self.decide(models, X, wish)
+        if wish.leaf_only and self.fewest_labels is not None:
+            _check_ends(models, decision.nodes)
+        return decision
 
     def check(self, wish: Wish) -> None:
         """Refuse a wish that lacks something it goes by, before there are rows to decide on."""
@@ -460,7 +470,7 @@ def as_decoding(decoding: Any) -> Decoding:
     if callable(decoding):
         return Decoding(
             getattr(decoding, "__name__", "custom"),
-            decide=lambda models, X, wish: custom(models, X, decoding, wish.leaf_only),
+            decide=lambda models, X, wish: custom(models, X, decoding),
             width=_width_of_nodes,
         )
     return DECODINGS[decoding]

@@ -268,6 +268,10 @@ class SetIndex(RowIndex):
         """Rows that are in the node, ascending."""
         return rows_of(self._below, node)
 
+    def undecided(self, nodes: IntArray, n_rows: int) -> IntArray:
+        """The nodes that some, but not all, of so many rows are in."""
+        return nodes[(self.n_below[nodes] > 0) & (self.n_below[nodes] < n_rows)]
+
     def target(self, rows: IntArray | None, nodes: IntArray) -> IntArray:
         """Which of some rows are in which of some nodes: 0 or 1; one column is 1-D.
 
@@ -346,6 +350,12 @@ def rows_of_options(index: BatchIndex, options: Options, node: int) -> tuple[Int
     rows = index.below(node, strictly=not options.can_stop[node])
     taken = index.child_of(rows, children)
     return rows, np.where(taken < 0, len(children), taken)
+
+
+def first_parents(hierarchy: Hierarchy, nodes: Any) -> Any:
+    """The parent of one node or of several, the first one in a DAG; the root for itself."""
+    # The first entry, to which the root points as well, is the parent of node 1: the root.
+    return hierarchy.parent_indices[hierarchy.parent_indptr[nodes]]
 
 
 def options_of(options: Options, nodes: IntArray) -> IntArray:

@@ -27,6 +27,7 @@ from hiclass._problems.batches import (
     plan_per_node,
     plan_per_parent,
 )
+from hiclass._problems.groups import Groups
 from hiclass._problems.index import (
     BatchIndex,
     LocalProblem,
@@ -233,16 +234,11 @@ def _count_per_node(options: Options, hierarchy: Hierarchy) -> int:
 # every row of the problem, is left out.
 
 
-def _undecided(index: SetIndex, nodes: IntArray, n_rows: int) -> IntArray:
-    """The nodes that some rows are in and some are not."""
-    return nodes[(index.n_below[nodes] > 0) & (index.n_below[nodes] < n_rows)]
-
-
 def _sets_per_parent(index: SetIndex, policy: Policy | None, lenient: bool) -> Iterator[Any]:
     """One problem per node: which of its children the rows of the node are in."""
     inner = np.flatnonzero(~index.hierarchy.is_leaf & (index.n_below > 0))
     for node in largest_first(inner, index.n_below):
-        nodes = _undecided(index, index.hierarchy.children(node), int(index.n_below[node]))
+        nodes = index.undecided(index.hierarchy.children(node), int(index.n_below[node]))
         if len(nodes):
             rows = all_as_none(index.below(node), index.n_rows)
             yield LocalProblem(node, rows, index.target(rows, nodes), nodes)
@@ -251,14 +247,14 @@ def _sets_per_parent(index: SetIndex, policy: Policy | None, lenient: bool) -> I
 def _sets_per_level(index: SetIndex, policy: Policy | None, lenient: bool) -> Iterator[Any]:
     """One problem per level, over all its nodes and all rows."""
     for level, nodes in enumerate(index.hierarchy.nodes_by_level[1:], start=1):
-        nodes = _undecided(index, nodes, index.n_rows)
+        nodes = index.undecided(nodes, index.n_rows)
         if len(nodes):
             yield LocalProblem(level, None, index.target(None, nodes), nodes)
 
 
 def _sets_flat(index: SetIndex, policy: Policy | None, lenient: bool) -> Iterator[LocalProblem]:
     """One problem over all nodes and all rows."""
-    nodes = _undecided(index, np.arange(1, index.hierarchy.n_nodes), index.n_rows)
+    nodes = index.undecided(np.arange(1, index.hierarchy.n_nodes), index.n_rows)
     if len(nodes):
         yield LocalProblem(0, None, index.target(None, nodes), nodes)
 
@@ -301,7 +297,7 @@ def _count_sets_per_parent(index: SetIndex) -> int:
 
 
 def _count_sets_per_level(index: SetIndex) -> int:
-    nodes = _undecided(index, np.arange(1, index.hierarchy.n_nodes), index.n_rows)
+    nodes = index.undecided(np.arange(1, index.hierarchy.n_nodes), index.n_rows)
     return len(np.unique(index.hierarchy.levels[nodes]))
 
 
@@ -403,6 +399,35 @@ class Strategy:
             return [False] * len(problem.classes)
         here = self.nodes(hierarchy, problem.owner)
         return np.isin(problem.classes, here).tolist()
+
+
+def grouped(
+    name: str,
+    owner: Callable[[Hierarchy, Any], Any],
+    nodes: Callable[[Hierarchy, int], IntArray],
+    describe: Callable[[Hierarchy, int], str] = lambda hierarchy, owner: f"group {owner}",
+) -> Strategy:
+    """Make a strategy that puts nodes into groups: one classifier for all branches of a group.
+
+    ``owner`` and ``nodes`` are those of :class:`Strategy`; no node of a group may be above another.
+    It learns from batches and from several labels per row as well. A callable ``local_classifier``
+    is given the number of a group.
+    """
+    groups = Groups(owner, nodes)
+    return Strategy(
+        name,
+        Decides.BRANCHES,
+        groups.problems,
+        groups.count,
+        groups.set_problems,
+        groups.count_sets,
+        owner=owner,
+        nodes=nodes,
+        shared=True,
+        plan=groups.plan,
+        describe=describe,
+        key=lambda hierarchy, owner: owner,
+    )
 
 
 #: All strategies, by name.
