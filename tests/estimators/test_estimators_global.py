@@ -506,6 +506,20 @@ def test_routing_of_weights_to_the_estimator(animals):
     np.testing.assert_array_equal(default.predict_node_proba(X), plain.predict_node_proba(X))
 
 
+def test_whatever_is_around_a_global_model_routes_weights_to_its_estimator(animals):
+    """The model itself requests none: only its estimator does."""
+    X, y = animals
+    weights = np.arange(1.0, 37)
+    assert not hasattr(GlobalClassifier, "set_fit_request")
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = GlobalClassifier(TargetRecorder().set_fit_request(sample_weight=True))
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scaler, model).fit(X, y, sample_weight=weights)
+        ensemble = EnsembleClassifier([("one", model)]).fit(X, y, sample_weight=weights)
+    for fitted in (pipeline[-1], ensemble.models_[0]):
+        assert fitted.estimator_.weight_.tolist() == weights.tolist()
+
+
 def test_jobs_and_threads_change_nothing():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 4))

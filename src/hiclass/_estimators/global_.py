@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import ExtraTreesRegressor
 
-from hiclass._compat import Interval, StrOptions, routing_enabled
+from hiclass._compat import UNUSED, Interval, StrOptions, routing_enabled
 from hiclass._engine.class_weights import keep_columns
 from hiclass._engine.fit import FitSettings
 from hiclass._engine.local_classifiers import (
@@ -198,6 +198,8 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         "calibration": [StrOptions({"temperature"}), None],
         "decoding": [StrOptions(set(DECODINGS)), callable],
     }
+    # fit hands sample weights on to the estimator and makes no other use of them.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
 
     def __init__(
         self,
