@@ -119,6 +119,15 @@ def test_copies_of_one_model_decide_as_the_model():
 # -- the contract ------------------------------------------------------------------------------
 
 
+def test_a_threshold_is_refused_before_any_fold_is_fitted(monkeypatch, animals):
+    monkeypatch.setattr(Counting, "fits", 0)
+    models = [("flat", FlatClassifier(Counting()))]
+    ensemble = EnsembleClassifier(models, decoding="expected_f1", threshold=0.3)
+    with pytest.raises(ValueError, match=r"threshold=0.3 .* one path. Use min_confidence"):
+        ensemble.fit(*animals)
+    assert Counting.fits == 1
+
+
 def test_parameters_of_the_models_are_reached_by_name():
     ensemble = pair()
     params = ensemble.get_params()

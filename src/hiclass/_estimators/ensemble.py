@@ -254,6 +254,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         if joint.of_sets:
             self._refuse_learning()
             return joint, None
+        if self.threshold != 0.5:  # before any fold is fitted
+            self._refuse_threshold()
         if not self._learns_weights and not self._learns_f:
             return joint, None
         nodes = encode(y, joint.hierarchy).nodes
