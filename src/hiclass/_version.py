@@ -10,8 +10,9 @@ number of the format: what the saved state consists of. It grows when that chang
 from __future__ import annotations
 
 import re
-import warnings
 from typing import Any
+
+from hiclass._warnings import warn_user
 
 __version__ = "0.1.0"
 
@@ -67,12 +68,10 @@ def check_written_by(version: Any, name: str) -> None:
     """
     _check_series(version, name)
     if _release(version, name) > _release(__version__, name):
-        warnings.warn(
+        warn_user(
             f"This {name} was written by hiclass {version}, which is newer than hiclass "
             f"{__version__} here. It can be read, but may use what this version does not know. "
-            f"Load it with hiclass {version} or newer to be sure.",
-            UserWarning,
-            stacklevel=3,
+            f"Load it with hiclass {version} or newer to be sure."
         )
 
 

@@ -242,8 +242,10 @@ def test_single_labels_are_named_by_label(kind):
 @pytest.mark.parametrize("kind", ["path", "set"])
 def test_too_few_rows_warn_and_predict_nothing(trained, kind):
     X, y = draw(8, 1)
-    with pytest.warns(UserWarning, match=r"8 rows .* too few for alpha=0.1.*At least 9 are needed"):
+    message = r"8 rows .* too few for alpha=0.1.*At least 9 are needed"
+    with pytest.warns(UserWarning, match=message) as record:
         model = ConformalClassifier(FrozenEstimator(trained), kind=kind).fit(X, y)
+    assert record[0].filename == __file__
     assert model.threshold_ == np.inf
     assert (model.predict(X) == "").all()
     assert np.isnan(model.predict_confidence(X)).all()

@@ -284,6 +284,13 @@ def test_a_model_of_a_newer_patch_loads_with_a_warning(save, load, monkeypatch, 
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
 
 
+def test_the_warning_of_a_newer_patch_points_to_the_line_that_loads(monkeypatch, animals):
+    content = saved_by("0.1.12", FlatClassifier().fit(*animals), monkeypatch)
+    with pytest.warns(UserWarning, match="newer") as record:
+        pickle.loads(content)
+    assert record[0].filename == __file__
+
+
 @BOTH
 @pytest.mark.parametrize(
     ("here", "theirs", "age"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -22,6 +21,7 @@ from hiclass._labels.columns import read_labels
 from hiclass._rows import as_weights, check_X, chunks_of_rows, n_rows_of, slice_rows, take_rows
 from hiclass._targets.paths import check_n_labels, known_nodes
 from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass._warnings import warn_user
 from hiclass._wrapping import detached, name_for_fit, named, unwrap
 
 _NO_PROBA = (
@@ -368,11 +368,9 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         rank = int(np.ceil((n + 1) * (1 - self.alpha) - 1e-9))
         if rank <= n:
             return float(np.sort(scores)[rank - 1])
-        warnings.warn(
+        warn_user(
             f"{n} rows of calibration are too few for alpha={self.alpha}: every path will be empty "
-            f"and every set full. At least {int(np.ceil(1 / self.alpha)) - 1} are needed.",
-            UserWarning,
-            stacklevel=4,
+            f"and every set full. At least {int(np.ceil(1 / self.alpha)) - 1} are needed."
         )
         return float("inf")
 

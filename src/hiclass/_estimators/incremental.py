@@ -9,7 +9,6 @@ puts back the model as it was before the call.
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -54,6 +53,7 @@ from hiclass._targets.paths import (
     warn_of_similar_labels,
 )
 from hiclass._typing import IntArray
+from hiclass._warnings import warn_user
 from hiclass.hierarchy import Hierarchy
 
 _WITH_PARTIAL_FIT = (
@@ -558,10 +558,8 @@ def _classes_as_paths(classes: Any, models: BatchModels) -> LabelColumns:
 
 
 def _warn_of_late_stops(policy: str, read_as: str) -> None:
-    warnings.warn(
+    warn_user(
         f"Rows end at inner nodes for the first time. Nothing announced that in the first batch, "
         f"so binary_policy={policy!r} has been read as {read_as!r} from the beginning and stays "
-        f"so. To have it literally, start with classes=, paths of which some end at inner nodes.",
-        UserWarning,
-        stacklevel=5,  # the line that calls partial_fit
+        f"so. To have it literally, start with classes=, paths of which some end at inner nodes."
     )
