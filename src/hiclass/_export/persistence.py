@@ -19,12 +19,13 @@ from sklearn.utils import Bunch
 from hiclass._estimators.conformal import ConformalClassifier
 from hiclass._estimators.ensemble import EnsembleClassifier
 from hiclass._estimators.flat import FlatClassifier
-from hiclass._estimators.global_ import FinalOutputs, GlobalClassifier, NodeOutputs
+from hiclass._estimators.global_ import GlobalClassifier
 from hiclass._estimators.local import (
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
+from hiclass._estimators.outputs import FinalOutputs, NodeOutputs
 from hiclass._estimators.set_fitting import OneVsRest
 from hiclass._state import (
     BatchModels,
