@@ -128,6 +128,16 @@ def test_a_threshold_is_refused_before_any_fold_is_fitted(monkeypatch, animals):
     assert Counting.fits == 1
 
 
+def test_an_ensemble_of_sets_can_be_a_model_of_another_one(animals):
+    X, y = animals
+    y = [[tuple(path)] for path in y]
+    inner = EnsembleClassifier([("flat", FlatClassifier(GaussianNB(), multi_label=True))])
+    local = LocalClassifierPerParentNode(GaussianNB(), multi_label=True)
+    outer = EnsembleClassifier([("one", inner), ("two", local)], voting="mean", weights=[2, 1])
+    one, two = (m.predict_node_proba(X) for m in outer.fit(X, y).models_)
+    np.testing.assert_allclose(outer.predict_node_proba(X), (2 * one + two) / 3)
+
+
 def test_parameters_of_the_models_are_reached_by_name():
     ensemble = pair()
     params = ensemble.get_params()
