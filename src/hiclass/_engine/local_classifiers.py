@@ -11,7 +11,7 @@ from typing import Any
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
-from hiclass._compat import BaseComposition, routing_enabled
+from hiclass._compat import BaseComposition, MetadataRouter, MethodMapping, routing_enabled
 from hiclass._wrapping import name_for_fit, unwrap
 
 _PLAIN = (type(None), bool, int, float, str)
@@ -69,6 +69,17 @@ class Prototype:
         if not hasattr(estimator, "fit"):
             raise TypeError(f"{name}={estimator!r} has no fit method. Give {self.kinds}.")
         return estimator
+
+    def routing(self, owner: Any) -> MetadataRouter:
+        """Which metadata the methods of the hierarchical classifier hand to the estimator."""
+        router = MetadataRouter(owner=owner).add_self_request(owner)
+        if not self.is_factory:
+            mapping = MethodMapping()
+            for method in ("fit", "partial_fit"):
+                if hasattr(type(owner), method):
+                    mapping.add(caller=method, callee=method)
+            router.add(**{self.parameter: self.given}, method_mapping=mapping)
+        return router
 
     def check_inner_params(self, params: dict[str, Any], given: Any, owner: Any) -> None:
         """Refuse parameters of the estimator inside where there is none that has parameters."""

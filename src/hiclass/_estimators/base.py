@@ -14,21 +14,19 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from hiclass import metrics
 from hiclass._compat import (
     Interval,
-    MetadataRouter,
-    MethodMapping,
     check_is_fitted,
     offered_if,
     validate_parameter_constraints,
 )
 from hiclass._engine.local_classifiers import Prototype
-from hiclass._estimators.set_fitting import check_set_parameters
+from hiclass._estimators.offers import has_paths, has_proba
+from hiclass._estimators.sets import check_set_parameters, predict_sets
 from hiclass._inference.chunks import map_in_threads
 from hiclass._inference.decodings import (
     DECODINGS,
@@ -42,8 +40,7 @@ from hiclass._inference.decodings import (
 )
 from hiclass._inference.levels import label_proba
 from hiclass._inference.paths import node_proba, width_of
-from hiclass._inference.restrictions import restrict
-from hiclass._inference.sets import decide_nodes, decide_sets
+from hiclass._inference.restrictions import allowed_nodes, restrict
 from hiclass._rows import check_X, is_as_fitted, map_chunks, n_rows_of
 from hiclass._state import AnySetModels, LabelFormat, PathModels, SetFormat
 from hiclass._targets.paths import (
@@ -52,7 +49,7 @@ from hiclass._targets.paths import (
     label_writer,
     path_classes,
 )
-from hiclass._targets.sets import set_classes, write_sets
+from hiclass._targets.sets import set_classes
 from hiclass._typing import AnyArray, FloatArray
 from hiclass._version import as_stamped, read_stamped, reduce_stamped
 from hiclass.hierarchy import Hierarchy
@@ -64,27 +61,6 @@ def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
     known = [k for k in names if k in constraints and hasattr(estimator, k)]
     values = {k: getattr(estimator, k) for k in known}
     validate_parameter_constraints(constraints, values, caller_name=type(estimator).__name__)
-
-
-def _has_proba(self: BaseHierarchicalClassifier) -> None:
-    """Say why there are no probabilities, before and after fit."""
-    models = self.__dict__.get("_models")
-    if not (models.has_proba if models is not None else self._promises_proba()):
-        raise AttributeError(
-            f"{type(self).__name__} has no probabilities because its local classifier has no "
-            f"predict_proba. Use calibration='temperature', which needs only decision_function, or "
-            f"wrap the classifier into sklearn.calibration.CalibratedClassifierCV."
-        )
-
-
-def _has_paths(self: BaseHierarchicalClassifier) -> None:
-    """Say why a row has no path, or no probabilities, before and after fit."""
-    if self._is_about_sets():
-        raise AttributeError(
-            f"A prediction of this {type(self).__name__} is a set of classes, which has no path "
-            f"and no columns per level. Use predict_node_proba."
-        )
-    _has_proba(self)
 
 
 class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
@@ -150,15 +126,6 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             return bool(models.of_sets)
         given = getattr(self, "hierarchy", None)
         return self.multi_label or (isinstance(given, Hierarchy) and not given.is_tree)
-
-    def _require_paths(self, name: str) -> None:
-        """Refuse, for something that needs one path per row, to serve sets of classes."""
-        if self._is_about_sets():
-            raise ValueError(
-                f"{name} is about one path per row in a tree, but this {type(self).__name__} "
-                f"predicts sets of classes (multi_label=True, or a class with several parents). "
-                f"For those, choose a threshold, for example threshold='tuned'."
-            )
 
     # -- parameters ----------------------------------------------------------------------------
 
@@ -393,33 +360,11 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         """
         self._check_fitted()
         if self._models.of_sets:
-            return self._predict_sets(X)
+            return predict_sets(self, X)
         nodes = self._decide(X, only_nodes=True).nodes
         return decode(nodes, self.hierarchy_, self._format, may_end=self._may_end())
 
-    def _predict_sets(self, X: Any) -> Any:
-        """Predict the set of classes, or in a DAG with one label per row the class, of rows."""
-        X = self._check_rows(X)
-        self._check_decision_parameters()
-        models, thresholds = self._models, self._thresholds()
-        if not self._format.of_sets:
-            parts = self._map(lambda chunk: decide_nodes(models, chunk, thresholds), X)
-            return decode(np.concatenate(parts), self.hierarchy_, self._format, may_end=False)
-        parts = self._map(lambda chunk: decide_sets(models, chunk, thresholds), X)
-        return write_sets(sp.csr_array(sp.vstack(parts)), self.hierarchy_, self._format)
-
-    def _thresholds(self) -> FloatArray:
-        """The threshold of every node."""
-        if self.threshold != "tuned":
-            return np.full(self.hierarchy_.n_nodes, float(self.threshold))
-        if not hasattr(self, "thresholds_"):
-            raise ValueError(
-                "threshold='tuned' needs thresholds that are learned out of fold, which fit does "
-                "with threshold='tuned'. Fit again with it."
-            )
-        return self.thresholds_
-
-    @offered_if(_has_paths)
+    @offered_if(has_paths)
     def predict_confidence(self, X: Any) -> FloatArray:
         """Return the probability of every node on the predicted paths.
 
@@ -440,7 +385,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         padded[:, :width] = confidence[:, :width]
         return padded
 
-    @offered_if(_has_proba)
+    @offered_if(has_proba)
     def predict_node_proba(self, X: Any) -> FloatArray:
         """Return the probability of every node of the hierarchy.
 
@@ -462,7 +407,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self._fill(out, lambda chunk: [node_proba(self._models, chunk)], X, width, everywhere=True)
         return out[0]
 
-    @offered_if(_has_paths)
+    @offered_if(has_paths)
     def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
         """Return probabilities per label.
 
@@ -485,7 +430,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self._fill(levels, by_label, X, self.hierarchy_.n_nodes, everywhere=True)
         return levels[0] if self._format.ndim == 1 else levels
 
-    @offered_if(_has_paths)
+    @offered_if(has_paths)
     def predict_log_proba(self, X: Any) -> FloatArray | list[FloatArray]:
         """Return the logarithms of ``predict_proba``.
 
@@ -509,7 +454,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             return set_classes(hierarchy, models.populated, models.ends, self._format)
         return path_classes(hierarchy, self._format, models.options.ends)
 
-    @offered_if(_has_paths)
+    @offered_if(has_paths)
     def predict_paths(self, X: Any, k: int = 5) -> tuple[AnyArray, FloatArray]:
         """Return the k most probable paths of every row.
 
@@ -549,7 +494,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self._fill([labels, proba := np.empty(shape)], paths, X, width_of_best_paths(models, k))
         return labels, proba
 
-    @offered_if(_has_paths)
+    @offered_if(has_paths)
     def restricted_to(self, classes: Iterable[Any]) -> Any:
         """Return a light copy of the fitted model that knows for sure: it is one of these classes.
 
@@ -570,16 +515,8 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             If a class does not exist, or none of them has training rows.
         """
         self._check_fitted()
-        if isinstance(classes, str | bytes | type) or not hasattr(classes, "__iter__"):
-            raise ValueError(f"classes must be a list of labels or paths; got {classes!r}.")
-        allowed = np.zeros(self.hierarchy_.n_nodes, dtype=bool)
-        for name in classes:
-            node = self.hierarchy_.find(name)
-            allowed[node : self.hierarchy_.subtree_end[node]] = True
-        if not allowed[self._models.options.ends].any():
-            raise ValueError("None of the given classes can be predicted: they have no rows.")
         model = copy.copy(self)
-        model._models = restrict(self._models, allowed)
+        model._models = restrict(self._models, allowed_nodes(self._models, classes))
         return model
 
     # -- the rest of the contract --------------------------------------------------------------
@@ -646,14 +583,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         prototype = self._prototype()
         if prototype is None:
             return super().get_metadata_routing()
-        router = MetadataRouter(owner=self).add_self_request(self)
-        if not prototype.is_factory:
-            mapping = MethodMapping()
-            for method in ("fit", "partial_fit"):
-                if hasattr(type(self), method):
-                    mapping.add(caller=method, callee=method)
-            router.add(**{prototype.parameter: prototype.given}, method_mapping=mapping)
-        return router
+        return prototype.routing(self)
 
     # -- files -----------------------------------------------------------------------------------
 

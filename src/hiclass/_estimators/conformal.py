@@ -15,6 +15,7 @@ from hiclass._compat import Interval, StrOptions, check_is_fitted, routing_enabl
 from hiclass._engine.fit import is_per_row
 from hiclass._estimators.base import BaseHierarchicalClassifier, check_parameters
 from hiclass._estimators.fitting import fitting
+from hiclass._estimators.offers import require_paths
 from hiclass._inference.decodings import Decision, truncate, with_confidence
 from hiclass._inference.paths import final_proba, final_to_nodes, sum_final
 from hiclass._labels.columns import read_labels
@@ -80,7 +81,7 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
             f"that ends in one; got a {name}."
         )
     check_is_fitted(model)
-    model._require_paths("tune_confidence")
+    require_paths(model, "tune_confidence")
     if not model._models.has_proba:
         raise ValueError(_NO_PROBA)
     if model.leaf_only:
@@ -275,7 +276,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             fit_params = self._with_weights(X, sample_weight, fit_params)
             model, X_held_out, y_held_out = self._fit_model(X, y, fit_params)
             inside = unwrap(model).model
-            inside._require_paths(type(self).__name__)
+            require_paths(inside, type(self).__name__)
             if not inside._models.has_proba:
                 raise ValueError(_NO_PROBA)
             self.model_ = model
@@ -292,7 +293,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
                 f"model must be a hierarchical classifier of this library, or a pipeline or search "
                 f"that ends in one; got a {named(self._given())}."
             )
-        inside._require_paths(type(self).__name__)
+        require_paths(inside, type(self).__name__)
         if not self._promises_proba():
             raise ValueError(_NO_PROBA)
 

@@ -32,7 +32,8 @@ from hiclass._engine.local_classifiers import (
     set_random_state,
 )
 from hiclass._estimators.base import BaseHierarchicalClassifier
-from hiclass._estimators.set_fitting import check_has_proba, check_set_parameters, fit_set_problems
+from hiclass._estimators.set_fitting import check_has_proba, fit_set_problems
+from hiclass._estimators.sets import check_set_parameters
 from hiclass._inference.batches import known_options
 from hiclass._inference.evidence import check_scores
 from hiclass._out_of_fold.temperatures import fit_out_of_fold

@@ -6,7 +6,6 @@ if not, :class:`OneVsRest` fits one copy of it per node.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -78,25 +77,6 @@ def check_has_proba(estimator: Any) -> Any:
             f"Wrap it: sklearn.calibration.CalibratedClassifierCV({name}())."
         )
     return estimator
-
-
-def check_set_parameters(model: Any) -> None:
-    """Refuse parameters that choose or truncate a single path, where predictions are sets."""
-    usual = inspect.signature(type(model)).parameters["decoding"].default
-    why = "the hierarchy is a DAG" if not model.multi_label else "multi_label=True"
-    for name, neutral, remedy in (
-        ("decoding", usual, "leave it out: threshold decides"),
-        ("expected_f1", None, "leave it out: threshold decides"),
-        ("min_confidence", 0, "use threshold"),
-        ("leaf_only", False, "leave it out: a set may end anywhere"),
-        ("calibration", None, model._instead_of_calibration),
-    ):
-        value = getattr(model, name)
-        if value != neutral:
-            raise ValueError(
-                f"{name}={value!r} is for one path per row in a tree, but {why}, so that a "
-                f"prediction is a set of classes; {remedy}."
-            )
 
 
 def fit_set_problems(

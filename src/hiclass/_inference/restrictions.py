@@ -12,6 +12,19 @@ from hiclass._state import LocalModels, Options, RestrictedModels
 from hiclass._typing import AnyArray
 
 
+def allowed_nodes(models: Any, classes: Any) -> AnyArray:
+    """Which nodes are one of some classes, labels or path tuples, or below one, as a mask."""
+    if isinstance(classes, str | bytes | type) or not hasattr(classes, "__iter__"):
+        raise ValueError(f"classes must be a list of labels or paths; got {classes!r}.")
+    allowed = np.zeros(models.hierarchy.n_nodes, dtype=bool)
+    for name in classes:
+        node = models.hierarchy.find(name)
+        allowed[node : models.hierarchy.subtree_end[node]] = True
+    if not allowed[models.options.ends].any():
+        raise ValueError("None of the given classes can be predicted: they have no rows.")
+    return allowed
+
+
 def restrict(models: Any, allowed: AnyArray) -> RestrictedModels:
     """A model conditional on ending at one of the allowed nodes (a mask over nodes)."""
     hierarchy, old = models.hierarchy, models.options

@@ -1,0 +1,36 @@
+"""What a model offers, fitted or not: an error says why it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def has_proba(model: Any) -> None:
+    """Say why there are no probabilities, before and after fit."""
+    models = model.__dict__.get("_models")
+    if not (models.has_proba if models is not None else model._promises_proba()):
+        raise AttributeError(
+            f"{type(model).__name__} has no probabilities because its local classifier has no "
+            f"predict_proba. Use calibration='temperature', which needs only decision_function, or "
+            f"wrap the classifier into sklearn.calibration.CalibratedClassifierCV."
+        )
+
+
+def has_paths(model: Any) -> None:
+    """Say why a row has no path, or no probabilities, before and after fit."""
+    if model._is_about_sets():
+        raise AttributeError(
+            f"A prediction of this {type(model).__name__} is a set of classes, which has no path "
+            f"and no columns per level. Use predict_node_proba."
+        )
+    has_proba(model)
+
+
+def require_paths(model: Any, name: str) -> None:
+    """Refuse, for something that needs one path per row, to serve sets of classes."""
+    if model._is_about_sets():
+        raise ValueError(
+            f"{name} is about one path per row in a tree, but this {type(model).__name__} "
+            f"predicts sets of classes (multi_label=True, or a class with several parents). "
+            f"For those, choose a threshold, for example threshold='tuned'."
+        )
