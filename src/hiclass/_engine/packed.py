@@ -1,0 +1,370 @@
+"""Fits linear classifiers on the columns that occur in their rows, and keeps no other weights.
+
+The rows of one local problem have few of the columns of a large sparse X. A linear classifier has
+the weight 0 for all others, so it is fitted on the narrow matrix and widened afterwards: ``coef_``
+becomes a CSR matrix of full width, as ``sparsify()`` of scikit-learn makes it, and the estimator
+works as before. What depends on the number of features, such as ``dual="auto"``, is decided as it
+would be at full width. The result is that of a plain ``fit``: to the last bit where the solver goes
+from row to row (``LinearSVC(dual=True)``, ``SGDClassifier``, ``Perceptron``, sag and saga), and
+within the solver's tolerance elsewhere.
+
+``KINDS`` has an entry for every type of estimator that can be fitted this way. Whatever has none,
+subclasses included, is fitted as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import linear_model
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.svm import LinearSVC
+
+from hiclass._compat import svm_classes
+from hiclass._typing import AnyArray, IntArray
+
+#: Above this share of columns, packed weights (a number and its column) take more memory than a
+#: dense array, and products with them take longer.
+LARGEST_SHARE = 0.5
+
+Shape = tuple[int, int]
+Pins = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How one type of estimator is fitted on some of the columns.
+
+    Attributes
+    ----------
+    by_class : tuple of str
+        Fitted attributes with a row per class and a column per feature. They become CSR matrices.
+    by_column : tuple of (str, float)
+        Fitted attributes with a number per feature, and the number for a column without entries.
+    allows : callable
+        ``(estimator)`` to whether its parameters allow it.
+    pins : callable
+        ``(estimator, full, narrow, whole)`` to the parameters that depend on the number of
+        features, as ``fit`` would choose them at full width; None if that cannot be known. ``full``
+        and ``narrow`` are the shapes of the rows, ``whole`` says whether it is fitted to all rows
+        and not to folds of them.
+    parts : callable
+        ``(estimator)`` to the unfitted estimators inside it.
+    fitted_parts : callable
+        ``(estimator)`` to the fitted estimators inside it.
+    in_folds : bool
+        Whether its parts are fitted to some of the rows only.
+    """
+
+    by_class: tuple[str, ...] = ()
+    by_column: tuple[tuple[str, float], ...] = ()
+    allows: Callable[[Any], bool] = lambda estimator: True
+    pins: Callable[[Any, Shape, Shape, bool], Pins | None] = lambda *args: {}
+    parts: Callable[[Any], list[Any]] = lambda estimator: []
+    fitted_parts: Callable[[Any], list[Any]] = lambda estimator: []
+    in_folds: bool = False
+
+
+# -- columns -----------------------------------------------------------------------------------
+
+
+class ColumnIndex:
+    """Finds the columns that occur in rows, and numbers them anew.
+
+    It has two arrays with an entry per feature, which are used again from problem to problem: a
+    thread needs one of its own.
+
+    Parameters
+    ----------
+    n_features : int
+        The number of features.
+    """
+
+    def __init__(self, n_features: int) -> None:
+        self._occurs = np.zeros(n_features, dtype=bool)
+        self._number = np.empty(n_features, dtype=np.int32)
+
+    def columns_of(self, X: Any) -> IntArray:
+        """The columns that have entries, ascending; at least one.
+
+        Parameters
+        ----------
+        X : CSR matrix
+            The rows.
+
+        Returns
+        -------
+        ndarray of int
+        """
+        self._occurs[X.indices] = True
+        columns = np.flatnonzero(self._occurs)
+        self._occurs[columns] = False
+        # Estimators refuse a matrix without columns.
+        return columns if len(columns) else np.zeros(1, dtype=np.intp)
+
+    def narrow(self, X: Any, columns: IntArray) -> Any:
+        """The same rows with these columns only, whose order stays.
+
+        Parameters
+        ----------
+        X : CSR matrix
+            The rows; its values are shared.
+        columns : ndarray of int
+            What :meth:`columns_of` returned.
+
+        Returns
+        -------
+        CSR matrix of shape (n_rows, n_columns), with 32-bit indices where these suffice
+        """
+        self._number[columns] = np.arange(len(columns), dtype=np.int32)
+        indices = self._number[X.indices]
+        indptr = X.indptr
+        if indptr.dtype != np.int32 and X.nnz <= np.iinfo(np.int32).max:
+            indptr = indptr.astype(np.int32)
+        narrow = type(X)((X.shape[0], len(columns)), dtype=X.dtype)
+        # Not by the constructor, which would check all indices once more.
+        narrow.data, narrow.indices, narrow.indptr = X.data, indices, indptr
+        return narrow
+
+
+# -- fit ---------------------------------------------------------------------------------------
+
+
+def fit_packed(
+    estimator: Any, X: Any, fit: Callable[[Any], Any], index: ColumnIndex | None = None
+) -> bool:
+    """Fit an estimator on the columns that occur, where that is possible and worth it.
+
+    Parameters
+    ----------
+    estimator : object
+        The unfitted estimator.
+    X : rows
+        Its rows, at full width.
+    fit : callable
+        ``(rows)`` fits the estimator to them, with the target and weights of the problem.
+    index : ColumnIndex, default=None
+        One for the number of features of X, to be used again.
+
+    Returns
+    -------
+    bool
+        Whether it is fitted now. If not, nothing has happened.
+    """
+    if not _is_csr(X) or not can_be_packed(estimator):
+        return False
+    index = ColumnIndex(X.shape[1]) if index is None else index
+    columns = index.columns_of(X)
+    if len(columns) > LARGEST_SHARE * X.shape[1]:
+        return False
+    pins = _all_pins(estimator, X.shape, (X.shape[0], len(columns)))
+    if pins is None:
+        return False
+    with _set_for_now(pins):
+        fit(index.narrow(X, columns))
+    _widen(estimator, columns, X.shape[1])
+    return True
+
+
+def can_be_packed(estimator: Any) -> bool:
+    """Whether an estimator, and everything inside it, can be fitted on some of the columns."""
+    kind = KINDS.get(type(estimator))
+    return (
+        kind is not None
+        and kind.allows(estimator)
+        and all(can_be_packed(part) for part in kind.parts(estimator))
+    )
+
+
+def _is_csr(X: Any) -> bool:
+    return sp.issparse(X) and X.format == "csr" and X.ndim == 2
+
+
+def _all_pins(
+    estimator: Any, full: Shape, narrow: Shape, whole: bool = True
+) -> list[tuple[Any, Pins]] | None:
+    """What has to be set while an estimator is fitted, for it and for everything inside it."""
+    kind = KINDS[type(estimator)]
+    own = kind.pins(estimator, full, narrow, whole)
+    if own is None:
+        return None
+    found = [(estimator, own)] if own else []
+    for part in kind.parts(estimator):
+        inside = _all_pins(part, full, narrow, whole and not kind.in_folds)
+        if inside is None:
+            return None
+        found += inside
+    return found
+
+
+@contextmanager
+def _set_for_now(pins: list[tuple[Any, Pins]]) -> Iterator[None]:
+    """Set parameters, and put back what they were."""
+    before = [(estimator, {name: vars(estimator)[name] for name in own}) for estimator, own in pins]
+    try:
+        for estimator, own in pins:
+            vars(estimator).update(own)
+        yield
+    finally:
+        for estimator, own in before:
+            vars(estimator).update(own)
+
+
+# -- widen -------------------------------------------------------------------------------------
+
+
+def _widen(estimator: Any, columns: IntArray, n_features: int) -> None:
+    """Give a fitted estimator the width of X."""
+    kind = KINDS[type(estimator)]
+    for part in kind.fitted_parts(estimator):
+        _widen(part, columns, n_features)
+    attributes = vars(estimator)
+    for name in kind.by_class:
+        if attributes.get(name) is not None:
+            attributes[name] = _wide_rows(attributes[name], columns, n_features)
+    for name, nothing in kind.by_column:
+        if attributes.get(name) is not None:
+            wide = np.full(n_features, nothing, dtype=attributes[name].dtype)
+            wide[columns] = attributes[name]
+            attributes[name] = wide
+    if "n_features_in_" in attributes:
+        attributes["n_features_in_"] = n_features
+
+
+def _wide_rows(weights: AnyArray, columns: IntArray, n_features: int) -> Any:
+    narrow = sp.csr_matrix(np.atleast_2d(weights))
+    wide = sp.csr_matrix((narrow.shape[0], n_features), dtype=narrow.dtype)
+    wide.data, wide.indptr = narrow.data, narrow.indptr
+    wide.indices = columns.astype(narrow.indices.dtype)[narrow.indices]
+    return wide
+
+
+def unpack(estimator: Any) -> None:
+    """Give a packed estimator dense weights, which ``partial_fit`` needs; others stay as they are.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted estimator; its attributes are set.
+    """
+    for part, name, weights in list(_packed_weights(estimator)):
+        dense = weights.toarray()
+        # scikit-learn keeps the weights of two classes as one row, but for those that users see.
+        vars(part)[name] = dense[0] if name.startswith("_") and len(dense) == 1 else dense
+
+
+def drop_small_weights(estimator: Any, smallest: float) -> None:
+    """Leave out weights of a packed estimator whose absolute value is below a bound.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted estimator; its attributes are set.
+    smallest : float
+        The smallest absolute value that stays.
+    """
+    for _, _, weights in _packed_weights(estimator):
+        weights.data[np.abs(weights.data) < smallest] = 0
+        weights.eliminate_zeros()
+
+
+def _packed_weights(estimator: Any) -> Iterator[tuple[Any, str, Any]]:
+    """All packed weights inside an estimator: whose, by what name, and the matrix."""
+    kind = KINDS.get(type(estimator))
+    if kind is None:
+        return
+    for part in kind.fitted_parts(estimator):
+        yield from _packed_weights(part)
+    for name in kind.by_class:
+        weights = vars(estimator).get(name)
+        if sp.issparse(weights):
+            yield estimator, name, weights
+
+
+# -- the table ---------------------------------------------------------------------------------
+
+
+def _svc_pins(svc: Any, full: Shape, narrow: Shape, whole: bool) -> Pins | None:
+    """``dual="auto"`` takes the dual problem where there are fewer rows than features."""
+    if svc.dual != "auto":
+        return {}
+    if svm_classes is None:  # scikit-learn has moved its rule
+        return None
+    if whole:
+        return {"dual": _is_dual(svc, full)}
+    # Folds have fewer rows than these, so that they are surely solved in the dual if these are.
+    fewer = full[0] < full[1] and narrow[0] < narrow[1]
+    return {} if fewer else None
+
+
+def _is_dual(svc: Any, shape: Shape) -> bool:
+    rows = SimpleNamespace(shape=shape)
+    return bool(
+        svm_classes._validate_dual_parameter(svc.dual, svc.loss, svc.penalty, svc.multi_class, rows)
+    )
+
+
+def _is_l2_svc(svc: Any) -> bool:
+    """Not L1, whose solver goes from column to column: the order depends on how many there are."""
+    return bool(svc.penalty == "l2")
+
+
+def _is_new_logistic(model: Any) -> bool:
+    """Whether it starts at zero, and is not solved from column to column."""
+    lasso = model.penalty == "l1" or model.l1_ratio not in (None, 0)
+    return not model.warm_start and not (model.solver == "liblinear" and lasso)
+
+
+def _starts_at_zero(model: Any) -> bool:
+    return not model.warm_start
+
+
+def _steps(pipeline: Any) -> list[Any]:
+    return [step for _, step in pipeline.steps if not isinstance(step, str | None)]
+
+
+def _scales_columns(pipeline: Any) -> bool:
+    """Whether all steps but the last one act on each column by itself."""
+    *scalers, last = _steps(pipeline)
+    kinds = [KINDS.get(type(step), Kind()) for step in scalers]
+    return (
+        pipeline.memory is None
+        and last is pipeline.steps[-1][1]
+        and all(kind.by_column for kind in kinds)
+    )
+
+
+def _calibrated(model: Any) -> list[Any]:
+    return [pair.estimator for pair in model.calibrated_classifiers_]
+
+
+_SGD = Kind(by_class=("coef_", "_standard_coef", "_average_coef"), allows=_starts_at_zero)
+
+#: By type; only estimators of exactly these types are packed.
+KINDS: dict[type, Kind] = {
+    LinearSVC: Kind(by_class=("coef_",), allows=_is_l2_svc, pins=_svc_pins),
+    LogisticRegression: Kind(by_class=("coef_",), allows=_is_new_logistic),
+    SGDClassifier: _SGD,
+    Perceptron: _SGD,
+    RidgeClassifier: Kind(by_class=("coef_",)),
+    MaxAbsScaler: Kind(by_column=(("max_abs_", 0.0), ("scale_", 1.0))),
+    StandardScaler: Kind(
+        by_column=(("mean_", 0.0), ("var_", 0.0), ("scale_", 1.0)),
+        allows=lambda scaler: not scaler.with_mean,
+    ),
+    Pipeline: Kind(allows=_scales_columns, parts=_steps, fitted_parts=_steps),
+    CalibratedClassifierCV: Kind(
+        parts=lambda model: [model.estimator], fitted_parts=_calibrated, in_folds=True
+    ),
+}
+if hasattr(linear_model, "PassiveAggressiveClassifier"):  # until scikit-learn 1.10
+    KINDS[linear_model.PassiveAggressiveClassifier] = _SGD

@@ -1,0 +1,346 @@
+"""Linear classifiers that are fitted on the columns of their rows: the result of a plain fit."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import linear_model
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
+from sklearn.svm import LinearSVC
+
+from hiclass._engine.packed import (
+    KINDS,
+    ColumnIndex,
+    can_be_packed,
+    drop_small_weights,
+    fit_packed,
+    unpack,
+)
+
+N_FEATURES = 400
+
+EXACT = {
+    "svc": LinearSVC(dual=True, tol=0.1, random_state=0),
+    "svc, default": LinearSVC(random_state=0),
+    "svc, hinge": LinearSVC(loss="hinge", random_state=0, max_iter=20000),
+    "svc, without intercept": LinearSVC(fit_intercept=False, dual=True, random_state=0),
+    "svc, balanced": LinearSVC(class_weight="balanced", dual=True, random_state=0),
+    "svc, crammer_singer": LinearSVC(multi_class="crammer_singer", random_state=0),
+    "sgd": SGDClassifier(random_state=0),
+    "sgd, log_loss": SGDClassifier(loss="log_loss", random_state=0),
+    "sgd, average": SGDClassifier(average=True, random_state=0),
+    "sgd, average later": SGDClassifier(average=10_000, random_state=0),
+    "sgd, early stopping": SGDClassifier(early_stopping=True, random_state=0),
+    "sgd, elasticnet": SGDClassifier(penalty="elasticnet", alpha=1e-3, random_state=0),
+    "sgd, adaptive": SGDClassifier(learning_rate="adaptive", eta0=0.1, random_state=0),
+    "perceptron": Perceptron(random_state=0),
+    "perceptron, l1": Perceptron(penalty="l1", random_state=0, early_stopping=True),
+    "logistic, saga": LogisticRegression(solver="saga", random_state=0, max_iter=20),
+    "logistic, saga, l1": LogisticRegression(
+        solver="saga", l1_ratio=1, C=10, random_state=0, max_iter=20
+    ),
+    "logistic, sag": LogisticRegression(solver="sag", random_state=0, max_iter=20),
+}
+CLOSE = {
+    "svc, primal": LinearSVC(dual=False, tol=1e-8, random_state=0),
+    "logistic": LogisticRegression(tol=1e-8),
+    "logistic, newton-cg": LogisticRegression(solver="newton-cg", tol=1e-8),
+    "logistic, newton-cholesky": LogisticRegression(solver="newton-cholesky", tol=1e-8),
+    "ridge": RidgeClassifier(tol=1e-10),
+    "ridge, without intercept": RidgeClassifier(fit_intercept=False, tol=1e-10),
+    "ridge, cholesky": RidgeClassifier(solver="cholesky", fit_intercept=False),
+    "ridge, lsqr": RidgeClassifier(solver="lsqr", fit_intercept=False, tol=1e-10),
+}
+if hasattr(linear_model, "PassiveAggressiveClassifier"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        passive = linear_model.PassiveAggressiveClassifier
+        EXACT["passive-aggressive"] = passive(random_state=0)
+        EXACT["passive-aggressive, average"] = passive(average=True, random_state=0)
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def problem(n_rows=60, n_classes=4, dtype=np.float64, seed=0):
+    """Rows with few of the columns, and classes that these tell apart a little."""
+    rng = np.random.default_rng(seed)
+    columns = np.sort(rng.choice(np.arange(5, N_FEATURES - 7), 120, replace=False))
+    target = np.arange(n_rows) % n_classes
+    X = sp.random(n_rows, len(columns), density=0.1, random_state=seed, format="lil")
+    X[np.arange(n_rows), target] = 0.5
+    wide = sp.csr_matrix((n_rows, N_FEATURES), dtype=dtype).tolil()
+    wide[:, columns] = X
+    return wide.tocsr(), target
+
+
+def fitted(estimator, X, target, **params):
+    """The estimator, packed and plain."""
+    packed, plain = clone(estimator), clone(estimator)
+    assert fit_packed(packed, X, lambda rows: packed.fit(rows, target, **params))
+    return packed, plain.fit(X, target, **params)
+
+
+def assert_same(packed, plain, rtol=0.0, atol=0.0):
+    """The same fitted attributes, but for the form of the weights."""
+    assert vars(packed).keys() == vars(plain).keys()
+    for name, value in vars(plain).items():
+        mine = vars(packed)[name]
+        if name in KINDS[type(plain)].by_class and value is not None:
+            assert sp.issparse(mine)
+            assert mine.dtype == value.dtype
+            assert mine.has_canonical_format
+            assert mine.shape == np.atleast_2d(value).shape
+            np.testing.assert_allclose(
+                mine.toarray(), np.atleast_2d(value), rtol=rtol, atol=atol, err_msg=name
+            )
+        elif isinstance(value, np.ndarray | float) and name != "n_iter_":
+            np.testing.assert_allclose(mine, value, rtol=rtol, atol=atol, err_msg=name)
+        elif isinstance(value, int | str | None) and name != "n_iter_":
+            assert mine == value, name
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("name", EXACT)
+def test_solvers_that_go_by_rows_give_the_same_to_the_last_bit(name, n_classes):
+    X, target = problem(n_classes=n_classes)
+    assert_same(*fitted(EXACT[name], X, target))
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("name", CLOSE)
+def test_other_solvers_give_the_same_within_their_tolerance(name, n_classes):
+    X, target = problem(n_classes=n_classes)
+    assert_same(*fitted(CLOSE[name], X, target), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["liblinear"])
+@pytest.mark.parametrize("dual", [False, True])
+def test_liblinear_of_logistic_regression(solver, dual):
+    X, target = problem(n_classes=2)
+    estimator = LogisticRegression(solver=solver, dual=dual, tol=1e-8, random_state=0)
+    same = {"rtol": 0.0} if dual else {"rtol": 1e-4, "atol": 1e-6}
+    assert_same(*fitted(estimator, X, target), **same)
+
+
+@pytest.mark.parametrize("name", [*EXACT, *CLOSE])
+def test_a_packed_estimator_predicts_as_a_plain_one(name):
+    X, target = problem()
+    packed, plain = fitted({**EXACT, **CLOSE}[name], X, target)
+    other, _ = problem(seed=1)
+    np.testing.assert_allclose(
+        packed.decision_function(other), plain.decision_function(other), rtol=1e-4, atol=1e-6
+    )
+    np.testing.assert_array_equal(packed.predict(X.toarray()), plain.predict(X))
+    again = pickle.loads(pickle.dumps(packed))
+    np.testing.assert_array_equal(again.predict(X), packed.predict(X))
+
+
+@pytest.mark.parametrize("n_rows", [N_FEATURES - 1, N_FEATURES, 130, 110])
+def test_dual_is_decided_at_full_width(n_rows):
+    X, target = problem(n_rows)
+    packed, plain = fitted(LinearSVC(tol=0.1, random_state=0), X, target)
+    dual = n_rows < N_FEATURES
+    assert packed.dual == "auto"
+    assert_same(packed, plain, **({} if dual else {"rtol": 1e-6, "atol": 1e-9}))
+
+
+def test_weights_of_rows_and_classes_count():
+    X, target = problem()
+    weight = 1.0 + np.arange(len(target)) % 3
+    estimator = LinearSVC(dual=True, class_weight={0: 2.0}, random_state=0)
+    assert_same(*fitted(estimator, X, target, sample_weight=weight))
+
+
+def test_targets_of_several_labels():
+    X, target = problem()
+    several = np.column_stack([target == 0, target % 2]).astype(int)
+    assert_same(*fitted(CLOSE["ridge"], X, several), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("scaler", [MaxAbsScaler(), StandardScaler(with_mean=False)])
+def test_pipelines_whose_steps_act_on_each_column(scaler):
+    X, target = problem()
+    steps = (scaler, LinearSVC(dual=True, tol=0.1, random_state=0))
+    packed, plain = fitted(make_pipeline(*steps), X, target)
+    for mine, theirs in zip(packed, plain, strict=True):
+        assert_same(mine, theirs)
+    assert packed.n_features_in_ == N_FEATURES
+    np.testing.assert_array_equal(packed.predict(X), plain.predict(X))
+    # Columns that no training row had pass through the scaler as they would.
+    new = sp.csr_matrix(np.eye(3, N_FEATURES))
+    np.testing.assert_array_equal(
+        packed[0].transform(new).toarray(), plain[0].transform(new).toarray()
+    )
+
+
+def test_a_pipeline_with_steps_left_out():
+    X, target = problem()
+    pipeline = make_pipeline("passthrough", Perceptron(random_state=0))
+    packed, plain = fitted(pipeline, X, target)
+    assert_same(packed[-1], plain[-1])
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_estimators_inside_a_calibrated_one(ensemble, method):
+    X, target = problem(n_rows=80)
+    estimator = CalibratedClassifierCV(
+        LinearSVC(tol=0.1, random_state=0), ensemble=ensemble, method=method, cv=3
+    )
+    packed, plain = fitted(estimator, X, target)
+    pairs = zip(packed.calibrated_classifiers_, plain.calibrated_classifiers_, strict=True)
+    for mine, theirs in pairs:
+        assert_same(mine.estimator, theirs.estimator)
+    assert packed.n_features_in_ == N_FEATURES
+    np.testing.assert_allclose(packed.predict_proba(X), plain.predict_proba(X), rtol=1e-12)
+
+
+def test_folds_of_which_it_is_not_known_how_they_are_solved_are_left_alone():
+    X, _ = problem(n_rows=200)
+    estimator = CalibratedClassifierCV(LinearSVC(random_state=0), cv=3)
+    assert not fit_packed(estimator, X, lambda rows: pytest.fail("it was fitted"))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        MultinomialNB(),
+        LinearSVC(penalty="l1", dual=False),
+        LogisticRegression(solver="liblinear", l1_ratio=1),
+        LogisticRegression(warm_start=True),
+        SGDClassifier(warm_start=True),
+        make_pipeline(Normalizer(), LinearSVC()),
+        make_pipeline(TfidfTransformer(), LinearSVC()),
+        make_pipeline(StandardScaler(), LinearSVC()),
+        make_pipeline(MaxAbsScaler(), MultinomialNB()),
+        make_pipeline(LinearSVC(), "passthrough"),
+        CalibratedClassifierCV(MultinomialNB()),
+        CalibratedClassifierCV(),
+        type("Special", (LinearSVC,), {})(),
+        object(),
+    ],
+)
+def test_what_cannot_be_packed_is_left_alone(estimator):
+    X, _ = problem()
+    assert not can_be_packed(estimator)
+    assert not fit_packed(estimator, X, lambda rows: pytest.fail("it was fitted"))
+
+
+def test_other_rows_are_left_alone():
+    X, _ = problem()
+    for rows in (X.toarray(), X.tocsc(), X[:, X.getnnz(axis=0) > 0], [["a"], ["b"]]):
+        assert not fit_packed(LinearSVC(), rows, lambda rows: pytest.fail("it was fitted"))
+
+
+def with_int64(X):
+    X = X.copy()
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+def unsorted(X):
+    X = X.copy()
+    for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+        X.indices[start:stop] = X.indices[start:stop][::-1]
+        X.data[start:stop] = X.data[start:stop][::-1]
+    X.has_sorted_indices = False
+    return X
+
+
+def with_zeros(X):
+    X = X.copy()
+    X.data[::7] = 0
+    return X
+
+
+def with_duplicates(X):
+    rows = [X.indices, X.data / 2]
+    twice = [np.repeat(values, 2) for values in rows]
+    return sp.csr_matrix((twice[1], twice[0], 2 * X.indptr), shape=X.shape)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [with_int64, with_zeros, with_duplicates, sp.csr_array, lambda X: X.astype(np.float32)],
+    ids=["int64", "zeros", "duplicates", "array", "float32"],
+)
+@pytest.mark.parametrize("name", ["svc", "sgd", "logistic, saga"])
+def test_kinds_of_rows(change, name):
+    X, target = problem()
+    X = change(X)
+    if change is with_int64 and name != "svc":
+        pytest.skip("scikit-learn takes 32-bit indices only; check_X makes them")
+    plain_rows = X if change is not with_int64 else problem()[0]
+    packed, plain = clone(EXACT[name]), clone(EXACT[name])
+    assert fit_packed(packed, X, lambda rows: packed.fit(rows, target))
+    assert_same(packed, plain.fit(plain_rows, target))
+
+
+def test_unsorted_columns_keep_their_order():
+    X, target = problem()
+    X = unsorted(X)
+    before = X.indices.copy()
+    index = ColumnIndex(N_FEATURES)
+    columns = index.columns_of(X)
+    narrow = index.narrow(X, columns)
+    np.testing.assert_array_equal(columns[narrow.indices], before)
+    np.testing.assert_array_equal(X.indices, before)
+    assert narrow.shape == (len(target), len(columns))
+    assert narrow.indices.dtype == narrow.indptr.dtype == np.int32
+
+
+def test_an_index_is_used_again():
+    index = ColumnIndex(N_FEATURES)
+    for seed in range(3):
+        X, _ = problem(seed=seed)
+        columns = index.columns_of(X)
+        np.testing.assert_array_equal(columns, np.unique(X.indices))
+        np.testing.assert_array_equal(index.narrow(X, columns).toarray(), X.toarray()[:, columns])
+
+
+def test_rows_without_entries():
+    X = sp.csr_matrix((4, N_FEATURES))
+    packed, plain = fitted(LinearSVC(dual=True, random_state=0), X, np.array([0, 1, 0, 1]))
+    assert_same(packed, plain)
+    assert packed.coef_.nnz == 0
+
+
+def test_an_error_leaves_parameters_as_they_were():
+    X, target = problem()
+    X.data[3] = np.nan
+    estimator = LinearSVC()
+    with pytest.raises(ValueError, match="NaN"):
+        fit_packed(estimator, X, lambda rows: estimator.fit(rows, target))
+    assert estimator.dual == "auto"
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("name", ["sgd", "sgd, average", "sgd, average later", "perceptron"])
+def test_an_unpacked_estimator_goes_on_learning(name, n_classes):
+    X, target = problem(n_classes=n_classes)
+    packed, plain = fitted(EXACT[name], X, target)
+    unpack(packed)
+    new, _ = problem(n_classes=n_classes, seed=1)
+    for estimator in (packed, plain):
+        estimator.partial_fit(new, target)
+    np.testing.assert_array_equal(packed.coef_, plain.coef_)
+    np.testing.assert_array_equal(packed.intercept_, plain.intercept_)
+
+
+def test_small_weights_can_be_left_out():
+    X, target = problem()
+    packed, plain = fitted(make_pipeline(MaxAbsScaler(), EXACT["svc"]), X, target)
+    drop_small_weights(packed, 0.1)
+    left = np.where(np.abs(plain[-1].coef_) < 0.1, 0, plain[-1].coef_)
+    assert packed[-1].coef_.nnz == np.count_nonzero(left) > 0
+    np.testing.assert_array_equal(packed[-1].coef_.toarray(), left)
+    drop_small_weights(plain, 0.1)  # not packed: nothing happens
+    assert (np.abs(plain[-1].coef_) < 0.1).any()
