@@ -20,9 +20,11 @@ from hiclass._engine.packed import (
     KINDS,
     ColumnIndex,
     can_be_packed,
-    drop_small_weights,
     fit_packed,
-    unpack,
+    select_columns,
+    unpacked,
+    widened,
+    without_small_weights,
 )
 
 N_FEATURES = 400
@@ -81,11 +83,18 @@ def problem(n_rows=60, n_classes=4, dtype=np.float64, seed=0):
     return wide.tocsr(), target
 
 
+def pack(estimator, X, target, **params):
+    """A copy of the estimator that was fitted on its own columns."""
+    narrow = clone(estimator)
+    packed = fit_packed(narrow, X, lambda rows: narrow.fit(rows, target, **params))
+    assert packed is not None
+    return packed
+
+
 def fitted(estimator, X, target, **params):
-    """The estimator, packed and plain."""
-    packed, plain = clone(estimator), clone(estimator)
-    assert fit_packed(packed, X, lambda rows: packed.fit(rows, target, **params))
-    return packed, plain.fit(X, target, **params)
+    """The estimator, packed and widened again, and plain."""
+    plain = clone(estimator).fit(X, target, **params)
+    return widened(pack(estimator, X, target, **params)), plain
 
 
 def assert_same(packed, plain, rtol=0.0, atol=0.0):
@@ -133,14 +142,18 @@ def test_liblinear_of_logistic_regression(solver, dual):
 @pytest.mark.parametrize("name", [*EXACT, *CLOSE])
 def test_a_packed_estimator_predicts_as_a_plain_one(name):
     X, target = problem()
-    packed, plain = fitted({**EXACT, **CLOSE}[name], X, target)
+    estimator = {**EXACT, **CLOSE}[name]
+    packed, plain = pack(estimator, X, target), clone(estimator).fit(X, target)
     other, _ = problem(seed=1)
-    np.testing.assert_allclose(
-        packed.decision_function(other), plain.decision_function(other), rtol=1e-4, atol=1e-6
-    )
-    np.testing.assert_array_equal(packed.predict(X.toarray()), plain.predict(X))
-    again = pickle.loads(pickle.dumps(packed))
-    np.testing.assert_array_equal(again.predict(X), packed.predict(X))
+    for mine in (packed, widened(packed), pickle.loads(pickle.dumps(packed))):
+        scores = mine.decision_function(other)
+        np.testing.assert_allclose(scores, plain.decision_function(other), rtol=1e-4, atol=1e-6)
+        np.testing.assert_array_equal(mine.predict(X.toarray()), plain.predict(X))
+        np.testing.assert_array_equal(mine.classes_, plain.classes_)
+        assert hasattr(mine, "predict_proba") == hasattr(plain, "predict_proba")
+        if hasattr(plain, "predict_proba"):
+            proba = mine.predict_proba(other)
+            np.testing.assert_allclose(proba, plain.predict_proba(other), rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("n_rows", [N_FEATURES - 1, N_FEATURES, 130, 110])
@@ -206,7 +219,7 @@ def test_estimators_inside_a_calibrated_one(ensemble, method):
 def test_folds_of_which_it_is_not_known_how_they_are_solved_are_left_alone():
     X, _ = problem(n_rows=200)
     estimator = CalibratedClassifierCV(LinearSVC(random_state=0), cv=3)
-    assert not fit_packed(estimator, X, lambda rows: pytest.fail("it was fitted"))
+    assert fit_packed(estimator, X, lambda rows: pytest.fail("it was fitted")) is None
 
 
 @pytest.mark.parametrize(
@@ -231,13 +244,13 @@ def test_folds_of_which_it_is_not_known_how_they_are_solved_are_left_alone():
 def test_what_cannot_be_packed_is_left_alone(estimator):
     X, _ = problem()
     assert not can_be_packed(estimator)
-    assert not fit_packed(estimator, X, lambda rows: pytest.fail("it was fitted"))
+    assert fit_packed(estimator, X, lambda rows: pytest.fail("it was fitted")) is None
 
 
 def test_other_rows_are_left_alone():
     X, _ = problem()
     for rows in (X.toarray(), X.tocsc(), X[:, X.getnnz(axis=0) > 0], [["a"], ["b"]]):
-        assert not fit_packed(LinearSVC(), rows, lambda rows: pytest.fail("it was fitted"))
+        assert fit_packed(LinearSVC(), rows, lambda rows: pytest.fail("it was fitted")) is None
 
 
 def with_int64(X):
@@ -279,9 +292,8 @@ def test_kinds_of_rows(change, name):
     if change is with_int64 and name != "svc":
         pytest.skip("scikit-learn takes 32-bit indices only; check_X makes them")
     plain_rows = X if change is not with_int64 else problem()[0]
-    packed, plain = clone(EXACT[name]), clone(EXACT[name])
-    assert fit_packed(packed, X, lambda rows: packed.fit(rows, target))
-    assert_same(packed, plain.fit(plain_rows, target))
+    plain = clone(EXACT[name]).fit(plain_rows, target)
+    assert_same(widened(pack(EXACT[name], X, target)), plain)
 
 
 def test_unsorted_columns_keep_their_order():
@@ -326,21 +338,35 @@ def test_an_error_leaves_parameters_as_they_were():
 @pytest.mark.parametrize("name", ["sgd", "sgd, average", "sgd, average later", "perceptron"])
 def test_an_unpacked_estimator_goes_on_learning(name, n_classes):
     X, target = problem(n_classes=n_classes)
-    packed, plain = fitted(EXACT[name], X, target)
-    unpack(packed)
+    dense = unpacked(pack(EXACT[name], X, target))
+    plain = clone(EXACT[name]).fit(X, target)
     new, _ = problem(n_classes=n_classes, seed=1)
-    for estimator in (packed, plain):
+    for estimator in (dense, plain):
         estimator.partial_fit(new, target)
-    np.testing.assert_array_equal(packed.coef_, plain.coef_)
-    np.testing.assert_array_equal(packed.intercept_, plain.intercept_)
+    np.testing.assert_array_equal(dense.coef_, plain.coef_)
+    np.testing.assert_array_equal(dense.intercept_, plain.intercept_)
 
 
 def test_small_weights_can_be_left_out():
     X, target = problem()
-    packed, plain = fitted(make_pipeline(MaxAbsScaler(), EXACT["svc"]), X, target)
-    drop_small_weights(packed, 0.1)
+    pipeline = make_pipeline(MaxAbsScaler(), EXACT["svc"])
+    packed, plain = pack(pipeline, X, target), clone(pipeline).fit(X, target)
+    small = without_small_weights(packed, 0.1)
     left = np.where(np.abs(plain[-1].coef_) < 0.1, 0, plain[-1].coef_)
-    assert packed[-1].coef_.nnz == np.count_nonzero(left) > 0
-    np.testing.assert_array_equal(packed[-1].coef_.toarray(), left)
-    drop_small_weights(plain, 0.1)  # not packed: nothing happens
-    assert (np.abs(plain[-1].coef_) < 0.1).any()
+    assert 0 < small.estimator[-1].coef_.nnz == np.count_nonzero(left)
+    np.testing.assert_array_equal(widened(small)[-1].coef_.toarray(), left)
+    np.testing.assert_allclose(
+        small.decision_function(X), plain[0].transform(X) @ left.T + plain[-1].intercept_
+    )
+    np.testing.assert_array_equal(packed.predict(X), plain.predict(X))  # it stays as it was
+
+
+@pytest.mark.parametrize("change", [sp.csr_matrix, sp.csr_array, sp.csc_matrix, np.asarray])
+def test_columns_are_selected(change):
+    rows = problem()[0].toarray()
+    columns = np.array([0, 7, 8, 200, N_FEATURES - 1])
+    number = np.full(N_FEATURES, -1, dtype=np.int32)
+    found = select_columns(change(rows), columns, number)
+    found = found.toarray() if sp.issparse(found) else found
+    np.testing.assert_array_equal(found, rows[:, columns])
+    assert (number == -1).all()

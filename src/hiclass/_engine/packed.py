@@ -1,12 +1,13 @@
 """Fits linear classifiers on the columns that occur in their rows, and keeps no other weights.
 
 The rows of one local problem have few of the columns of a large sparse X. A linear classifier has
-the weight 0 for all others, so it is fitted on the narrow matrix and widened afterwards: ``coef_``
-becomes a CSR matrix of full width, as ``sparsify()`` of scikit-learn makes it, and the estimator
-works as before. What depends on the number of features, such as ``dual="auto"``, is decided as it
-would be at full width. The result is that of a plain ``fit``: to the last bit where the solver goes
-from row to row (``LinearSVC(dual=True)``, ``SGDClassifier``, ``Perceptron``, sag and saga), and
-within the solver's tolerance elsewhere.
+the weight 0 for all others, so it is fitted on the narrow matrix. It stays that narrow: ``Packed``
+is the narrow classifier and its columns, and predicts for rows of full width. For users it is
+widened: :func:`widened` gives a working estimator of scikit-learn, whose ``coef_`` is a CSR matrix
+of full width, as ``sparsify()`` makes it. What depends on the number of features, such as
+``dual="auto"``, is decided as it would be at full width. The result is that of a plain ``fit``: to
+the last bit where the solver goes from row to row (``LinearSVC(dual=True)``, ``SGDClassifier``,
+``Perceptron``, sag and saga), and within the solver's tolerance elsewhere.
 
 ``KINDS`` has an entry for every type of estimator that can be fitted this way. Whatever has none,
 subclasses included, is fitted as it is.
@@ -16,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,12 +30,13 @@ from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.utils.metaestimators import available_if
 
 from hiclass._compat import svm_classes
+from hiclass._engine.linear import linear_choice, linear_scores
 from hiclass._typing import AnyArray, IntArray
 
-#: Above this share of columns, packed weights (a number and its column) take more memory than a
-#: dense array, and products with them take longer.
+#: Above this share of columns it is not worth it: the weights that are left out are too few.
 LARGEST_SHARE = 0.5
 
 Shape = tuple[int, int]
@@ -72,6 +75,78 @@ class Kind:
     parts: Callable[[Any], list[Any]] = lambda estimator: []
     fitted_parts: Callable[[Any], list[Any]] = lambda estimator: []
     in_folds: bool = False
+
+
+def _has(method: str) -> Callable[[Any], bool]:
+    return lambda packed: hasattr(packed.estimator, method)
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A linear classifier that was fitted on some of the columns, for rows that have all of them.
+
+    Attributes
+    ----------
+    estimator : object
+        The narrow classifier.
+    columns : ndarray of int
+        Its columns among those of X, ascending.
+    n_features : int
+        The number of columns of X.
+    """
+
+    estimator: Any
+    columns: IntArray
+    n_features: int
+
+    @property
+    def classes_(self) -> AnyArray:
+        """The classes of the classifier."""
+        return np.asarray(self.estimator.classes_)
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X: Any) -> AnyArray:
+        """Scores of rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray
+        """
+        return linear_scores(self.estimator, select_columns(X, self.columns))
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X: Any) -> AnyArray:
+        """Probabilities of classes.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray
+        """
+        return np.asarray(self.estimator.predict_proba(select_columns(X, self.columns)))
+
+    def predict(self, X: Any) -> AnyArray:
+        """The class of every row.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray
+        """
+        return linear_choice(self.estimator, select_columns(X, self.columns))
 
 
 # -- columns -----------------------------------------------------------------------------------
@@ -130,10 +205,42 @@ class ColumnIndex:
         indptr = X.indptr
         if indptr.dtype != np.int32 and X.nnz <= np.iinfo(np.int32).max:
             indptr = indptr.astype(np.int32)
-        narrow = type(X)((X.shape[0], len(columns)), dtype=X.dtype)
-        # Not by the constructor, which would check all indices once more.
-        narrow.data, narrow.indices, narrow.indptr = X.data, indices, indptr
-        return narrow
+        return _csr_like(X, X.data, indices, indptr, len(columns))
+
+
+def select_columns(X: Any, columns: IntArray, number: IntArray | None = None) -> Any:
+    """Rows with some of their columns only.
+
+    Parameters
+    ----------
+    X : array or sparse matrix
+        The rows, at full width.
+    columns : ndarray of int
+        The columns, ascending.
+    number : ndarray of int32, default=None
+        A table with -1 for every feature, to be used again; it is left as it was.
+
+    Returns
+    -------
+    array or sparse matrix of shape (n_rows, n_columns)
+    """
+    if not _is_csr(X):
+        return X[:, columns]
+    number = np.full(X.shape[1], -1, dtype=np.int32) if number is None else number
+    number[columns] = np.arange(len(columns), dtype=np.int32)
+    indices = number[X.indices]
+    number[columns] = -1
+    kept = indices >= 0
+    before = np.zeros(len(kept) + 1, dtype=X.indptr.dtype)  # how many are kept up to there
+    np.cumsum(kept, out=before[1:])
+    return _csr_like(X, X.data[kept], indices[kept], before[X.indptr], len(columns))
+
+
+def _csr_like(X: Any, data: AnyArray, indices: IntArray, indptr: IntArray, n_columns: int) -> Any:
+    """A CSR matrix of the type of X, not by its constructor, which would check all indices."""
+    found = type(X)((X.shape[0], n_columns), dtype=data.dtype)
+    found.data, found.indices, found.indptr = data, indices, indptr
+    return found
 
 
 # -- fit ---------------------------------------------------------------------------------------
@@ -141,7 +248,7 @@ class ColumnIndex:
 
 def fit_packed(
     estimator: Any, X: Any, fit: Callable[[Any], Any], index: ColumnIndex | None = None
-) -> bool:
+) -> Packed | None:
     """Fit an estimator on the columns that occur, where that is possible and worth it.
 
     Parameters
@@ -157,22 +264,22 @@ def fit_packed(
 
     Returns
     -------
-    bool
-        Whether it is fitted now. If not, nothing has happened.
+    Packed or None
+        The fitted estimator with its columns. None if it has to be fitted at full width: nothing
+        has happened then.
     """
     if not _is_csr(X) or not can_be_packed(estimator):
-        return False
+        return None
     index = ColumnIndex(X.shape[1]) if index is None else index
     columns = index.columns_of(X)
     if len(columns) > LARGEST_SHARE * X.shape[1]:
-        return False
+        return None
     pins = _all_pins(estimator, X.shape, (X.shape[0], len(columns)))
     if pins is None:
-        return False
+        return None
     with _set_for_now(pins):
         fit(index.narrow(X, columns))
-    _widen(estimator, columns, X.shape[1])
-    return True
+    return Packed(estimator, columns.astype(np.int32), X.shape[1])
 
 
 def can_be_packed(estimator: Any) -> bool:
@@ -222,6 +329,67 @@ def _set_for_now(pins: list[tuple[Any, Pins]]) -> Iterator[None]:
 # -- widen -------------------------------------------------------------------------------------
 
 
+def widened(packed: Packed) -> Any:
+    """A fitted estimator of the width of X, as a user expects it.
+
+    Parameters
+    ----------
+    packed : Packed
+        A packed classifier.
+
+    Returns
+    -------
+    estimator
+        A copy with all features, whose weights are CSR matrices.
+    """
+    estimator = deepcopy(packed.estimator)
+    _widen(estimator, packed.columns, packed.n_features)
+    return estimator
+
+
+def unpacked(packed: Packed) -> Any:
+    """A fitted estimator of the width of X with dense weights, which ``partial_fit`` needs.
+
+    Parameters
+    ----------
+    packed : Packed
+        A packed classifier.
+
+    Returns
+    -------
+    estimator
+        A copy with all features.
+    """
+    estimator = widened(packed)
+    for part, name, weights in list(_all_weights(estimator)):
+        dense = weights.toarray()
+        # scikit-learn keeps the weights of two classes as one row, but for those that users see.
+        vars(part)[name] = dense[0] if name.startswith("_") and len(dense) == 1 else dense
+    return estimator
+
+
+def without_small_weights(packed: Packed, smallest: float) -> Packed:
+    """A packed classifier without the weights whose absolute value is below a bound.
+
+    Parameters
+    ----------
+    packed : Packed
+        A packed classifier with dense weights; it stays as it is.
+    smallest : float
+        The smallest absolute value that is kept.
+
+    Returns
+    -------
+    Packed
+        A copy, whose weights are CSR matrices: most of them are left out, as a rule.
+    """
+    estimator = deepcopy(packed.estimator)
+    for part, name, weights in list(_all_weights(estimator)):
+        large = np.where(np.abs(weights) < smallest, 0, np.atleast_2d(weights))
+        vars(part)[name] = sp.csr_matrix(large)
+    return replace(packed, estimator=estimator)
+
+
 def _widen(estimator: Any, columns: IntArray, n_features: int) -> None:
     """Give a fitted estimator the width of X."""
     kind = KINDS[type(estimator)]
@@ -240,54 +408,22 @@ def _widen(estimator: Any, columns: IntArray, n_features: int) -> None:
         attributes["n_features_in_"] = n_features
 
 
-def _wide_rows(weights: AnyArray, columns: IntArray, n_features: int) -> Any:
-    narrow = sp.csr_matrix(np.atleast_2d(weights))
+def _wide_rows(weights: Any, columns: IntArray, n_features: int) -> Any:
+    narrow = sp.csr_matrix(weights if sp.issparse(weights) else np.atleast_2d(weights))
     wide = sp.csr_matrix((narrow.shape[0], n_features), dtype=narrow.dtype)
     wide.data, wide.indptr = narrow.data, narrow.indptr
     wide.indices = columns.astype(narrow.indices.dtype)[narrow.indices]
     return wide
 
 
-def unpack(estimator: Any) -> None:
-    """Give a packed estimator dense weights, which ``partial_fit`` needs; others stay as they are.
-
-    Parameters
-    ----------
-    estimator : object
-        A fitted estimator; its attributes are set.
-    """
-    for part, name, weights in list(_packed_weights(estimator)):
-        dense = weights.toarray()
-        # scikit-learn keeps the weights of two classes as one row, but for those that users see.
-        vars(part)[name] = dense[0] if name.startswith("_") and len(dense) == 1 else dense
-
-
-def drop_small_weights(estimator: Any, smallest: float) -> None:
-    """Leave out weights of a packed estimator whose absolute value is below a bound.
-
-    Parameters
-    ----------
-    estimator : object
-        A fitted estimator; its attributes are set.
-    smallest : float
-        The smallest absolute value that stays.
-    """
-    for _, _, weights in _packed_weights(estimator):
-        weights.data[np.abs(weights.data) < smallest] = 0
-        weights.eliminate_zeros()
-
-
-def _packed_weights(estimator: Any) -> Iterator[tuple[Any, str, Any]]:
-    """All packed weights inside an estimator: whose, by what name, and the matrix."""
-    kind = KINDS.get(type(estimator))
-    if kind is None:
-        return
+def _all_weights(estimator: Any) -> Iterator[tuple[Any, str, Any]]:
+    """All weights by class inside an estimator: whose, by what name, and the matrix."""
+    kind = KINDS[type(estimator)]
     for part in kind.fitted_parts(estimator):
-        yield from _packed_weights(part)
+        yield from _all_weights(part)
     for name in kind.by_class:
-        weights = vars(estimator).get(name)
-        if sp.issparse(weights):
-            yield estimator, name, weights
+        if vars(estimator).get(name) is not None:
+            yield estimator, name, vars(estimator)[name]
 
 
 # -- the table ---------------------------------------------------------------------------------
