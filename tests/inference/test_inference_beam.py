@@ -32,11 +32,12 @@ def random_shares(rng, options, n_rows):
 def all_scores(options, shares, n_rows):
     """By brute force: the score of every final class."""
     scores = {}
+    of = np.split(options.indices, options.indptr[1:-1])
 
     def go(node, so_far):
-        for j, option in enumerate(options.of(node).tolist()):
+        for j, option in enumerate(of[node].tolist()):
             score = so_far + shares[node][:, j]
-            if option == node or not len(options.of(option)):
+            if option == node or not len(of[option]):
                 scores[option] = score
             else:
                 go(option, score)
