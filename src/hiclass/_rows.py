@@ -23,6 +23,8 @@ _CHUNK_BYTES = 1 << 28
 #: so many times more, as with a million classes, would fill the memory.
 _MOST_CHUNK_BYTES = 1 << 29
 _MOST_INT32 = np.iinfo(np.int32).max
+#: To search a column among some takes so many times as long as an entry of a table of all columns.
+_SEARCH_COST = 32
 #: Fewer rows than this are not worth a thread of their own.
 _FEWEST_ROWS = 256
 
@@ -113,6 +115,43 @@ def take_rows(X: Any, rows: IntArray | None) -> Any:
     if isinstance(X, np.ndarray) or sp.issparse(X):
         return X.copy() if rows is None else X[rows]
     return safe_indexing(X, np.arange(n_rows_of(X)) if rows is None else rows)
+
+
+def select_columns(X: Any, columns: IntArray) -> Any:
+    """Rows with some of their columns only.
+
+    Parameters
+    ----------
+    X : array or sparse matrix
+        The rows.
+    columns : ndarray of int32
+        The columns, ascending; at least one.
+
+    Returns
+    -------
+    array or sparse matrix of shape (n_rows, n_columns)
+    """
+    if not (sp.issparse(X) and X.format == "csr"):
+        return X[:, columns]
+    if _SEARCH_COST * X.nnz < X.shape[1]:  # few entries: no table of all columns is worth it
+        indices = np.minimum(np.searchsorted(columns, X.indices), len(columns) - 1)
+        kept = columns[indices] == X.indices
+    else:
+        number = np.full(X.shape[1], -1, dtype=np.int32)
+        number[columns] = np.arange(len(columns), dtype=np.int32)
+        indices = number[X.indices]
+        kept = indices >= 0
+    before = np.zeros(len(kept) + 1, dtype=X.indptr.dtype)  # how many are kept up to there
+    np.cumsum(kept, out=before[1:])
+    small = indices[kept].astype(X.indptr.dtype, copy=False)
+    return csr_like(X, X.data[kept], small, before[X.indptr], len(columns))
+
+
+def csr_like(X: Any, data: AnyArray, indices: IntArray, indptr: IntArray, n_columns: int) -> Any:
+    """A CSR matrix of the type of X, not by its constructor, which would check all indices."""
+    found = type(X)((X.shape[0], n_columns), dtype=data.dtype)
+    found.data, found.indices, found.indptr = data, indices, indptr
+    return found
 
 
 def protect(X: Any) -> Any:

@@ -7,11 +7,14 @@ a test pins their names. Functions on this data are in the rooms above.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
+from hiclass._rows import select_columns
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
 
@@ -87,6 +90,55 @@ class Options:
     ends: IntArray
 
 
+def _has(method: str) -> Callable[[Any], bool]:
+    return lambda packed: hasattr(packed.estimator, method)
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A linear classifier that was fitted on some of the columns, for rows that have all of them.
+
+    It stands for the classifier where that is queried; ``_engine.packed`` makes it, and gives it
+    the width of X where a user wants to see it.
+
+    Attributes
+    ----------
+    estimator : object
+        The narrow classifier.
+    columns : ndarray of int32
+        Its columns among those of X, ascending.
+    n_features : int
+        The number of columns of X.
+    """
+
+    estimator: Any
+    columns: IntArray
+    n_features: int
+
+    @property
+    def classes_(self) -> AnyArray:
+        """The classes of the classifier."""
+        return np.asarray(self.estimator.classes_)
+
+    def narrow(self, X: Any) -> Any:
+        """The columns of the classifier, of rows that have all of them."""
+        return select_columns(X, self.columns)
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X: Any) -> AnyArray:
+        """Scores of rows."""
+        return np.asarray(self.estimator.decision_function(self.narrow(X)))
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X: Any) -> AnyArray:
+        """Probabilities of classes."""
+        return np.asarray(self.estimator.predict_proba(self.narrow(X)))
+
+    def predict(self, X: Any) -> AnyArray:
+        """The class of every row."""
+        return np.asarray(self.estimator.predict(self.narrow(X)))
+
+
 @dataclass(frozen=True)
 class LocalModels:
     """Everything that prediction needs.
@@ -100,7 +152,8 @@ class LocalModels:
     options : Options
         How a path can go on from every node.
     classifiers : dict
-        Fitted classifiers by node or level.
+        Fitted classifiers by node or level; where they were fitted on some of the columns,
+        ``Packed``.
     gates : dict
         Fitted binary classifiers "stop here?" by node; per node only.
     soft : bool

@@ -18,14 +18,16 @@ from sklearn.svm import LinearSVC
 
 from hiclass._engine.packed import (
     KINDS,
-    ColumnIndex,
     can_be_packed,
+    columns_of,
     fit_packed,
-    select_columns,
+    renumbered,
+    shown,
     unpacked,
     widened,
     without_small_weights,
 )
+from hiclass._rows import select_columns
 
 N_FEATURES = 400
 
@@ -299,22 +301,20 @@ def test_unsorted_columns_keep_their_order():
     X, target = problem()
     X = unsorted(X)
     before = X.indices.copy()
-    index = ColumnIndex(N_FEATURES)
-    columns = index.columns_of(X)
-    narrow = index.narrow(X, columns)
+    columns = columns_of(X)
+    narrow = renumbered(X, columns)
     np.testing.assert_array_equal(columns[narrow.indices], before)
     np.testing.assert_array_equal(X.indices, before)
     assert narrow.shape == (len(target), len(columns))
     assert narrow.indices.dtype == narrow.indptr.dtype == np.int32
 
 
-def test_an_index_is_used_again():
-    index = ColumnIndex(N_FEATURES)
+def test_rows_are_renumbered():
     for seed in range(3):
         X, _ = problem(seed=seed)
-        columns = index.columns_of(X)
+        columns = columns_of(X)
         np.testing.assert_array_equal(columns, np.unique(X.indices))
-        np.testing.assert_array_equal(index.narrow(X, columns).toarray(), X.toarray()[:, columns])
+        np.testing.assert_array_equal(renumbered(X, columns).toarray(), X.toarray()[:, columns])
 
 
 def test_rows_without_entries():
@@ -360,12 +360,25 @@ def test_small_weights_can_be_left_out():
     np.testing.assert_array_equal(packed.predict(X), plain.predict(X))  # it stays as it was
 
 
+@pytest.mark.parametrize("n_rows", [1, 60])  # few entries are searched, many looked up
 @pytest.mark.parametrize("change", [sp.csr_matrix, sp.csr_array, sp.csc_matrix, np.asarray])
-def test_columns_are_selected(change):
-    rows = problem()[0].toarray()
-    columns = np.array([0, 7, 8, 200, N_FEATURES - 1])
-    number = np.full(N_FEATURES, -1, dtype=np.int32)
-    found = select_columns(change(rows), columns, number)
+@pytest.mark.parametrize("columns", [[0, 7, 8, 200, N_FEATURES - 1], [3], range(N_FEATURES)])
+def test_columns_are_selected(change, columns, n_rows):
+    rows = problem()[0].toarray()[:n_rows]
+    if n_rows == 1:
+        rows[0, np.flatnonzero(rows)[5:]] = 0
+    columns = np.array(columns, dtype=np.int32)
+    found = select_columns(change(rows), columns)
+    assert found.shape == (n_rows, len(columns))
     found = found.toarray() if sp.issparse(found) else found
     np.testing.assert_array_equal(found, rows[:, columns])
-    assert (number == -1).all()
+
+
+def test_what_is_shown_stays_the_same_as_long_as_it_is_in_use():
+    X, target = problem()
+    packed = pack(EXACT["sgd"], X, target)
+    first = shown(packed)
+    assert shown(packed) is first
+    assert first.coef_.shape == (4, N_FEATURES)
+    assert shown(first) is first
+    assert unpacked(first) is first

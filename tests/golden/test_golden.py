@@ -46,6 +46,7 @@ def test_the_types_that_files_consist_of_keep_their_names():
         "hiclass._state.LevelColumns",
         "hiclass._state.LocalModels",
         "hiclass._state.Options",
+        "hiclass._state.Packed",
         "hiclass._state.RestrictedModels",
         "hiclass._state.SetEnsembleModels",
         "hiclass._state.SetFormat",

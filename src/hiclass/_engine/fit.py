@@ -29,6 +29,7 @@ from sklearn.svm import LinearSVC
 from hiclass._engine.checkpoints import checkpoint_key, load_checkpoint, save_checkpoint
 from hiclass._engine.liblinear import check_weights, fit_linear_svc
 from hiclass._engine.local_classifiers import named_for_fit
+from hiclass._engine.packed import fit_packed
 from hiclass._engine.processes import run_in_processes
 from hiclass._engine.progress import Progress
 from hiclass._engine.ray import connect, run_on_ray
@@ -320,7 +321,7 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
     failure = None
     try:
         if shared.checkpoint_dir is None:
-            _fit_estimator(estimator, X, task.target, params)
+            estimator = _fit_estimator(estimator, X, task.target, params)
         else:
             estimator, remarks = _fit_or_load(task, X, params, shared.checkpoint_dir)
     except Exception as error:
@@ -339,17 +340,29 @@ def _fit_or_load(
     key = checkpoint_key(task.estimator, X, task.target, params, remarks)
     estimator = load_checkpoint(directory, key, remarks)
     if estimator is None:
-        estimator = task.estimator
-        _fit_estimator(estimator, X, task.target, params)
+        estimator = _fit_estimator(task.estimator, X, task.target, params)
         save_checkpoint(directory, key, estimator, remarks)
     return estimator, remarks
 
 
-def _fit_estimator(estimator: Any, X: Any, target: IntArray, params: dict[str, Any]) -> None:
+def _fit_estimator(estimator: Any, X: Any, target: IntArray, params: dict[str, Any]) -> Any:
+    """Fit an estimator; if it is linear, on the columns that its rows have, and packed then."""
     if "sample_weight" in params:
         check_weights(unwrap(estimator).model, target, params["sample_weight"])
-    if not (isinstance(estimator, LinearSVC) and fit_linear_svc(estimator, X, target, params)):
-        estimator.fit(X, target, **named_for_fit(estimator, params))
+
+    def fit(rows: Any) -> None:
+        if not (
+            isinstance(estimator, LinearSVC) and fit_linear_svc(estimator, rows, target, params)
+        ):
+            estimator.fit(rows, target, **named_for_fit(estimator, params))
+
+    # Other parameters, such as the weights to begin with, may have an entry per column.
+    packed = None
+    if sp.issparse(X) and params.keys() <= {"sample_weight"}:
+        packed = fit_packed(estimator, X, fit)
+    if packed is None:
+        fit(X)
+    return packed or estimator
 
 
 def _that_travels(error: Exception) -> Exception:

@@ -16,6 +16,7 @@ import linecache
 import threading
 import warnings
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -159,7 +160,7 @@ def _fit(svc: Any, X: Any, target: IntArray, sample_weight: Any) -> bool:
     """What ``LinearSVC.fit`` does after its checks; False if it has to be called itself."""
     if svc.class_weight is not None and sample_weight is not None:
         return False  # whether they are combined depends on the version
-    solver = _solver(svc, X)
+    solver = _solver(svc, X.shape)
     if solver is None:
         return False
     classes = np.arange(target.max() + 1, dtype=target.dtype)
@@ -172,9 +173,10 @@ def _fit(svc: Any, X: Any, target: IntArray, sample_weight: Any) -> bool:
     return True
 
 
-def _solver(svc: Any, X: Any) -> int | None:
+def _solver(svc: Any, shape: tuple[int, int]) -> int | None:
     """The number of liblinear's solver; None where there is none for these parameters."""
-    dual = svm_classes._validate_dual_parameter(svc.dual, svc.loss, svc.penalty, "ovr", X)
+    rows = SimpleNamespace(shape=shape)
+    dual = svm_classes._validate_dual_parameter(svc.dual, svc.loss, svc.penalty, "ovr", rows)
     try:
         return int(svm_base._get_liblinear_solver_type("ovr", svc.penalty, svc.loss, dual))
     except ValueError:
@@ -231,6 +233,8 @@ class SomeClasses:
         The classes of this part.
     n_parts : int
         How many parts there are.
+    solver : int
+        The number of liblinear's solver.
 
     Attributes
     ----------
@@ -239,17 +243,17 @@ class SomeClasses:
         The largest number of iterations.
     """
 
-    def __init__(self, svc: Any, classes: IntArray, n_parts: int) -> None:
+    def __init__(self, svc: Any, classes: IntArray, n_parts: int, solver: int) -> None:
         self.svc = svc
         self.classes = classes
         self.n_parts = n_parts
+        self.solver = solver
 
     def fit(self, X: Any, y: IntArray, sample_weight: Any = None) -> SomeClasses:
         """Fit to all rows of the problem."""
-        solver = _solver(self.svc, X)
-        assert solver is not None
         found = [
-            _train(self.svc, X, y == c, solver, np.ones(2), sample_weight) for c in self.classes
+            _train(self.svc, X, y == c, self.solver, np.ones(2), sample_weight)
+            for c in self.classes
         ]
         self.weights_ = np.vstack([weights for weights, _ in found])
         self.n_iter_ = max(max(n_iter).item() for _, n_iter in found)
@@ -293,13 +297,13 @@ def divide(
         and _are_codes(target, len(target))
         and target.max() > 1
         and _is_as_fit()
-        and _solver(svc, X) is not None
     )
-    if not possible:
+    solver = _solver(svc, (len(target), X.shape[1])) if possible else None
+    if solver is None:
         return []
     classes = np.arange(target.max() + 1, dtype=target.dtype)
     n_parts = min(n_parts, len(classes))
-    return [SomeClasses(svc, some, n_parts) for some in np.array_split(classes, n_parts)]
+    return [SomeClasses(svc, some, n_parts, solver) for some in np.array_split(classes, n_parts)]
 
 
 def put_together(parts: list[SomeClasses]) -> Any:

@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.extmath import safe_sparse_dot
 
+from hiclass._state import Packed
 from hiclass._typing import AnyArray
 
 #: What linear classifiers inherit.
@@ -23,6 +24,8 @@ _DECISION, _PREDICT = LogisticRegression.decision_function, LinearSVC.predict
 
 def linear_scores(estimator: Any, X: Any) -> AnyArray:
     """What ``estimator.decision_function(X)`` returns."""
+    if isinstance(estimator, Packed):
+        return linear_scores(estimator.estimator, estimator.narrow(X))
     if getattr(type(estimator), "decision_function", None) is not _DECISION or not _are_usual(X):
         return np.asarray(estimator.decision_function(X))
     coef, intercept = getattr(estimator, "coef_", None), getattr(estimator, "intercept_", None)
@@ -35,6 +38,8 @@ def linear_scores(estimator: Any, X: Any) -> AnyArray:
 
 def linear_choice(estimator: Any, X: Any) -> AnyArray:
     """What ``estimator.predict(X)`` returns."""
+    if isinstance(estimator, Packed):
+        return linear_choice(estimator.estimator, estimator.narrow(X))
     if getattr(type(estimator), "predict", None) is not _PREDICT:
         return np.asarray(estimator.predict(X))
     scores = linear_scores(estimator, X)

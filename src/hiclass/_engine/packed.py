@@ -16,11 +16,11 @@ subclasses included, is fitted as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,11 +30,11 @@ from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.utils.metaestimators import available_if
 
 from hiclass._compat import svm_classes
-from hiclass._engine.linear import linear_choice, linear_scores
-from hiclass._typing import AnyArray, IntArray
+from hiclass._rows import csr_like
+from hiclass._state import Packed
+from hiclass._typing import IntArray
 
 #: Above this share of columns it is not worth it: the weights that are left out are too few.
 LARGEST_SHARE = 0.5
@@ -77,178 +77,94 @@ class Kind:
     in_folds: bool = False
 
 
-def _has(method: str) -> Callable[[Any], bool]:
-    return lambda packed: hasattr(packed.estimator, method)
-
-
-@dataclass(frozen=True)
-class Packed:
-    """A linear classifier that was fitted on some of the columns, for rows that have all of them.
-
-    Attributes
-    ----------
-    estimator : object
-        The narrow classifier.
-    columns : ndarray of int
-        Its columns among those of X, ascending.
-    n_features : int
-        The number of columns of X.
-    """
-
-    estimator: Any
-    columns: IntArray
-    n_features: int
-
-    @property
-    def classes_(self) -> AnyArray:
-        """The classes of the classifier."""
-        return np.asarray(self.estimator.classes_)
-
-    @available_if(_has("decision_function"))
-    def decision_function(self, X: Any) -> AnyArray:
-        """Scores of rows.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_rows, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray
-        """
-        return linear_scores(self.estimator, select_columns(X, self.columns))
-
-    @available_if(_has("predict_proba"))
-    def predict_proba(self, X: Any) -> AnyArray:
-        """Probabilities of classes.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_rows, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray
-        """
-        return np.asarray(self.estimator.predict_proba(select_columns(X, self.columns)))
-
-    def predict(self, X: Any) -> AnyArray:
-        """The class of every row.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_rows, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray
-        """
-        return linear_choice(self.estimator, select_columns(X, self.columns))
-
-
 # -- columns -----------------------------------------------------------------------------------
 
 
-class ColumnIndex:
-    """Finds the columns that occur in rows, and numbers them anew.
-
-    It has two arrays with an entry per feature, which are used again from problem to problem: a
-    thread needs one of its own.
+def columns_of(X: Any) -> IntArray:
+    """The columns that have entries, ascending; at least one.
 
     Parameters
     ----------
-    n_features : int
-        The number of features.
-    """
-
-    def __init__(self, n_features: int) -> None:
-        self._occurs = np.zeros(n_features, dtype=bool)
-        self._number = np.empty(n_features, dtype=np.int32)
-
-    def columns_of(self, X: Any) -> IntArray:
-        """The columns that have entries, ascending; at least one.
-
-        Parameters
-        ----------
-        X : CSR matrix
-            The rows.
-
-        Returns
-        -------
-        ndarray of int
-        """
-        self._occurs[X.indices] = True
-        columns = np.flatnonzero(self._occurs)
-        self._occurs[columns] = False
-        # Estimators refuse a matrix without columns.
-        return columns if len(columns) else np.zeros(1, dtype=np.intp)
-
-    def narrow(self, X: Any, columns: IntArray) -> Any:
-        """The same rows with these columns only, whose order stays.
-
-        Parameters
-        ----------
-        X : CSR matrix
-            The rows; its values are shared.
-        columns : ndarray of int
-            What :meth:`columns_of` returned.
-
-        Returns
-        -------
-        CSR matrix of shape (n_rows, n_columns), with 32-bit indices where these suffice
-        """
-        self._number[columns] = np.arange(len(columns), dtype=np.int32)
-        indices = self._number[X.indices]
-        indptr = X.indptr
-        if indptr.dtype != np.int32 and X.nnz <= np.iinfo(np.int32).max:
-            indptr = indptr.astype(np.int32)
-        return _csr_like(X, X.data, indices, indptr, len(columns))
-
-
-def select_columns(X: Any, columns: IntArray, number: IntArray | None = None) -> Any:
-    """Rows with some of their columns only.
-
-    Parameters
-    ----------
-    X : array or sparse matrix
-        The rows, at full width.
-    columns : ndarray of int
-        The columns, ascending.
-    number : ndarray of int32, default=None
-        A table with -1 for every feature, to be used again; it is left as it was.
+    X : CSR matrix
+        The rows.
 
     Returns
     -------
-    array or sparse matrix of shape (n_rows, n_columns)
+    ndarray of int
     """
-    if not _is_csr(X):
-        return X[:, columns]
-    number = np.full(X.shape[1], -1, dtype=np.int32) if number is None else number
-    number[columns] = np.arange(len(columns), dtype=np.int32)
-    indices = number[X.indices]
-    number[columns] = -1
-    kept = indices >= 0
-    before = np.zeros(len(kept) + 1, dtype=X.indptr.dtype)  # how many are kept up to there
-    np.cumsum(kept, out=before[1:])
-    return _csr_like(X, X.data[kept], indices[kept], before[X.indptr], len(columns))
+    occurs = np.zeros(X.shape[1], dtype=bool)
+    occurs[X.indices] = True
+    columns = np.flatnonzero(occurs)
+    # Estimators refuse a matrix without columns.
+    return columns if len(columns) else np.zeros(1, dtype=np.intp)
 
 
-def _csr_like(X: Any, data: AnyArray, indices: IntArray, indptr: IntArray, n_columns: int) -> Any:
-    """A CSR matrix of the type of X, not by its constructor, which would check all indices."""
-    found = type(X)((X.shape[0], n_columns), dtype=data.dtype)
-    found.data, found.indices, found.indptr = data, indices, indptr
-    return found
+def renumbered(X: Any, columns: IntArray) -> Any:
+    """The same rows with the columns that occur only, whose order stays.
+
+    Parameters
+    ----------
+    X : CSR matrix
+        The rows; its values are shared.
+    columns : ndarray of int
+        All columns that have entries, ascending.
+
+    Returns
+    -------
+    CSR matrix of shape (n_rows, n_columns), with 32-bit indices where these suffice
+    """
+    kind = np.int32 if X.nnz <= np.iinfo(np.int32).max else np.int64
+    number = np.empty(X.shape[1], dtype=kind)
+    number[columns] = np.arange(len(columns), dtype=kind)
+    indptr = X.indptr.astype(kind, copy=False)
+    return csr_like(X, X.data, number[X.indices], indptr, len(columns))
 
 
 # -- fit ---------------------------------------------------------------------------------------
 
 
-def fit_packed(
-    estimator: Any, X: Any, fit: Callable[[Any], Any], index: ColumnIndex | None = None
-) -> Packed | None:
+@dataclass(frozen=True)
+class NarrowProblem:
+    """An unfitted estimator, and its rows with the columns that occur in them.
+
+    Attributes
+    ----------
+    estimator : object
+        The unfitted estimator.
+    rows : CSR matrix
+        The narrow rows.
+    columns : ndarray of int
+        Their columns among those of X.
+    n_features : int
+        The number of columns of X.
+    pins : list of (estimator, dict)
+        What has to be set while it is fitted.
+    """
+
+    estimator: Any
+    rows: Any
+    columns: IntArray
+    n_features: int
+    pins: list[tuple[Any, Pins]]
+
+    def fit_with(self, fit: Callable[[Any], Any]) -> Packed:
+        """Fit the estimator: ``fit(rows)`` does, and nothing else may fit it at the same time."""
+        before = [(part, {name: vars(part)[name] for name in own}) for part, own in self.pins]
+        try:
+            for part, own in self.pins:
+                vars(part).update(own)
+            fit(self.rows)
+        finally:
+            for part, own in before:
+                vars(part).update(own)
+        return self.packed()
+
+    def packed(self) -> Packed:
+        """What the estimator is packed into, once it is fitted."""
+        return Packed(self.estimator, self.columns.astype(np.int32), self.n_features)
+
+
+def fit_packed(estimator: Any, X: Any, fit: Callable[[Any], Any]) -> Packed | None:
     """Fit an estimator on the columns that occur, where that is possible and worth it.
 
     Parameters
@@ -259,8 +175,6 @@ def fit_packed(
         Its rows, at full width.
     fit : callable
         ``(rows)`` fits the estimator to them, with the target and weights of the problem.
-    index : ColumnIndex, default=None
-        One for the number of features of X, to be used again.
 
     Returns
     -------
@@ -268,18 +182,21 @@ def fit_packed(
         The fitted estimator with its columns. None if it has to be fitted at full width: nothing
         has happened then.
     """
+    problem = narrowed(estimator, X)
+    return None if problem is None else problem.fit_with(fit)
+
+
+def narrowed(estimator: Any, X: Any) -> NarrowProblem | None:
+    """The problem of an estimator on the columns that occur, where it is possible and worth it."""
     if not _is_csr(X) or not can_be_packed(estimator):
         return None
-    index = ColumnIndex(X.shape[1]) if index is None else index
-    columns = index.columns_of(X)
+    columns = columns_of(X)
     if len(columns) > LARGEST_SHARE * X.shape[1]:
         return None
     pins = _all_pins(estimator, X.shape, (X.shape[0], len(columns)))
     if pins is None:
         return None
-    with _set_for_now(pins):
-        fit(index.narrow(X, columns))
-    return Packed(estimator, columns.astype(np.int32), X.shape[1])
+    return NarrowProblem(estimator, renumbered(X, columns), columns, X.shape[1], pins)
 
 
 def can_be_packed(estimator: Any) -> bool:
@@ -313,20 +230,32 @@ def _all_pins(
     return found
 
 
-@contextmanager
-def _set_for_now(pins: list[tuple[Any, Pins]]) -> Iterator[None]:
-    """Set parameters, and put back what they were."""
-    before = [(estimator, {name: vars(estimator)[name] for name in own}) for estimator, own in pins]
-    try:
-        for estimator, own in pins:
-            vars(estimator).update(own)
-        yield
-    finally:
-        for estimator, own in before:
-            vars(estimator).update(own)
-
-
 # -- widen -------------------------------------------------------------------------------------
+
+
+#: The classifiers that users look at, for as long as they do.
+_shown: WeakValueDictionary[Packed, Any] = WeakValueDictionary()
+
+
+def shown(estimator: Any) -> Any:
+    """A fitted local classifier as a user expects it; the same one as long as it is in use.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted classifier, packed or not.
+
+    Returns
+    -------
+    object
+        What is not packed as it is, else what :func:`widened` makes of it.
+    """
+    if not isinstance(estimator, Packed):
+        return estimator
+    wide = _shown.get(estimator)
+    if wide is None:
+        wide = _shown[estimator] = widened(estimator)
+    return wide
 
 
 def widened(packed: Packed) -> Any:
@@ -347,20 +276,22 @@ def widened(packed: Packed) -> Any:
     return estimator
 
 
-def unpacked(packed: Packed) -> Any:
+def unpacked(fitted: Any) -> Any:
     """A fitted estimator of the width of X with dense weights, which ``partial_fit`` needs.
 
     Parameters
     ----------
-    packed : Packed
-        A packed classifier.
+    fitted : object
+        A fitted classifier, packed or not.
 
     Returns
     -------
     estimator
-        A copy with all features.
+        A packed one as a copy with all features, as ``fit`` would have left it; others as they are.
     """
-    estimator = widened(packed)
+    if not isinstance(fitted, Packed):
+        return fitted
+    estimator = widened(fitted)
     for part, name, weights in list(_all_weights(estimator)):
         dense = weights.toarray()
         # scikit-learn keeps the weights of two classes as one row, but for those that users see.

@@ -19,10 +19,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import joblib
+import scipy.sparse as sp
 from sklearn import config_context, get_config
 from threadpoolctl import ThreadpoolController
 
 from hiclass._engine.liblinear import SomeClasses, divide, put_together
+from hiclass._engine.packed import NarrowProblem, narrowed
 from hiclass._rows import n_rows_of, take_rows
 
 if TYPE_CHECKING:
@@ -56,8 +58,9 @@ def run_in_threads(
 
     Not by joblib, which looks for results every hundredth of a second: many a fit is over by then.
     """
+    narrow: dict[tuple[int, bool], NarrowProblem] = {}
     if shared.checkpoint_dir is None:
-        batches = _divided(batches, X, shared, n_threads)
+        batches = _divided(batches, X, shared, n_threads, narrow)
     # Warning filters belong to the process: nothing to hand on, and no thread may set them.
     work = partial(in_thread, get_config(), _limited, worker)
 
@@ -76,7 +79,7 @@ def run_in_threads(
         ThreadPoolExecutor(n_threads) as pool,
     ):
         try:
-            yield from _put_together(results(pool))
+            yield from _put_together(results(pool), narrow)
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -88,9 +91,16 @@ def _limited(worker: Callable[..., list[Fitted]], *args: Any) -> list[Fitted]:
 
 
 def _divided(
-    batches: Iterator[list[Task]], X: Any, shared: Shared, n_threads: int
+    batches: Iterator[list[Task]],
+    X: Any,
+    shared: Shared,
+    n_threads: int,
+    narrow: dict[tuple[int, bool], NarrowProblem],
 ) -> Iterator[list[Task]]:
-    """Divide the classes of large problems, which are batches by themselves, where possible."""
+    """Divide the classes of large problems, which are batches by themselves, where possible.
+
+    Those that are fitted on the columns of their rows are noted in ``narrow``, by owner and gate.
+    """
     large = n_rows_of(X) // (2 * n_threads)
     for batch in batches:
         task = batch[0]
@@ -101,11 +111,17 @@ def _divided(
             yield batch
             continue
         rows = X if task.rows is None else take_rows(X, task.rows)  # liblinear only reads them
+        problem = narrowed(task.estimator, rows) if sp.issparse(rows) else None
+        if problem is not None:
+            narrow[task.owner, task.gate] = problem
+            rows = problem.rows
         for part in parts:
             yield [replace(task, estimator=part, X=rows)]
 
 
-def _put_together(results: Iterable[Fitted]) -> Iterator[Fitted]:
+def _put_together(
+    results: Iterable[Fitted], narrow: dict[tuple[int, bool], NarrowProblem]
+) -> Iterator[Fitted]:
     """Put the parts of an estimator together as soon as all are there."""
     waiting: dict[tuple[int, bool], list[SomeClasses]] = defaultdict(list)
     for done in results:
@@ -116,4 +132,5 @@ def _put_together(results: Iterable[Fitted]) -> Iterator[Fitted]:
         key = (done.owner, done.gate)
         waiting[key].append(part)
         if len(waiting[key]) == part.n_parts:
-            yield replace(done, estimator=put_together(waiting.pop(key)))
+            estimator, problem = put_together(waiting.pop(key)), narrow.pop(key, None)
+            yield replace(done, estimator=problem.packed() if problem else estimator)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hiclass._engine.packed import shown
 from hiclass._inference.batches import known_options
 from hiclass._inference.paths import unrestricted
 from hiclass._labels.columns import plain
@@ -14,7 +15,9 @@ from hiclass.hierarchy import Hierarchy
 
 
 class LocalClassifiers(Mapping[Any, Any]):
-    """The local classifiers of a fitted model, looked up by path, label or level.
+    """The local classifiers of a fitted model, looked up by path or label.
+
+    One that was fitted on some of the columns is a copy, which has the width of X.
 
     Parameters
     ----------
@@ -37,7 +40,7 @@ class LocalClassifiers(Mapping[Any, Any]):
             raise KeyError(
                 f"{self._hierarchy.describe(node)} has no classifier: there was nothing to decide."
             )
-        return self._estimators[node]
+        return shown(self._estimators[node])
 
     def __iter__(self) -> Iterator[Any]:
         return (
@@ -54,6 +57,31 @@ class LocalClassifiers(Mapping[Any, Any]):
         return f"LocalClassifiers({len(self)} classifiers)"
 
 
+class LevelClassifiers(Mapping[int, Any]):
+    """The same for classifiers per level, looked up by level, from 1.
+
+    Parameters
+    ----------
+    estimators : dict
+        Fitted estimators by level.
+    """
+
+    def __init__(self, estimators: dict[int, Any]) -> None:
+        self._estimators = estimators
+
+    def __getitem__(self, level: Any) -> Any:
+        return shown(self._estimators[level])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._estimators)
+
+    def __len__(self) -> int:
+        return len(self._estimators)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
 def local_classifiers(model: Any) -> LocalClassifiers:
     """The fitted local classifiers by path or label."""
     return LocalClassifiers(_models_of(model).classifiers, model._models.hierarchy)
@@ -64,9 +92,9 @@ def stop_classifiers(model: Any) -> LocalClassifiers:
     return LocalClassifiers(_models_of(model).gates, model._models.hierarchy)
 
 
-def classifiers_by_level(model: Any) -> dict[int, Any]:
+def classifiers_by_level(model: Any) -> LevelClassifiers:
     """The fitted classifiers by level, from 1."""
-    return dict(_models_of(model).classifiers)
+    return LevelClassifiers(_models_of(model).classifiers)
 
 
 def _models_of(model: Any) -> Any:

@@ -19,6 +19,7 @@ import numpy as np
 
 from hiclass._compat import offered_if
 from hiclass._engine.fit import fit_problems
+from hiclass._engine.packed import unpacked
 from hiclass._estimators.fitting import (
     Recipe,
     check_all_scores,
@@ -43,7 +44,15 @@ from hiclass._problems.batches import (
 from hiclass._problems.index import BatchIndex, LocalProblem, RowCounts, find_options
 from hiclass._problems.policies import POLICIES, as_policy, read_policy
 from hiclass._rows import check_X, n_rows_of
-from hiclass._state import BatchModels, LabelFormat, LocalModels, Options, RestrictedModels, Stream
+from hiclass._state import (
+    BatchModels,
+    LabelFormat,
+    LocalModels,
+    Options,
+    Packed,
+    RestrictedModels,
+    Stream,
+)
 from hiclass._targets.growth import check_form, first_format, grow, widen_format
 from hiclass._targets.paths import (
     as_hierarchy,
@@ -90,7 +99,8 @@ class _Learner:
 
     def fit(self, X: Any, y: IntArray, **params: Any) -> _Learner:
         if self._n_classes is None:
-            self.estimator = copy.deepcopy(self.estimator)
+            packed = isinstance(self.estimator, Packed)
+            self.estimator = (unpacked if packed else copy.deepcopy)(self.estimator)
         else:
             params["classes"] = np.arange(self._n_classes)
         self.estimator.partial_fit(X, y, **params)

@@ -27,6 +27,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from hiclass._compat import check_is_fitted
+from hiclass._engine.packed import unpacked
 from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.local import LocalClassifierPerParentNode
 from hiclass._export.onnx_graph import Graph, n_features_of
@@ -210,7 +211,7 @@ def _per_parent(graph: Graph, models: LocalModels) -> _Tree:
         if len(here) == 1:
             certain[here] = True
         else:
-            estimator = models.classifiers[node]
+            estimator = unpacked(models.classifiers[node])
             choices.append(_Choice(node, here[order], order, estimator))
     steps = _query(graph, models, choices)
     blocks = [_as_columns(graph, step) for step in steps]
@@ -253,7 +254,7 @@ def _flat(graph: Graph, models: LocalModels) -> _Tree:
     ends = models.options.ends
     if len(ends) == 1:
         return _summed_up(graph, models, graph.same_for_all_rows(np.ones(1)))
-    choice = _Choice(0, ends, np.arange(len(ends)), models.classifiers[0])
+    choice = _Choice(0, ends, np.arange(len(ends)), unpacked(models.classifiers[0]))
     (step,) = _query(graph, models, [choice])
     final = _as_columns(graph, step)
     if models.joint:

@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 
 from hiclass._engine.linear import linear_choice, linear_scores
 from hiclass._rows import n_rows_of, protect, take_rows
-from hiclass._state import LocalModels
+from hiclass._state import LocalModels, Packed
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._wrapping import unwrap
 
@@ -250,7 +250,9 @@ def check_scores(estimator: Any, k: int, X: Any, find_rows: Callable[[], IntArra
     ValueError
         If the scores are for pairs.
     """
-    if k < 3 or getattr(type(estimator), "decision_function", None) is _LINEAR:
+    if k < 3 or isinstance(estimator, Packed):
+        return
+    if getattr(type(estimator), "decision_function", None) is _LINEAR:
         return
     shape, shapes_inside = _score_shapes(estimator)
     if shape == "ovr" or (shape is None and shapes_inside == {"ovr"}):

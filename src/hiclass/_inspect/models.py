@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from sklearn.naive_bayes import ComplementNB, MultinomialNB
 from sklearn.svm import SVC, NuSVC
 
+from hiclass._engine.packed import shown
 from hiclass._problems.strategies import STRATEGIES, Strategy
 from hiclass._state import LocalModels, RestrictedModels
 from hiclass._typing import FloatArray, IntArray
@@ -140,7 +141,7 @@ class OpenEstimator(Unwrapped):
 
 def open_estimator(estimator: Any, n_classes: int) -> OpenEstimator:
     """Unwrap a fitted local classifier, and find its weights or importances."""
-    opened = unwrap(estimator)
+    opened = unwrap(shown(estimator))
     weights, intercepts = _linear(opened.model, n_classes)
     classes = getattr(opened.model, "classes_", None)
     if weights is not None and isinstance(classes, np.ndarray) and classes.shape == (n_classes,):

@@ -126,6 +126,13 @@ class ReasonFinder:
         self.names, self.top = names, top
         self.tree = model.hierarchy_
         self.models, self.strategy = fitted_state(model)
+        self._opened: dict[int, OpenEstimator] = {}
+
+    def _open(self, fitted: Any, n_classes: int) -> OpenEstimator:
+        """Open a local classifier, once: its weights may have to be brought to the width of X."""
+        if id(fitted) not in self._opened:
+            self._opened[id(fitted)] = open_estimator(fitted, n_classes)
+        return self._opened[id(fitted)]
 
     # -- which class scores a branch -----------------------------------------------------------
 
@@ -144,7 +151,7 @@ class ReasonFinder:
             # One that has seen rows of one class only is not queried.
             if fitted is None or not has_seen_both(self.models, number):
                 return None
-            return Scorer(open_estimator(fitted, 2), None)
+            return Scorer(self._open(fitted, 2), None)
         owner = 0 if self.strategy.is_direct else int(self.strategy.owner(self.tree, above))
         if owner not in self.models.classifiers:
             return None
@@ -152,7 +159,7 @@ class ReasonFinder:
             option = self._likeliest_final(option)
         classes = self.strategy.classes(owner, known_options(self.models), self.tree)
         place = np.flatnonzero(classes == option)
-        estimator = open_estimator(self.models.classifiers[owner], len(classes))
+        estimator = self._open(self.models.classifiers[owner], len(classes))
         return Scorer(estimator, int(place[0])) if len(place) else None
 
     def _global_scorer(self, number: int) -> Scorer | None:
@@ -175,7 +182,7 @@ class ReasonFinder:
         final = known_options(self.models).ends
         if self.proba is not None:
             return self.proba[final] - [self.proba[self.tree.children(v)].sum() for v in final]
-        estimator = open_estimator(self.models.classifiers[0], len(final))
+        estimator = self._open(self.models.classifiers[0], len(final))
         if estimator.weights is None:
             return np.zeros(len(final))
         return estimator.weights @ _dense(estimator.transform(self.X)) + estimator.intercepts

@@ -1,0 +1,624 @@
+"""Models of sparse rows with linear local classifiers, which keep the weights of their own columns.
+
+What users see is what it would be if every classifier had all columns: the fixture ``plain`` fits
+that way. Everything that a fitted model can do is tried on models whose classifiers are packed.
+"""
+
+import copy
+import json
+import pickle
+import warnings
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import skops.io
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
+from sklearn.svm import LinearSVC
+
+import hiclass
+from hiclass import (
+    ConformalClassifier,
+    EnsembleClassifier,
+    FlatClassifier,
+    LocalClassifierPerLevel,
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+    explain,
+    make_report,
+    to_onnx,
+    tune_confidence,
+)
+from hiclass._engine import packed
+from hiclass._state import Packed
+
+LOCAL = [
+    LocalClassifierPerParentNode,
+    LocalClassifierPerNode,
+    LocalClassifierPerLevel,
+    FlatClassifier,
+]
+N_FEATURES = 600
+SVC = LinearSVC(dual=True, tol=0.1, random_state=0)
+SGD = SGDClassifier(loss="log_loss", max_iter=20, tol=None, random_state=0)
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def make_rows(n_rows=120, seed=0, dtype=np.float64):
+    """Rows of 3 x 2 x 2 classes, each with words of its own, and many columns that none has."""
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([np.arange(n_rows) // 4 % 3, np.arange(n_rows) // 2 % 2, np.arange(n_rows) % 2])
+    X = sp.lil_matrix((n_rows, N_FEATURES), dtype=dtype)
+    for row, (a, b, c) in enumerate(codes):
+        leaf = 4 * a + 2 * b + c
+        for start, size, words in ((5, 20, 3), (30 + 8 * a, 8, 2), (60 + 12 * leaf, 12, 4)):
+            columns = start + rng.choice(size, words, replace=False)
+            X[row, columns] = 0.1 + rng.random(words)
+    y = [[f"a{a}", f"b{b}", f"c{c}"] for a, b, c in codes]
+    return X.tocsr(), y
+
+
+X, Y = make_rows()
+NEW, _ = make_rows(40, seed=1)
+
+
+def end_early(y):
+    """Some paths end at an inner node, so that there are gates."""
+    return [path[:2] if i % 7 == 0 else path for i, path in enumerate(y)]
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """Fits a model all of whose classifiers have all columns."""
+
+    def fit(model, *args, **params):
+        with monkeypatch.context() as patch:
+            patch.setattr(packed, "LARGEST_SHARE", 0)
+            model = model.fit(*args, **params)
+        assert not packed_in(model)
+        return model
+
+    return fit
+
+
+def packed_in(model):
+    """The packed classifiers of a fitted model."""
+    models = hiclass._inference.paths.unrestricted(model._models)
+    members = getattr(models, "members", (models,))
+    return [
+        fitted
+        for member in members
+        for fitted in (*member.classifiers.values(), *member.gates.values())
+        if isinstance(fitted, Packed)
+    ]
+
+
+def assert_same(model, other, rows=NEW, rtol=0.0, atol=0.0):
+    """The same predictions, and probabilities where there are any."""
+    np.testing.assert_array_equal(model.predict(rows), other.predict(rows))
+    if hasattr(other, "predict_proba"):
+        proba, expected = model.predict_node_proba(rows), other.predict_node_proba(rows)
+        np.testing.assert_allclose(proba, expected, rtol=rtol, atol=atol)
+
+
+EXACT = {
+    "svc": SVC,
+    "svc, default": LinearSVC(random_state=0),
+    "sgd": SGD,
+    "perceptron": Perceptron(random_state=0),
+    "saga": LogisticRegression(solver="saga", random_state=0, max_iter=30),
+    "pipeline": make_pipeline(MaxAbsScaler(), SGD),
+}
+CLOSE = {
+    "logistic": LogisticRegression(),
+    "ridge": RidgeClassifier(),
+    "calibrated": CalibratedClassifierCV(SVC, cv=2),
+    "scaled": make_pipeline(StandardScaler(with_mean=False), LogisticRegression()),
+}
+
+
+# -- every estimator, every local classifier -------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*EXACT, *CLOSE])
+@pytest.mark.parametrize("estimator_class", LOCAL)
+def test_predictions_are_those_of_classifiers_with_all_columns(estimator_class, name, plain):
+    estimator = {**EXACT, **CLOSE}[name]
+    if name == "perceptron" and estimator_class is LocalClassifierPerLevel:
+        estimator = SVC
+    tolerance = {} if name in EXACT else {"atol": 1e-4}
+    y = Y if estimator_class is FlatClassifier else end_early(Y)
+    calibration = None if hasattr(estimator, "predict_proba") else "temperature"
+    model = estimator_class(estimator, calibration=calibration, random_state=3)
+    other = plain(copy.deepcopy(model), X, y)
+    model.fit(X, y)
+    assert len(packed_in(model)) == len(model._models.classifiers) + len(model._models.gates)
+    assert_same(model, other, **tolerance)
+    assert_same(model, other, NEW.toarray(), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [MultinomialNB(), make_pipeline(Normalizer(), SGD), LinearSVC(penalty="l1", dual=False)],
+)
+def test_other_classifiers_have_all_columns(estimator):
+    model = LocalClassifierPerParentNode(estimator).fit(X, Y)
+    assert not packed_in(model)
+    assert {c.n_features_in_ for c in model.local_classifiers_.values()} == {N_FEATURES}
+
+
+def test_dense_rows_are_fitted_as_they_are():
+    model = LocalClassifierPerParentNode(SGD).fit(X.toarray(), Y)
+    assert not packed_in(model)
+
+
+def test_problems_with_most_of_the_columns_stay_as_they_are():
+    used = np.flatnonzero(X.getnnz(axis=0))
+    model = LocalClassifierPerParentNode(SVC).fit(X[:, used], Y)
+    assert isinstance(model.local_classifiers_[()].coef_, np.ndarray)
+    assert {len(p.columns) * 2 <= len(used) for p in packed_in(model)} == {True}
+    assert len(packed_in(model)) == len(model.local_classifiers_) - 1
+
+
+@pytest.mark.parametrize("decoding", ["top_down", "best_path", "expected_f1"])
+@pytest.mark.parametrize("calibration", [None, "temperature", "joint"])
+def test_decodings_and_calibrations(decoding, calibration, plain):
+    model = LocalClassifierPerParentNode(SGD, decoding=decoding, calibration=calibration)
+    other = plain(copy.deepcopy(model), X, end_early(Y))
+    model.fit(X, end_early(Y))
+    assert packed_in(model)
+    assert_same(model, other)
+    for mine, theirs in zip(model.predict_paths(NEW, k=3), other.predict_paths(NEW, k=3), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_scores_alone(plain):
+    model, other = LocalClassifierPerLevel(SVC), plain(LocalClassifierPerLevel(SVC), X, Y)
+    assert_same(model.fit(X, Y), other)
+    assert not hasattr(model, "predict_proba")
+
+
+def test_a_model_that_is_restricted_to_some_classes(plain):
+    model, other = (
+        fit(LocalClassifierPerParentNode(SGD), X, Y).restricted_to([("a0",), ("a1", "b0")])
+        for fit in (type(LocalClassifierPerParentNode()).fit, plain)
+    )
+    assert packed_in(model)
+    assert_same(model, other)
+    assert model.local_classifiers_[()].n_features_in_ == N_FEATURES
+
+
+@pytest.mark.parametrize("weights", [None, "learned"])
+def test_ensembles_and_what_is_built_on_models(weights, plain):
+    def make():
+        members = [("parent", LocalClassifierPerParentNode(SGD)), ("flat", FlatClassifier(SGD))]
+        return EnsembleClassifier(members, weights=weights)
+
+    model, other = make().fit(X, Y), plain(make(), X, Y)
+    assert packed_in(model)
+    assert_same(model, other, atol=1e-12)
+
+
+def test_conformal_sets_and_a_tuned_confidence():
+    model = ConformalClassifier(LocalClassifierPerParentNode(SGD), random_state=0).fit(X, Y)
+    assert len(model.predict_set(NEW)) == NEW.shape[0]
+    tuned = tune_confidence(LocalClassifierPerParentNode(SGD).fit(X, Y), NEW, make_rows(40, seed=1)[1])
+    assert tuned is not None
+
+
+# -- sets of classes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator_class", LOCAL)
+@pytest.mark.parametrize("estimator", [SGD, LogisticRegression()], ids=["sgd", "logistic"])
+def test_several_labels_per_row(estimator_class, estimator, plain):
+    several = [[tuple(path), tuple(Y[i // 2])] for i, path in enumerate(Y)]
+    model = estimator_class(estimator, multi_label=True)
+    other = plain(copy.deepcopy(model), X, several)
+    model.fit(X, several)
+    assert len(packed_in(model)) == len(model._models.classifiers)
+    proba, expected = model.predict_node_proba(NEW), other.predict_node_proba(NEW)
+    np.testing.assert_allclose(proba, expected, atol=0 if estimator is SGD else 1e-4)
+    for classifier in model.local_classifiers_.values():
+        assert np.asarray(classifier.predict_proba(NEW)).shape[0] == NEW.shape[0]
+
+
+def test_a_dag(plain):
+    edges = [("a0", "b0"), ("a0", "b1"), ("a1", "b1"), ("a1", "b2"), ("a2", "b2"), ("a2", "b3")]
+    y = [f"b{(i // 4) % 4}" for i in range(X.shape[0])]
+    for estimator_class in (LocalClassifierPerParentNode, LocalClassifierPerNode):
+        model = estimator_class(SGD, hierarchy=edges)
+        other = plain(copy.deepcopy(model), X, y)
+        model.fit(X, y)
+        assert packed_in(model)
+        np.testing.assert_array_equal(model.predict(NEW), other.predict(NEW))
+        np.testing.assert_array_equal(model.predict_node_proba(NEW), other.predict_node_proba(NEW))
+
+
+# -- what users see --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator_class", LOCAL)
+def test_local_classifiers_are_estimators_of_full_width(estimator_class, plain):
+    model, other = estimator_class(SGD).fit(X, Y), plain(estimator_class(SGD), X, Y)
+    assert list(model.local_classifiers_) == list(other.local_classifiers_)
+    for key, mine in model.local_classifiers_.items():
+        theirs = other.local_classifiers_[key]
+        assert type(mine) is SGDClassifier
+        assert mine.n_features_in_ == N_FEATURES
+        assert sp.issparse(mine.coef_)
+        assert mine.coef_.format == "csr"
+        np.testing.assert_array_equal(mine.coef_.toarray(), theirs.coef_)
+        np.testing.assert_array_equal(mine.intercept_, theirs.intercept_)
+        for rows in (NEW, NEW.toarray()):
+            np.testing.assert_allclose(
+                mine.predict_proba(rows), theirs.predict_proba(rows), atol=1e-12
+            )
+            np.testing.assert_array_equal(mine.predict(rows), theirs.predict(rows))
+        again = model.local_classifiers_[key]
+        assert again is mine
+        assert len(model.local_classes_[key]) == len(mine.classes_)
+        np.testing.assert_array_equal(
+            mine.densify().predict(NEW), theirs.predict(NEW)
+        )
+
+
+def test_gates_are_estimators_of_full_width():
+    model = LocalClassifierPerNode(SGD).fit(X, end_early(Y))
+    assert len(model.stop_classifiers_) > 0
+    assert {c.coef_.shape for c in model.stop_classifiers_.values()} == {(1, N_FEATURES)}
+
+
+def test_levels_are_looked_up_and_shown():
+    model = LocalClassifierPerLevel(SGD).fit(X, Y)
+    assert list(model.local_classifiers_) == [1, 2, 3]
+    assert model.local_classifiers_[2].coef_.shape == (6, N_FEATURES)
+    assert repr(model.local_classifiers_).startswith("{1: SGDClassifier(")
+    with pytest.raises(KeyError):
+        model.local_classifiers_[4]
+
+
+def test_the_weights_that_are_kept_are_those_of_the_columns_of_each_problem():
+    model = LocalClassifierPerParentNode(SVC).fit(X, Y)
+    codes = np.array([path[0] for path in Y])
+    for name in ("a0", "a1", "a2"):
+        fitted = model._models.classifiers[model.hierarchy_.find((name,))]
+        here = np.flatnonzero(X[codes == name].getnnz(axis=0))
+        np.testing.assert_array_equal(fitted.columns, here)
+        assert fitted.columns.dtype == np.int32
+        assert fitted.estimator.coef_.shape[1] == len(here)
+
+
+@pytest.mark.parametrize("estimator", [SVC, make_pipeline(MaxAbsScaler(), SVC)])
+@pytest.mark.parametrize("estimator_class", LOCAL)
+def test_explanations_are_those_of_classifiers_with_all_columns(estimator_class, estimator, plain):
+    make = {"calibration": "temperature"}
+    model = estimator_class(estimator, **make).fit(X, Y)
+    other = plain(estimator_class(estimator, **make), X, Y)
+    names = [f"word {j}" for j in range(N_FEATURES)]
+    for row in (0, 5):
+        mine, theirs = (explain(m, NEW[row], feature_names=names).to_dict() for m in (model, other))
+        assert json.dumps(mine) == json.dumps(theirs)
+
+
+@pytest.mark.parametrize("estimator_class", LOCAL)
+def test_reports(estimator_class, plain, tmp_path):
+    pages = []
+    for fit in (estimator_class.fit, plain):
+        model = fit(estimator_class(SGD), X, Y)
+        make_report(model, NEW, make_rows(40, seed=1)[1], tmp_path / "report.html")
+        pages.append((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert len(pages[0]) == len(pages[1])
+
+
+# -- where it is fitted, and how it travels --------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+@pytest.mark.parametrize("estimator", [SGD, LogisticRegression()], ids=["sgd", "logistic"])
+def test_jobs_make_no_difference(backend, estimator):
+    rows, y = make_rows(1200)
+    serial = LocalClassifierPerParentNode(estimator).fit(rows, y)
+    with joblib.parallel_config(backend=backend):
+        model = LocalClassifierPerParentNode(estimator, n_jobs=2).fit(rows, y)
+        assert len(packed_in(model)) == len(packed_in(serial)) == 10
+        assert_same(model, serial)
+    assert_same(model, serial)
+
+
+def test_threads_share_the_classes_of_a_packed_problem():
+    rows, y = make_rows(1200)
+    svc = LinearSVC(tol=1e-6, random_state=0, max_iter=100_000)
+    serial = FlatClassifier(svc).fit(rows, y)
+    with joblib.parallel_config(backend="threading"):
+        model = FlatClassifier(svc, n_jobs=2).fit(rows, y)
+    assert len(packed_in(model)) == len(packed_in(serial)) == 1
+    mine, theirs = model.local_classifiers_[()], serial.local_classifiers_[()]
+    assert mine.dual == "auto"
+    assert mine.n_features_in_ == N_FEATURES
+    np.testing.assert_allclose(mine.coef_.toarray(), theirs.coef_.toarray(), atol=1e-3)
+    np.testing.assert_array_equal(model.predict(NEW), serial.predict(NEW))
+
+
+def test_threads_decide_about_the_dual_problem_at_full_width():
+    rows, y = make_rows(590)  # fewer than columns, and more than columns that occur
+    svc = LinearSVC(tol=1e-8, random_state=0, max_iter=100_000)
+    dual = LinearSVC(dual=True, tol=1e-8, random_state=0, max_iter=100_000)
+    found = []
+    for estimator in (svc, dual):
+        with joblib.parallel_config(backend="threading"):
+            model = LocalClassifierPerParentNode(estimator, n_jobs=2).fit(rows, y)
+        found.append(model._models.classifiers[0].estimator.intercept_)
+    np.testing.assert_allclose(*found, atol=1e-6)
+
+
+def test_checkpoints_hold_packed_classifiers(tmp_path):
+    first = LocalClassifierPerParentNode(SGD, checkpoint_dir=tmp_path).fit(X, Y)
+    files = {path: path.stat().st_mtime_ns for path in Path(tmp_path).iterdir()}
+    assert len(files) == len(first.local_classifiers_)
+    again = LocalClassifierPerParentNode(SGD, checkpoint_dir=tmp_path).fit(X, Y)
+    assert {path: path.stat().st_mtime_ns for path in Path(tmp_path).iterdir()} == files
+    assert len(packed_in(again)) == len(packed_in(first)) > 0
+    assert_same(again, first)
+
+
+@pytest.mark.parametrize("estimator_class", LOCAL)
+@pytest.mark.parametrize("name", ["svc", "sgd", "pipeline", "calibrated", "ridge"])
+def test_models_are_saved_and_come_back(estimator_class, name, tmp_path):
+    estimator = {**EXACT, **CLOSE}[name]
+    calibration = None if hasattr(estimator, "predict_proba") else "temperature"
+    model = estimator_class(estimator, calibration=calibration).fit(X, Y)
+    assert hiclass.trusted_types(model) == list(hiclass.TRUSTED_TYPES)
+    skops.io.dump(model, tmp_path / "model.skops")
+    joblib.dump(model, tmp_path / "model.joblib")
+    for back in (
+        pickle.loads(pickle.dumps(model)),
+        copy.deepcopy(model),
+        hiclass.load(tmp_path / "model.skops"),
+        joblib.load(tmp_path / "model.joblib", mmap_mode="r"),
+    ):
+        assert len(packed_in(back)) == len(packed_in(model)) > 0
+        assert_same(back, model)
+        assert next(iter(back.local_classifiers_.values())).n_features_in_ == N_FEATURES
+
+
+def test_sets_are_saved_and_come_back(tmp_path):
+    several = [[tuple(path), tuple(Y[i // 2])] for i, path in enumerate(Y)]
+    model = LocalClassifierPerParentNode(SGD, multi_label=True).fit(X, several)
+    skops.io.dump(model, tmp_path / "model.skops")
+    back = hiclass.load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(back.predict_node_proba(NEW), model.predict_node_proba(NEW))
+
+
+def test_a_file_is_about_as_large_as_its_weights(tmp_path, plain):
+    sizes = []
+    for fit in (LocalClassifierPerParentNode.fit, plain):
+        model = fit(LocalClassifierPerParentNode(SVC), X, Y)
+        joblib.dump(model, tmp_path / "model.joblib")
+        sizes.append((tmp_path / "model.joblib").stat().st_size)
+    assert sizes[0] < 0.6 * sizes[1]
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("name", ["svc", "sgd", "logistic", "pipeline", "scaled", "calibrated"])
+@pytest.mark.parametrize("estimator_class", [LocalClassifierPerParentNode, FlatClassifier])
+def test_onnx(estimator_class, name):
+    ort = pytest.importorskip("onnxruntime")
+    pytest.importorskip("skl2onnx")
+    estimator = {**EXACT, **CLOSE}[name]
+    calibration = None if hasattr(estimator, "predict_proba") else "temperature"
+    model = estimator_class(estimator, calibration=calibration).fit(X, Y)
+    assert packed_in(model)
+    content = to_onnx(model).SerializeToString()
+    session = ort.InferenceSession(content, providers=["CPUExecutionProvider"])
+    (proba,) = session.run(["node_probabilities"], {"X": NEW.toarray()})
+    np.testing.assert_allclose(proba, model.predict_node_proba(NEW), atol=1e-5)
+
+
+# -- learning from batches afterwards --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator_class", LOCAL)
+@pytest.mark.parametrize("average", [False, True])
+def test_batches_after_a_fit_may_have_other_columns(estimator_class, average, plain):
+    sgd = SGDClassifier(loss="log_loss", max_iter=5, tol=None, average=average, random_state=0)
+    model, other = estimator_class(sgd).fit(X, Y), plain(estimator_class(sgd), X, Y)
+    rows, y = make_rows(48, seed=2)
+    moved = sp.csr_matrix((rows.data, rows.indices + 200, rows.indptr), shape=rows.shape)
+    before = model.predict_node_proba(NEW)
+    kept = pickle.loads(pickle.dumps(model))
+    for batch in (rows, moved):
+        model.partial_fit(batch, y)
+        other.partial_fit(batch, y)
+        assert_same(model, other, batch)
+    np.testing.assert_array_equal(kept.predict_node_proba(NEW), before)
+    fitted = next(iter(model.local_classifiers_.values()))
+    assert isinstance(fitted.coef_, np.ndarray)
+    assert np.abs(fitted.coef_[:, 420:]).sum() > 0
+
+
+def test_an_error_in_a_batch_leaves_a_packed_model_as_it_was():
+    model = LocalClassifierPerParentNode(SGD).fit(X, Y)
+    before = model.predict_node_proba(NEW)
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(X[:, :-1], Y)
+    np.testing.assert_array_equal(model.predict_node_proba(NEW), before)
+    assert packed_in(model)
+
+
+# -- what fit is told ------------------------------------------------------------------------------
+
+
+def test_weights_of_rows_and_classes(plain):
+    weight = 1.0 + np.arange(len(Y)) % 3
+    paths = {tuple(Y[0]): 5.0, tuple(Y[0][:2]): 2.0}
+    for estimator in (SVC, SGD, make_pipeline(MaxAbsScaler(), SGD)):
+        last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+        weighted = copy.deepcopy(estimator)
+        (weighted.steps[-1][1] if weighted is not last and hasattr(weighted, "steps") else weighted).set_params(
+            class_weight=paths
+        )
+        params = {"sample_weight": weight}
+        model = LocalClassifierPerParentNode(weighted).fit(X, Y, **params)
+        assert packed_in(model)
+        other = plain(LocalClassifierPerParentNode(weighted), X, Y, **params)
+        assert_same(model, other)
+        assert (model.predict(X) != LocalClassifierPerParentNode(estimator).fit(X, Y).predict(X)).sum() >= 0
+
+
+def test_parameters_with_an_entry_per_column_are_left_alone():
+    start = np.zeros((1, N_FEATURES))
+    y = ["a", "b"] * 60
+    model = FlatClassifier(SGD).fit(X, y, coef_init=start)
+    assert not packed_in(model)
+
+
+def test_seeds_are_those_of_the_problems():
+    model = LocalClassifierPerParentNode(SGDClassifier(), random_state=5).fit(X, Y)
+    seeds = {c.random_state for c in model.local_classifiers_.values()}
+    assert len(seeds) == len(model.local_classifiers_)
+    again = LocalClassifierPerParentNode(SGDClassifier(), random_state=5).fit(X, Y)
+    np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
+
+
+@pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LinearSVC(dual=True, max_iter=1, tol=1e-9, random_state=0),
+        LogisticRegression(max_iter=1),
+        SGDClassifier(max_iter=1, random_state=0),
+        make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1)),
+    ],
+)
+def test_warnings_are_those_of_scikit_learn(estimator, plain):
+    found = []
+    for fit in (LocalClassifierPerParentNode.fit, plain):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fit(LocalClassifierPerParentNode(estimator), X, Y)
+        found.append([(w.category, str(w.message), w.filename, w.lineno) for w in caught])
+    assert found[0] == found[1]
+    assert {category for category, *_ in found[0]} == {ConvergenceWarning}
+
+
+# -- unusual rows ----------------------------------------------------------------------------------
+
+
+def with_int64(rows):
+    rows = rows.copy()
+    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    return rows
+
+
+def unsorted(rows):
+    rows = rows.copy()
+    for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
+        rows.indices[start:stop] = rows.indices[start:stop][::-1].copy()
+        rows.data[start:stop] = rows.data[start:stop][::-1].copy()
+    rows.has_sorted_indices = False
+    return rows
+
+
+def with_duplicates(rows):
+    indices, data = np.repeat(rows.indices, 2), np.repeat(rows.data / 2, 2)
+    return sp.csr_matrix((data, indices, 2 * rows.indptr), shape=rows.shape)
+
+
+def with_zeros(rows):
+    rows = rows.copy()
+    rows.data[::5] = 0
+    return rows
+
+
+ROWS = {
+    "float32": lambda rows: rows.astype(np.float32),
+    "counts": lambda rows: (10 * rows).astype(np.int64),
+    "64-bit indices": with_int64,
+    "unsorted": unsorted,
+    "duplicates": with_duplicates,
+    "explicit zeros": with_zeros,
+    "array": sp.csr_array,
+    "csc": sp.csc_matrix,
+    "coo": sp.coo_matrix,
+}
+
+
+@pytest.mark.parametrize("change", ROWS.values(), ids=list(ROWS))
+@pytest.mark.parametrize("estimator", [SVC, SGD], ids=["svc", "sgd"])
+def test_kinds_of_rows(estimator, change, plain):
+    calibration = "temperature" if estimator is SVC else None
+    rows, new = change(X), change(NEW)
+    model = LocalClassifierPerParentNode(estimator, calibration=calibration)
+    other = plain(copy.deepcopy(model), rows, Y)
+    model.fit(rows, Y)
+    assert packed_in(model)
+    assert_same(model, other, new)
+    assert_same(model, other, new[:1] if hasattr(new, "indptr") else new)
+
+
+def test_rows_are_left_as_they_were():
+    for rows in (unsorted(X), with_duplicates(X)):
+        before = rows.copy()
+        model = LocalClassifierPerParentNode(make_pipeline(MaxAbsScaler(copy=False), SGD)).fit(rows, Y)
+        model.predict(rows)
+        for name in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(rows, name), getattr(before, name))
+
+
+def test_one_row():
+    model = LocalClassifierPerParentNode(SGD).fit(X[:1], Y[:1])
+    np.testing.assert_array_equal(model.predict(NEW[:2]), [Y[0], Y[0]])
+
+
+def test_one_feature(plain):
+    rows = sp.csr_matrix(np.arange(8.0)[:, None])
+    y = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"]] * 2
+    model = LocalClassifierPerParentNode(SGD).fit(rows, y)
+    assert_same(model, plain(LocalClassifierPerParentNode(SGD), rows, y), rows)
+
+
+def test_rows_without_entries(plain):
+    rows = sp.csr_matrix((8, 5))
+    y = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"]] * 2
+    for estimator in (SGD, LogisticRegression()):
+        model = LocalClassifierPerParentNode(estimator).fit(rows, y)
+        other = plain(LocalClassifierPerParentNode(estimator), rows, y)
+        assert packed_in(model)
+        assert_same(model, other, sp.csr_matrix(np.eye(5)), atol=1e-6)
+
+
+def test_columns_that_appear_later_have_no_weight(plain):
+    rows = sp.csr_matrix(np.eye(3, N_FEATURES, k=500))
+    model, other = LocalClassifierPerParentNode(SGD).fit(X, Y), plain(LocalClassifierPerParentNode(SGD), X, Y)
+    assert_same(model, other, rows)
+    assert_same(model, other, sp.csr_matrix((2, N_FEATURES)))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_rows_that_are_not_numbers_are_refused(bad):
+    rows = X.copy()
+    rows.data[3] = bad
+    message = "NaN" if np.isnan(bad) else "infinity"
+    with pytest.raises(ValueError, match=message):
+        LocalClassifierPerParentNode(SVC).fit(rows, Y)
+    with pytest.raises(ValueError, match=message):  # a pipeline may take them: its last step decides
+        LocalClassifierPerParentNode(make_pipeline(MaxAbsScaler(), SVC)).fit(rows, Y)
+    model = LocalClassifierPerParentNode(SVC).fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        model.predict(rows)
+
+
+def test_rows_of_another_width_are_refused():
+    model = LocalClassifierPerParentNode(SVC).fit(X, Y)
+    for rows in (NEW[:, :-1], sp.hstack([NEW, NEW]).tocsr(), NEW.toarray()[:, 1:]):
+        with pytest.raises(ValueError, match=f"expecting {N_FEATURES} features"):
+            model.predict(rows)
