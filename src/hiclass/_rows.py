@@ -25,6 +25,8 @@ _MOST_CHUNK_BYTES = 1 << 29
 _MOST_INT32 = np.iinfo(np.int32).max
 #: To search a column among some takes so many times as long as an entry of a table of all columns.
 _SEARCH_COST = 32
+#: So few rows of a sparse matrix are taken without the checks of its index.
+_FEW_ROWS = 500
 #: Fewer rows than this are not worth a thread of their own.
 _FEWEST_ROWS = 256
 
@@ -113,8 +115,26 @@ def take_rows(X: Any, rows: IntArray | None) -> Any:
     if not hasattr(X, "__len__") and hasattr(X, "__array__"):
         X = np.asarray(X)
     if isinstance(X, np.ndarray) or sp.issparse(X):
+        if rows is not None and len(rows) <= _FEW_ROWS and is_csr(X) and rows.dtype.kind == "i":
+            return _take_few(X, rows)
         return X.copy() if rows is None else X[rows]
     return safe_indexing(X, np.arange(n_rows_of(X)) if rows is None else rows)
+
+
+def is_csr(X: Any) -> bool:
+    """Whether X is a CSR matrix with two dimensions."""
+    return sp.issparse(X) and X.format == "csr" and X.ndim == 2
+
+
+def _take_few(X: Any, rows: IntArray) -> Any:
+    """A few rows of a CSR matrix, without the checks of its index, which take longer than that."""
+    start = X.indptr[rows]
+    length = X.indptr[rows + 1] - start
+    indptr = np.zeros(len(rows) + 1, dtype=X.indptr.dtype)
+    np.cumsum(length, out=indptr[1:])
+    place = np.repeat(start - indptr[:-1], length)
+    place += np.arange(len(place), dtype=place.dtype)
+    return csr_like(X, X.data[place], X.indices[place], indptr, X.shape[1])
 
 
 def select_columns(X: Any, columns: IntArray) -> Any:
@@ -131,7 +151,7 @@ def select_columns(X: Any, columns: IntArray) -> Any:
     -------
     array or sparse matrix of shape (n_rows, n_columns)
     """
-    if not (sp.issparse(X) and X.format == "csr"):
+    if not is_csr(X):
         return X[:, columns]
     if _SEARCH_COST * X.nnz < X.shape[1]:  # few entries: no table of all columns is worth it
         indices = np.minimum(np.searchsorted(columns, X.indices), len(columns) - 1)
@@ -141,16 +161,24 @@ def select_columns(X: Any, columns: IntArray) -> Any:
         number[columns] = np.arange(len(columns), dtype=np.int32)
         indices = number[X.indices]
         kept = indices >= 0
+    indices = indices.astype(X.indptr.dtype, copy=False)
+    if kept.all():
+        return csr_like(X, X.data, indices, X.indptr, len(columns))
     before = np.zeros(len(kept) + 1, dtype=X.indptr.dtype)  # how many are kept up to there
     np.cumsum(kept, out=before[1:])
-    small = indices[kept].astype(X.indptr.dtype, copy=False)
-    return csr_like(X, X.data[kept], small, before[X.indptr], len(columns))
+    return csr_like(X, X.data[kept], indices[kept], before[X.indptr], len(columns))
 
 
 def csr_like(X: Any, data: AnyArray, indices: IntArray, indptr: IntArray, n_columns: int) -> Any:
-    """A CSR matrix of the type of X, not by its constructor, which would check all indices."""
-    found = type(X)((X.shape[0], n_columns), dtype=data.dtype)
-    found.data, found.indices, found.indptr = data, indices, indptr
+    """A CSR matrix of entries of X, in the same order within a row.
+
+    Not by the constructor, which would check all indices: that takes longer than the rest.
+    """
+    shape = (len(indptr) - 1, n_columns)
+    if "_shape" not in vars(X):  # of SciPy, which may change it
+        return type(X)((data, indices, indptr), shape=shape)
+    found = copy(X)
+    found.data, found.indices, found.indptr, found._shape = data, indices, indptr, shape
     return found
 
 

@@ -27,7 +27,7 @@ from hiclass._engine.packed import (
     widened,
     without_small_weights,
 )
-from hiclass._rows import select_columns
+from hiclass._rows import select_columns, take_rows
 
 N_FEATURES = 400
 
@@ -382,3 +382,20 @@ def test_what_is_shown_stays_the_same_as_long_as_it_is_in_use():
     assert first.coef_.shape == (4, N_FEATURES)
     assert shown(first) is first
     assert unpacked(first) is first
+
+
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array])
+@pytest.mark.parametrize("rows", [[0], [], [5, 2, 2, 59], range(60), [3] * 70])
+def test_a_few_rows_are_taken_as_by_the_index_of_the_matrix(kind, rows):
+    X = kind(problem()[0])
+    rows = np.array(rows, dtype=np.intp)
+    found, expected = take_rows(X, rows), X[rows]
+    assert type(found) is type(expected)
+    assert found.shape == expected.shape
+    for name in ("data", "indices", "indptr"):
+        mine, theirs = getattr(found, name), getattr(expected, name)
+        np.testing.assert_array_equal(mine, theirs)
+        assert mine.dtype == theirs.dtype
+    assert not np.shares_memory(found.data, X.data)
+    found.data[:] = 0
+    np.testing.assert_array_equal(X.toarray(), problem()[0].toarray())

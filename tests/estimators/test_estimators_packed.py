@@ -55,7 +55,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 def make_rows(n_rows=120, seed=0, dtype=np.float64):
     """Rows of 3 x 2 x 2 classes, each with words of its own, and many columns that none has."""
     rng = np.random.default_rng(seed)
-    codes = np.column_stack([np.arange(n_rows) // 4 % 3, np.arange(n_rows) // 2 % 2, np.arange(n_rows) % 2])
+    codes = np.column_stack(
+        [np.arange(n_rows) // 4 % 3, np.arange(n_rows) // 2 % 2, np.arange(n_rows) % 2]
+    )
     X = sp.lil_matrix((n_rows, N_FEATURES), dtype=dtype)
     for row, (a, b, c) in enumerate(codes):
         leaf = 4 * a + 2 * b + c
@@ -176,7 +178,9 @@ def test_decodings_and_calibrations(decoding, calibration, plain):
     model.fit(X, end_early(Y))
     assert packed_in(model)
     assert_same(model, other)
-    for mine, theirs in zip(model.predict_paths(NEW, k=3), other.predict_paths(NEW, k=3), strict=True):
+    for mine, theirs in zip(
+        model.predict_paths(NEW, k=3), other.predict_paths(NEW, k=3), strict=True
+    ):
         np.testing.assert_array_equal(mine, theirs)
 
 
@@ -210,7 +214,9 @@ def test_ensembles_and_what_is_built_on_models(weights, plain):
 def test_conformal_sets_and_a_tuned_confidence():
     model = ConformalClassifier(LocalClassifierPerParentNode(SGD), random_state=0).fit(X, Y)
     assert len(model.predict_set(NEW)) == NEW.shape[0]
-    tuned = tune_confidence(LocalClassifierPerParentNode(SGD).fit(X, Y), NEW, make_rows(40, seed=1)[1])
+    tuned = tune_confidence(
+        LocalClassifierPerParentNode(SGD).fit(X, Y), NEW, make_rows(40, seed=1)[1]
+    )
     assert tuned is not None
 
 
@@ -266,9 +272,7 @@ def test_local_classifiers_are_estimators_of_full_width(estimator_class, plain):
         again = model.local_classifiers_[key]
         assert again is mine
         assert len(model.local_classes_[key]) == len(mine.classes_)
-        np.testing.assert_array_equal(
-            mine.densify().predict(NEW), theirs.predict(NEW)
-        )
+        np.testing.assert_array_equal(mine.densify().predict(NEW), theirs.predict(NEW))
 
 
 def test_gates_are_estimators_of_full_width():
@@ -310,13 +314,14 @@ def test_explanations_are_those_of_classifiers_with_all_columns(estimator_class,
 
 
 @pytest.mark.parametrize("estimator_class", LOCAL)
-def test_reports(estimator_class, plain, tmp_path):
-    pages = []
-    for fit in (estimator_class.fit, plain):
-        model = fit(estimator_class(SGD), X, Y)
-        make_report(model, NEW, make_rows(40, seed=1)[1], tmp_path / "report.html")
-        pages.append((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert len(pages[0]) == len(pages[1])
+def test_reports_are_those_of_classifiers_with_all_columns(estimator_class, plain):
+    y = make_rows(40, seed=1)[1]
+    for model in (estimator_class(SGD).fit(X, Y), plain(estimator_class(SGD), X, Y)):
+        report = make_report(model, NEW, y)
+        if packed_in(model):
+            expected = report.data["features"]
+    assert expected["names"]
+    assert report.data["features"] == expected
 
 
 # -- where it is fitted, and how it travels --------------------------------------------------------
@@ -376,13 +381,14 @@ def test_models_are_saved_and_come_back(estimator_class, name, tmp_path):
     estimator = {**EXACT, **CLOSE}[name]
     calibration = None if hasattr(estimator, "predict_proba") else "temperature"
     model = estimator_class(estimator, calibration=calibration).fit(X, Y)
-    assert hiclass.trusted_types(model) == list(hiclass.TRUSTED_TYPES)
+    inside = hiclass.trusted_types(model)[len(hiclass.TRUSTED_TYPES) :]
+    assert all(kind.startswith("sklearn.calibration.") for kind in inside)
     skops.io.dump(model, tmp_path / "model.skops")
     joblib.dump(model, tmp_path / "model.joblib")
     for back in (
         pickle.loads(pickle.dumps(model)),
         copy.deepcopy(model),
-        hiclass.load(tmp_path / "model.skops"),
+        hiclass.load(tmp_path / "model.skops", trusted=inside),
         joblib.load(tmp_path / "model.joblib", mmap_mode="r"),
     ):
         assert len(packed_in(back)) == len(packed_in(model)) > 0
@@ -442,7 +448,7 @@ def test_batches_after_a_fit_may_have_other_columns(estimator_class, average, pl
     np.testing.assert_array_equal(kept.predict_node_proba(NEW), before)
     fitted = next(iter(model.local_classifiers_.values()))
     assert isinstance(fitted.coef_, np.ndarray)
-    assert np.abs(fitted.coef_[:, 420:]).sum() > 0
+    assert np.abs(fitted.coef_[:, 210:]).sum() > 0
 
 
 def test_an_error_in_a_batch_leaves_a_packed_model_as_it_was():
@@ -457,21 +463,18 @@ def test_an_error_in_a_batch_leaves_a_packed_model_as_it_was():
 # -- what fit is told ------------------------------------------------------------------------------
 
 
-def test_weights_of_rows_and_classes(plain):
-    weight = 1.0 + np.arange(len(Y)) % 3
-    paths = {tuple(Y[0]): 5.0, tuple(Y[0][:2]): 2.0}
-    for estimator in (SVC, SGD, make_pipeline(MaxAbsScaler(), SGD)):
-        last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-        weighted = copy.deepcopy(estimator)
-        (weighted.steps[-1][1] if weighted is not last and hasattr(weighted, "steps") else weighted).set_params(
-            class_weight=paths
-        )
-        params = {"sample_weight": weight}
-        model = LocalClassifierPerParentNode(weighted).fit(X, Y, **params)
-        assert packed_in(model)
-        other = plain(LocalClassifierPerParentNode(weighted), X, Y, **params)
-        assert_same(model, other)
-        assert (model.predict(X) != LocalClassifierPerParentNode(estimator).fit(X, Y).predict(X)).sum() >= 0
+@pytest.mark.parametrize("estimator", [SVC, SGD], ids=["svc", "sgd"])
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_weights_of_rows_and_classes(estimator, in_pipeline, plain):
+    of_classes = {tuple(Y[0]): 5.0, tuple(Y[0][:2]): 2.0}
+    weighted = copy.deepcopy(estimator).set_params(class_weight=of_classes)
+    weighted = make_pipeline(MaxAbsScaler(), weighted) if in_pipeline else weighted
+    model = LocalClassifierPerParentNode(weighted, calibration="temperature", temperature=1.0)
+    params = {"sample_weight": 1.0 + np.arange(len(Y)) % 3}
+    other = plain(copy.deepcopy(model), X, Y, **params)
+    model.fit(X, Y, **params)
+    assert packed_in(model)
+    assert_same(model, other)
 
 
 def test_parameters_with_an_entry_per_column_are_left_alone():
@@ -568,7 +571,9 @@ def test_kinds_of_rows(estimator, change, plain):
 def test_rows_are_left_as_they_were():
     for rows in (unsorted(X), with_duplicates(X)):
         before = rows.copy()
-        model = LocalClassifierPerParentNode(make_pipeline(MaxAbsScaler(copy=False), SGD)).fit(rows, Y)
+        model = LocalClassifierPerParentNode(make_pipeline(MaxAbsScaler(copy=False), SGD)).fit(
+            rows, Y
+        )
         model.predict(rows)
         for name in ("data", "indices", "indptr"):
             np.testing.assert_array_equal(getattr(rows, name), getattr(before, name))
@@ -598,7 +603,10 @@ def test_rows_without_entries(plain):
 
 def test_columns_that_appear_later_have_no_weight(plain):
     rows = sp.csr_matrix(np.eye(3, N_FEATURES, k=500))
-    model, other = LocalClassifierPerParentNode(SGD).fit(X, Y), plain(LocalClassifierPerParentNode(SGD), X, Y)
+    model, other = (
+        LocalClassifierPerParentNode(SGD).fit(X, Y),
+        plain(LocalClassifierPerParentNode(SGD), X, Y),
+    )
     assert_same(model, other, rows)
     assert_same(model, other, sp.csr_matrix((2, N_FEATURES)))
 
@@ -610,7 +618,9 @@ def test_rows_that_are_not_numbers_are_refused(bad):
     message = "NaN" if np.isnan(bad) else "infinity"
     with pytest.raises(ValueError, match=message):
         LocalClassifierPerParentNode(SVC).fit(rows, Y)
-    with pytest.raises(ValueError, match=message):  # a pipeline may take them: its last step decides
+    with pytest.raises(
+        ValueError, match=message
+    ):  # a pipeline may take them: its last step decides
         LocalClassifierPerParentNode(make_pipeline(MaxAbsScaler(), SVC)).fit(rows, Y)
     model = LocalClassifierPerParentNode(SVC).fit(X, Y)
     with pytest.raises(ValueError, match=message):

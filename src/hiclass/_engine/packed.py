@@ -32,7 +32,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
 from hiclass._compat import svm_classes
-from hiclass._rows import csr_like
+from hiclass._rows import csr_like, is_csr
 from hiclass._state import Packed
 from hiclass._typing import IntArray
 
@@ -188,7 +188,7 @@ def fit_packed(estimator: Any, X: Any, fit: Callable[[Any], Any]) -> Packed | No
 
 def narrowed(estimator: Any, X: Any) -> NarrowProblem | None:
     """The problem of an estimator on the columns that occur, where it is possible and worth it."""
-    if not _is_csr(X) or not can_be_packed(estimator):
+    if not is_csr(X) or not can_be_packed(estimator):
         return None
     columns = columns_of(X)
     if len(columns) > LARGEST_SHARE * X.shape[1]:
@@ -207,10 +207,6 @@ def can_be_packed(estimator: Any) -> bool:
         and kind.allows(estimator)
         and all(can_be_packed(part) for part in kind.parts(estimator))
     )
-
-
-def _is_csr(X: Any) -> bool:
-    return sp.issparse(X) and X.format == "csr" and X.ndim == 2
 
 
 def _all_pins(
