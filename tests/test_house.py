@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
@@ -97,6 +98,16 @@ def test_parts_of_the_engine_are_entered_only_where_they_are_needed(
     model = LocalClassifierPerParentNode(local_classifier, **params).fit(X, Y)
     entered = {path for path in walk(lambda: model.fit(X, Y)) if path.startswith("_engine/")}
     assert entered == {"_engine/fit.py", "_engine/local_classifiers.py"} | expected
+
+
+def test_linear_classifiers_of_sparse_rows_add_one_file_to_fit_and_to_predict():
+    rows = sp.csr_matrix(np.hstack([X, np.zeros((len(X), 4))]))
+    model = LocalClassifierPerParentNode().fit(rows, Y)
+    entered = {path for path in walk(lambda: model.fit(rows, Y)) if path.startswith("_engine/")}
+    assert entered == {"_engine/fit.py", "_engine/local_classifiers.py", "_engine/packed.py"}
+    model.predict(rows)
+    sparse, dense = walk(lambda: model.predict(rows)), walks(LocalClassifierPerParentNode)[1]
+    assert set(sparse) - set(dense) == {"_state.py"}
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ Run it once when the format of model files changes, from the root of the checkou
 
     python tests/golden/write_golden.py
 
-The local classifiers are naive Bayes and ridge, whose fitted attributes are the same in all
-versions of scikit-learn that hiclass supports. What the models predict is kept beside them.
+The local classifiers are naive Bayes, ridge and linear SVMs, whose fitted attributes are the same
+in all versions of scikit-learn that hiclass supports. What the models predict is kept beside them.
 """
 
 import json
@@ -14,9 +14,11 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED
 
 import numpy as np
+import scipy.sparse as sp
 import skops.io
 from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
 
 from hiclass import (
     ConformalClassifier,
@@ -78,6 +80,9 @@ def models():
     yield "dag", LocalClassifierPerNode(estimator, hierarchy=DAG).fit(X, [row[0] for row in SETS])
     yield "batches_node", in_batches(LocalClassifierPerNode(estimator))
     yield "batches_level", in_batches(LocalClassifierPerLevel(estimator))
+    # Classifiers of the one column that sparse rows have.
+    rows = sp.csr_matrix(X * [1, 0])
+    yield "packed", LocalClassifierPerParentNode(LinearSVC(random_state=0)).fit(rows, Y)
 
 
 def main():
