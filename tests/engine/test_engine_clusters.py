@@ -21,7 +21,7 @@ from engine_helpers import PARENT_ROWS, ROOT_ROWS, end_early, logged, make_data
 from fakes import BrokenError, Nested, Unruly
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -30,6 +30,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from hiclass import LocalClassifierPerNode, LocalClassifierPerParentNode
+from hiclass._state import Packed
 
 pytestmark = [
     pytest.mark.heavy,
@@ -157,6 +158,16 @@ def test_clusters_give_the_model_of_the_serial_fit(backend, local_class, kind):
         X, estimator = rows_of(kind, X), estimator_of(kind)
     y = end_early(y)
     assert_same(local_class(estimator).fit(X, y), serially(local_class, estimator, X, y), X)
+
+
+def test_clusters_send_classifiers_back_with_the_columns_of_their_rows(backend):
+    X, y = make_data()
+    wide = sp.csr_matrix(np.hstack([np.where(X > 0.5, X, 0), np.zeros((len(X), 500))]))
+    estimator = SGDClassifier(loss="log_loss", max_iter=5, tol=None, random_state=0)
+    model = LocalClassifierPerParentNode(estimator).fit(wide, y)
+    assert all(isinstance(c, Packed) for c in model._models.classifiers.values())
+    serial = serially(LocalClassifierPerParentNode, estimator, wide, y)
+    np.testing.assert_array_equal(model.predict_node_proba(wide), serial.predict_node_proba(wide))
 
 
 def test_a_local_classifier_that_calls_joblib_gets_no_workers_of_the_cluster(backend):

@@ -96,6 +96,7 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         What stands for a missing label in predictions.
     local_classifiers_ : mapping
         The fitted classifier of every node that has siblings, by path.
+        Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix.
     local_classes_ : dict
         The nodes that the classes of each of these classifiers stand for, by the same keys.
     stop_classifiers_ : mapping
@@ -246,6 +247,7 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         What stands for a missing label in predictions.
     local_classifiers_ : mapping
         The fitted classifier of every node with several branches, by path; ``()`` is the root.
+        Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix.
     local_classes_ : dict
         The nodes that the classes of each of these classifiers stand for, by the same keys.
     temperature_ : float
@@ -390,6 +392,7 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         What stands for a missing label in predictions.
     local_classifiers_ : mapping
         The fitted classifier of every level with at least two classes, by level, from 1.
+        Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix.
     local_classes_ : dict
         The nodes that the classes of each of these classifiers stand for, by the same keys.
     temperature_ : float
