@@ -29,6 +29,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
+import hiclass
 from hiclass import LocalClassifierPerNode, LocalClassifierPerParentNode
 from hiclass._state import Packed
 
@@ -41,6 +42,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 TESTS = Path(__file__).parents[1]
+SOURCES = Path(hiclass.__file__).parents[1]
 TIME_LIMIT = 180  # seconds until a process must have started, on a busy machine
 
 
@@ -51,7 +53,8 @@ def ray_cluster():
 
     register_ray()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(TESTS))  # for the workers: they import fakes
+        # For the workers: they import fakes, and the sources that are tested here.
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(TESTS), str(SOURCES)]))
         # "local": not one that happens to run on this machine.
         ray.init(
             address="local",
