@@ -2,18 +2,24 @@
 
     python benchmarks/taxonomy.py --sizes 5k --envs build/race --repeat 5
     python benchmarks/taxonomy.py --quick --existing             # small, with what is installed
+    python benchmarks/taxonomy.py --scale                        # a million rows, 100,000 leaves
 
 Rows are generated (see ``_taxonomy_data.py``): from 5,000 to 100,000 leaves, in text-like TF-IDF
 features. Same rows and same tree for everyone; every run is a fresh process, whose tree is watched
 for memory, in the environment of its library (see race/environments.py). Who takes part and with
 which settings is defined in race/contestants.py. They take turns, in every other turn backwards.
 Reading rows and converting them to the form that a library takes is not timed. Peak memory includes
-the interpreter, the imported libraries and the rows. Needs psutil.
+the interpreter, the imported libraries and the rows. ``--scale`` runs one recipe of ours on more
+and more rows and leaves; the largest fit is also stopped halfway and resumed from its checkpoints.
+Needs psutil.
 """
 
 import argparse
-import statistics
+import hashlib
+import json
 import sys
+import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,24 +27,27 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "race"))
 
-from _common import environment, table, write_json  # noqa: E402
+from _common import environment, run_child, write_json  # noqa: E402
+from _paired import count, f1  # noqa: E402
 from _taxonomy_data import SIZES, Size, store  # noqa: E402
+from _taxonomy_page import all_tables  # noqa: E402
 from contestants import FAST, QUICK, all_contestants  # noqa: E402
 from environments import InstallError, python_of, versions  # noqa: E402
 from race import run_once  # noqa: E402
 
 RESULT = HERE / "results" / "taxonomy.json"
+SCALE_RESULT = HERE / "results" / "taxonomy_scale.json"
 PEERS = ("PECOS XLinear", "napkinXC PLT")
 QUICK_SIZE = Size(3_000, 5_000, (6, 6, 6), test_rows=1_000)
-COLUMNS = {
-    "fit_cpu_s": "fit, CPU s",
-    "fit_s": "fit, s",
-    "predict_cpu_s": "predict, CPU s",
-    "predict_s": "predict, s",
-    "peak_bytes": "peak memory, MB",
-    "size_bytes": "file, MB",
-    "hF": "hF",
+SCALE_ROWS = (125_000, 250_000, 500_000, 1_000_000)
+SCALE_BRANCHING = {  # leaves -> children per node of the levels 0, 1, 2, 3
+    12_500: (10, 10, 25, 5),
+    25_000: (10, 10, 25, 10),
+    50_000: (10, 20, 25, 10),
+    100_000: (20, 20, 25, 10),
 }
+SCALE_FEATURES = 500_000
+FEWEST_LEAVES = min(SCALE_BRANCHING)
 
 
 def stored(name, size, folder):
@@ -50,8 +59,11 @@ def stored(name, size, folder):
 
 
 def hierarchical_f1(paths, found):
-    """The hF of complete paths: the share of levels that are right."""
-    return float((paths == found).mean())
+    """The hF of paths that may be shorter than the true ones."""
+    if found.shape[1] < paths.shape[1]:
+        missing = np.full((len(found), paths.shape[1] - found.shape[1]), "")
+        found = np.hstack([found, missing])
+    return float(f1(count(paths, found).sum(0)))
 
 
 def measure(name, size, result, options):
@@ -77,6 +89,90 @@ def measure(name, size, result, options):
             write_json(result, options.output)
 
 
+# -- more and more rows and leaves -------------------------------------------------------------
+
+
+def scale(options):
+    """One recipe of ours in processes of its own, and how time and memory grow."""
+    points = {(rows, FEWEST_LEAVES) for rows in SCALE_ROWS}
+    points |= {(SCALE_ROWS[-1], leaves) for leaves in SCALE_BRANCHING}
+    result = {"recipe": options.recipe, "runs": []} | environment()
+    for rows, leaves in sorted(points):
+        run = {"rows": rows, "leaves": leaves} | scale_run(rows, leaves, options)
+        result["runs"].append(run)
+        print(run, flush=True)
+        write_json(result, options.output)
+    result["slopes"] = {
+        step: {
+            "rows": slope(
+                [r for r in result["runs"] if r["leaves"] == FEWEST_LEAVES], "rows", step
+            ),
+            "leaves": slope(
+                [r for r in result["runs"] if r["rows"] == SCALE_ROWS[-1]], "leaves", step
+            ),
+        }
+        for step in ("fit_cpu_s", "predict_cpu_s", "peak_bytes")
+    }
+    result["resumed"] = resume(result["runs"][-1], options)
+    write_json(result, options.output)
+    print(json.dumps({k: result[k] for k in ("slopes", "resumed")}, indent=1))
+
+
+def scale_run(rows, leaves, options, checkpoints="", time_limit=None):
+    """One fit, predict and save in a fresh process."""
+    size = Size(rows, SCALE_FEATURES, SCALE_BRANCHING[leaves])
+    file = stored(f"scale_{rows}_{leaves}", size, options.envs / "taxonomy")
+    command = [sys.executable, __file__, "--worker", options.recipe, str(file), checkpoints]
+    limit = time_limit or options.time_limit
+    child = run_child(command, time_limit=limit, memory_limit=20e9, poll=0.2)
+    run = {"peak_bytes": child["peak_bytes"]}
+    for line in child["lines"]:
+        if line.startswith('{"'):
+            run |= json.loads(line)
+    return run | {key: child[key] for key in ("stopped", "error") if child.get(key)}
+
+
+def resume(whole, options):
+    """Stop the largest fit halfway, fit again with the same checkpoints, compare predictions."""
+    with tempfile.TemporaryDirectory() as folder:
+        largest = whole["rows"], whole["leaves"], options, folder
+        first = scale_run(*largest, time_limit=whole["before_s"] + whole["fit_s"] / 2)
+        n_files = sum(1 for _ in Path(folder).rglob("*") if _.is_file())
+        second = scale_run(*largest)
+    same = second.get("predictions") == whole["predictions"]
+    return {"stopped": first.get("stopped"), "checkpoints": n_files, "same": same} | second
+
+
+def slope(runs, key, step):
+    """Exponent of a measure as a power of rows or leaves, by least squares on logarithms."""
+    x, y = (np.log([run[k] for run in runs]) for k in (key, step))
+    return round(float(np.polyfit(x, y, 1)[0]), 2)
+
+
+def work(recipe, file, checkpoints):
+    """The worker of ``--scale``."""
+    import time
+
+    import joblib
+    from sets import load
+    from worker import report, timed
+
+    start = time.perf_counter()
+    race = load(Path(file))
+    race.paths = race.endings.astype(object)[race.leaf]  # the labels are shared, not copied
+    settings = {"checkpoint_dir": checkpoints, "verbose": 1} if checkpoints else {}
+    prepared = partial(all_contestants()[recipe].prepare, **settings)(race, Path())
+    report("before_s", time.perf_counter() - start)
+    model = timed("fit", prepared.fit)
+    found = timed("predict", prepared.predict, model)
+    report("hF", hierarchical_f1(np.load(file)["paths_test"], found))
+    report("predictions", hashlib.sha256("\n".join(map("/".join, found)).encode()).hexdigest())
+    with tempfile.TemporaryDirectory() as folder:
+        model_file = Path(folder) / "model.joblib"
+        timed("save", joblib.dump, model, model_file)
+        report("size_bytes", model_file.stat().st_size)
+
+
 def describe(size):
     """What a set is, for the result."""
     return {
@@ -86,33 +182,6 @@ def describe(size):
         "branching": list(size.branching),
         "leaves": size.n_leaves,
     }
-
-
-def medians(runs):
-    """The median of every measure; None where a run failed."""
-    if any("failed" in run for run in runs):
-        return dict.fromkeys(COLUMNS)
-    return {key: statistics.median(run[key] for run in runs) for key in COLUMNS}
-
-
-def show(result):
-    """A table per set, with the medians of all runs."""
-    for name, found in result["sets"].items():
-        rows = []
-        for contestant, runs in found["runs"].items():
-            values = medians(runs)
-            cells = [shown(key, values[key]) for key in COLUMNS]
-            rows.append([contestant, *cells])
-        print(f"\n{name}: {found['size']}\n{table(['', *COLUMNS.values()], rows)}")
-
-
-def shown(key, value):
-    """A measure as it stands in the table."""
-    if value is None:
-        return "failed"
-    if key.endswith("_bytes"):
-        return f"{value / 1e6:.1f}"
-    return f"{value:.4f}" if key == "hF" else f"{value:.2f}"
 
 
 def main():
@@ -125,9 +194,19 @@ def main():
     parser.add_argument("--repeat", type=int, default=5, help="turns")
     parser.add_argument("--time-limit", type=float, default=1200, help="seconds for one run")
     parser.add_argument("--quick", action="store_true", help="a small set, one turn")
+    parser.add_argument("--scale", action="store_true", help="more and more rows and leaves")
+    parser.add_argument("--recipe", choices=list(all_contestants()), default=QUICK)
+    parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--output", help=f"default {RESULT.name} beside the other results")
     options = parser.parse_args()
+    if options.worker:
+        work(*options.worker)
+        return
     options.envs = options.envs.resolve()
+    if options.scale:
+        options.output = options.output or str(SCALE_RESULT)
+        scale(options)
+        return
     sizes = {name: SIZES[name] for name in options.sizes}
     if options.quick:
         sizes, options.repeat = {"quick": QUICK_SIZE}, 1
@@ -136,7 +215,7 @@ def main():
     result = {"sets": {}, "environments": {}} | environment()
     for name, size in sizes.items():
         measure(name, size, result, options)
-    show(result)
+    print(all_tables(result))
 
 
 if __name__ == "__main__":
