@@ -162,7 +162,8 @@ def best_paths(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArra
 
 def width_of_best_paths(models: Any, k: int) -> int:
     """How many numbers per row the search for k paths holds in each of a few arrays, at most."""
-    return width_of(models) + k if models.is_direct else width_of_search(models, k)
+    # Those of all final classes, and those of all nodes.
+    return 2 * width_of(models) + k if models.is_direct else width_of_search(models, k)
 
 
 # -- the best expected F-score -----------------------------------------------------------------
