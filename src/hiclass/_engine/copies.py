@@ -1,50 +1,108 @@
-"""Copies of an extension module, each with static data of its own.
+"""Copies of an extension module, each with static data of its own, for one caller at a time.
 
 liblinear has one random generator per process, in the static data of the extension module of
 scikit-learn that contains it. The same file, loaded once more from another place, has static data
-of its own, so that each thread can have a generator to itself: what it finds then does not depend
-on other threads. A copy takes two milliseconds and a third of a megabyte.
+of its own. So each thread can have a generator to itself, and what it finds does not depend on
+other threads. A copy takes two milliseconds and a third of a megabyte.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.machinery import ExtensionFileLoader
-from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 
-def copy_of(module: ModuleType) -> ModuleType | None:
-    """Load an extension module once more, with static data of its own.
+class Copies:
+    """Copies of an extension module, which are lent to one caller at a time.
+
+    A copy is made only where all others are lent, and kept. So there are as many as have ever been
+    in use at the same time, in however many threads and fits.
 
     Parameters
     ----------
     module : module
         An extension module, for example that of liblinear.
 
+    Attributes
+    ----------
+    original : threading.RLock
+        Held while the module itself is used, by whoever uses it instead of a copy.
+    """
+
+    def __init__(self, module: Any) -> None:
+        self.original = threading.RLock()
+        self._module = module
+        self._free: list[ModuleType] = []
+        self._can_be_made = True  # as far as is known
+
+    @contextmanager
+    def one(self) -> Iterator[Any]:
+        """A copy that nobody else uses meanwhile; without copies the module itself, in turn."""
+        copy = self._take()
+        if copy is None:
+            with self.original:
+                yield self._module
+            return
+        try:
+            yield copy
+        finally:
+            self._free.append(copy)
+
+    def can_be_made(self) -> bool:
+        """Whether there are copies here; tried out."""
+        copy = self._take()
+        if copy is not None:
+            self._free.append(copy)
+        return copy is not None
+
+    def _take(self) -> ModuleType | None:
+        try:
+            return self._free.pop()  # no other thread gets the same one
+        except IndexError:
+            copy = copy_of(self._module) if self._can_be_made else None
+            self._can_be_made = copy is not None
+            return copy
+
+
+def copy_of(module: Any) -> ModuleType | None:
+    """Load an extension module once more, with static data of its own.
+
+    Parameters
+    ----------
+    module : module
+        An extension module.
+
     Returns
     -------
     module or None
         The copy, which ``import`` does not know. None where a file cannot be copied, or code cannot
-        be loaded from the folder for temporary files.
+        be loaded from the folder for temporary files; and on Windows, which does not let go of the
+        file of a module that is loaded.
     """
     origin = getattr(module, "__file__", None)
-    if origin is None:
+    if origin is None or os.name == "nt":
         return None
-    folder = Path(tempfile.mkdtemp(prefix="hiclass-"))
     try:
-        file = str(shutil.copy(origin, folder))
-        loader = ExtensionFileLoader(module.__name__, file)
-        spec = importlib.util.spec_from_file_location(module.__name__, file, loader=loader)
-        if spec is None:
-            return None
-        copy = importlib.util.module_from_spec(spec)
-        loader.exec_module(copy)
+        with tempfile.TemporaryDirectory(prefix="hiclass-") as folder:
+            return _load(module.__name__, str(shutil.copy(origin, folder)), module)
     except (OSError, ImportError):
         return None
-    finally:
-        # What is loaded stays loaded, except on Windows, where the file cannot be deleted.
-        shutil.rmtree(folder, ignore_errors=True)
-    return copy if copy is not module else None
+
+
+def _load(name: str, file: str, original: ModuleType) -> ModuleType | None:
+    loader = ExtensionFileLoader(name, file)
+    spec = importlib.util.spec_from_file_location(name, file, loader=loader)
+    if spec is None:
+        return None
+    copy = importlib.util.module_from_spec(spec)
+    loader.exec_module(copy)
+    # A loader that knows the file already returns what it has loaded before.
+    return copy if copy is not original else None

@@ -23,11 +23,11 @@ import joblib
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
-from joblib.parallel import get_active_backend
+from joblib.parallel import default_parallel_config, get_active_backend
 from sklearn.svm import LinearSVC
 
 from hiclass._engine.checkpoints import checkpoint_key, load_checkpoint, save_checkpoint
-from hiclass._engine.liblinear import check_weights, fit_linear_svc
+from hiclass._engine.liblinear import alone, check_weights, fit_linear_svc, fits_in_threads
 from hiclass._engine.local_classifiers import named_for_fit
 from hiclass._engine.packed import fit_packed
 from hiclass._engine.processes import run_in_processes
@@ -245,15 +245,33 @@ def _run(
     """Hand the tasks to the engine that joblib's settings select."""
     backend, _ = get_active_backend()
     engine = next(e for e in reversed(ENGINES.values()) if e.claims(backend))
+    free = not (engine.elsewhere or _is_chosen())
     if not engine.elsewhere:
-        yield from _run_here(tasks, n_problems, X, shared, effective_n_jobs(n_jobs))
+        # A single problem is not worth the start of processes, unless they were asked for.
+        at_once = 1 if free and n_problems == 1 else effective_n_jobs(n_jobs)
+        yield from _run_here(tasks, n_problems, X, shared, at_once)
     first = next(tasks, None)
     if first is None:
         return
+    # Threads need no start. Judged by the largest problem, should a factory make others as well.
+    if free and fits_in_threads(first.estimator, X, shared.fit_params):
+        engine = ENGINES["threads"]
     n_workers = engine.n_workers(n_jobs)
+    tasks = chain([first], tasks)
     brings_rows = not (engine.sees_memory or _can_be_shared(X))
-    batches = _batches(chain([first], tasks), n_problems, X, n_workers, bring_rows=brings_rows)
+    if not engine.sees_memory:
+        tasks = _travelling(tasks, X if brings_rows else None)
+    batches = _batches(tasks, n_problems, n_rows_of(X), n_workers)
     yield from engine.run(fit_batch, batches, None if brings_rows else X, shared, n_workers)
+
+
+def _is_chosen() -> bool:
+    """Whether the user, or whoever called us in a worker, has told joblib what to use."""
+    with joblib.parallel_config() as settings:
+        return any(
+            settings[name] is not default_parallel_config[name]
+            for name in ("backend", "prefer", "require")
+        )
 
 
 def _run_here(
@@ -278,23 +296,29 @@ def _can_be_shared(X: Any) -> bool:
 
 
 def _batches(
-    tasks: Iterator[Task], n_problems: int, X: Any, n_workers: int, *, bring_rows: bool
+    tasks: Iterator[Task], n_problems: int, n_rows: int, n_workers: int
 ) -> Iterator[list[Task]]:
     """Group small tasks, so that sending them costs little beside fitting them."""
-    enough = max(n_rows_of(X) // (4 * n_workers), 1)
+    enough = max(n_rows // (4 * n_workers), 1)
     # No batch may be so large that others wait for it in the end.
     most = min(max(n_problems // (8 * n_workers), 1), _MOST_TASKS)
     batch: list[Task] = []
     size = 0
     for task in tasks:
-        brought = take_rows(X, task.rows) if bring_rows else None
-        batch.append(replace(task, name=_text(task.name), X=brought))
+        batch.append(task)
         size += len(task.target)
         if size >= enough or len(batch) >= most:
             yield batch
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def _travelling(tasks: Iterator[Task], X: Any) -> Iterator[Task]:
+    """Tasks as they are sent to other processes: with names and, if X is given, their rows."""
+    for task in tasks:
+        rows = None if X is None else take_rows(X, task.rows)
+        yield replace(task, name=_text(task.name), X=rows)
 
 
 # -- the worker --------------------------------------------------------------------------------
@@ -306,7 +330,13 @@ def fit_batch(batch: list[Task], X: Any, shared: Shared) -> list[Fitted]:
     An estimator that calls joblib itself gets no workers of its own: they all have work already.
     """
     with joblib.parallel_config(backend="sequential"):
-        return [_fit_one(task, X, shared) for task in batch]
+        return [_fit_beside_others(task, X, shared) for task in batch]
+
+
+def _fit_beside_others(task: Task, X: Any, shared: Shared) -> Fitted:
+    """Fit one task while other threads of this process may fit others."""
+    with alone(task.estimator):
+        return _fit_one(task, X, shared)
 
 
 def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
@@ -351,9 +381,9 @@ def _fit_estimator(estimator: Any, X: Any, target: IntArray, params: dict[str, A
         check_weights(unwrap(estimator).model, target, params["sample_weight"])
 
     def fit(rows: Any) -> None:
-        if not (
-            isinstance(estimator, LinearSVC) and fit_linear_svc(estimator, rows, target, params)
-        ):
+        if isinstance(estimator, LinearSVC):
+            fit_linear_svc(estimator, rows, target, params)
+        else:
             estimator.fit(rows, target, **named_for_fit(estimator, params))
 
     # Other parameters, such as the weights to begin with, may have an entry per column.

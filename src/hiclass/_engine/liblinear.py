@@ -8,21 +8,26 @@ classes, other kinds of rows, invalid parameters, and those that mean more than 
 liblinear is reached through private names of scikit-learn, which may change. So nothing is taken
 on trust: before the first use in a process, two small problems are fitted both ways. Unless the
 results are the same to the last bit, ``fit`` is used throughout.
+
+liblinear has one random generator per process. Here every call has a copy of liblinear to itself,
+so that what is found does not depend on what other threads fit. Whatever is left to ``fit`` uses
+the generator of the process, one estimator after the other.
 """
 
 from __future__ import annotations
 
 import linecache
-import threading
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC, LinearSVR, NuSVC
 from sklearn.utils import check_random_state, compute_class_weight
 
 from hiclass._compat import (
@@ -32,6 +37,7 @@ from hiclass._compat import (
     svm_liblinear,
     validate_parameter_constraints,
 )
+from hiclass._engine.copies import Copies
 from hiclass._typing import AnyArray, IntArray
 
 #: What ``fit`` uses of the class. A subclass may add to that but not change any of it.
@@ -46,16 +52,21 @@ _KNOWN = {
 }  # fmt: skip
 _MAX_SEED = np.iinfo(np.intc).max
 
-_lock = threading.Lock()
+#: liblinear, with a random generator for every caller.
+_modules = Copies(svm_liblinear)
+
 _works: bool | None = None  # not known yet
 
 
-def fit_linear_svc(estimator: Any, X: Any, target: IntArray, fit_params: dict[str, Any]) -> bool:
-    """Fit an estimator as its ``fit`` would, if it is a usual ``LinearSVC`` on usual rows.
+# -- fit ---------------------------------------------------------------------------------------
+
+
+def fit_linear_svc(estimator: Any, X: Any, target: IntArray, fit_params: dict[str, Any]) -> None:
+    """Fit a ``LinearSVC``, with the result of its ``fit`` whatever other threads are fitting.
 
     Parameters
     ----------
-    estimator : object
+    estimator : LinearSVC
         The unfitted estimator.
     X : rows
         Its rows.
@@ -63,19 +74,33 @@ def fit_linear_svc(estimator: Any, X: Any, target: IntArray, fit_params: dict[st
         The class of each row, out of 0..k-1.
     fit_params : dict
         The keyword arguments for ``fit``.
+    """
+    if not fit_quickly(estimator, X, target, fit_params):
+        with _modules.original:
+            estimator.fit(X, target, **fit_params)
+
+
+def fit_quickly(estimator: Any, X: Any, target: IntArray, fit_params: dict[str, Any]) -> bool:
+    """Fit an estimator as its ``fit`` would, if it is a usual ``LinearSVC`` on usual rows.
+
+    Parameters
+    ----------
+    estimator, X, target, fit_params
+        As for :func:`fit_linear_svc`.
 
     Returns
     -------
     bool
         Whether it is fitted now. If not, nothing has happened, and ``fit`` has to be called.
     """
-    usual = (
+    return (
         _is_usual(estimator)
-        and fit_params.keys() <= {"sample_weight"}
+        and _are_usual_fit_params(estimator, fit_params)
         and _are_usual_rows(X)
         and _are_codes(target, X.shape[0])
+        and _is_as_fit()
+        and _fit(estimator, X, target, fit_params.get("sample_weight"))
     )
-    return usual and _is_as_fit() and _fit(estimator, X, target, fit_params.get("sample_weight"))
 
 
 def check_weights(estimator: Any, target: IntArray, weight: Any) -> None:
@@ -88,6 +113,66 @@ def check_weights(estimator: Any, target: IntArray, weight: Any) -> None:
             "out and would then confuse the classes. Leave these rows out yourself, or give them "
             "a small weight."
         )
+
+
+# -- beside other threads ----------------------------------------------------------------------
+
+
+def fits_in_threads(estimator: Any, X: Any, fit_params: dict[str, Any]) -> bool:
+    """Whether threads can fit such an estimator at the same time, for all or most of its time.
+
+    Parameters
+    ----------
+    estimator : object
+        An unfitted estimator.
+    X : rows
+        All rows.
+    fit_params : dict
+        The keyword arguments for ``fit``.
+
+    Returns
+    -------
+    bool
+        True for a ``LinearSVC`` that :func:`fit_quickly` fits, where liblinear can be copied.
+    """
+    return (
+        _is_usual(estimator)
+        and _are_usual_fit_params(estimator, fit_params)
+        and _are_usual_rows(X)
+        and _is_as_fit()
+        and _modules.can_be_made()
+    )
+
+
+def alone(estimator: Any) -> AbstractContextManager[Any]:
+    """What to hold while an estimator is fitted in a thread beside others.
+
+    If something inside it draws from the random generator of the process, a lock: the result then
+    does not depend on other threads. Not for a ``LinearSVC``: :func:`fit_linear_svc` sees to that.
+    """
+    if isinstance(estimator, LinearSVC) or not _shares_generator(estimator):
+        return nullcontext()
+    return _modules.original
+
+
+def _shares_generator(value: Any) -> bool:
+    """Whether a parameter, or something inside it, is fitted by liblinear, or libsvm at random."""
+    if isinstance(value, str):
+        return value == "liblinear"  # the solver of a LogisticRegression, also in a search
+    if isinstance(value, LinearSVC | LinearSVR):
+        return True
+    if isinstance(value, SVC | NuSVC):
+        return value.probability is True
+    if isinstance(value, CalibratedClassifierCV) and value.estimator is None:
+        return True  # None stands for a LinearSVC
+    parts: Any = ()
+    if isinstance(value, list | tuple):
+        parts = value
+    elif isinstance(value, dict):
+        parts = value.values()
+    elif hasattr(value, "fit") and not isinstance(value, type):
+        parts = getattr(value, "__dict__", {}).values()
+    return any(_shares_generator(part) for part in parts)
 
 
 # -- what is usual -----------------------------------------------------------------------------
@@ -108,6 +193,12 @@ def _is_usual(estimator: Any) -> bool:
         return _are_usual_parameters(**params)
     except TypeError:  # not hashable
         return False
+
+
+def _are_usual_fit_params(svc: Any, fit_params: dict[str, Any]) -> bool:
+    # Whether weights of rows and of classes are combined depends on the version.
+    weighted_twice = svc.class_weight is not None and fit_params.get("sample_weight") is not None
+    return fit_params.keys() <= {"sample_weight"} and not weighted_twice
 
 
 def _is_seed(seed: Any) -> bool:
@@ -153,13 +244,11 @@ def _are_codes(target: Any, n_rows: int) -> bool:
     return bool(np.bincount(target).all())
 
 
-# -- fit ---------------------------------------------------------------------------------------
+# -- the quick way -----------------------------------------------------------------------------
 
 
 def _fit(svc: Any, X: Any, target: IntArray, sample_weight: Any) -> bool:
     """What ``LinearSVC.fit`` does after its checks; False if it has to be called itself."""
-    if svc.class_weight is not None and sample_weight is not None:
-        return False  # whether they are combined depends on the version
     solver = _solver(svc, X.shape)
     if solver is None:
         return False
@@ -191,21 +280,22 @@ def _train(
         sample_weight = np.ones(len(target))
     else:
         sample_weight = check_sample_weight(sample_weight, X, dtype=np.float64)
-    svm_liblinear.set_verbosity_wrap(0)
-    raw, n_iter = svm_liblinear.train_wrap(
-        X,
-        target.astype(np.float64),
-        sp.issparse(X),
-        solver,
-        svc.tol,
-        svc.intercept_scaling if svc.fit_intercept else -1.0,
-        svc.C,
-        class_weight,
-        svc.max_iter,
-        _draw(svc.random_state),
-        0.1,  # of regression only
-        sample_weight,
-    )
+    with _modules.one() as liblinear:
+        liblinear.set_verbosity_wrap(0)
+        raw, n_iter = liblinear.train_wrap(
+            X,
+            target.astype(np.float64),
+            sp.issparse(X),
+            solver,
+            svc.tol,
+            svc.intercept_scaling if svc.fit_intercept else -1.0,
+            svc.C,
+            class_weight,
+            svc.max_iter,
+            _draw(svc.random_state),
+            0.1,  # of regression only
+            sample_weight,
+        )
     return raw, n_iter
 
 
@@ -217,103 +307,6 @@ def _set_fitted(svc: Any, raw: AnyArray, n_iter: int, classes: IntArray) -> None
     svc.coef_ = raw[:, :-1] if svc.fit_intercept else raw
     svc.intercept_ = svc.intercept_scaling * raw[:, -1] if svc.fit_intercept else 0.0
     svc.n_iter_ = n_iter
-
-
-# -- class by class ----------------------------------------------------------------------------
-
-
-class SomeClasses:
-    """A part of a ``LinearSVC``: tells each of some classes from all others.
-
-    Parameters
-    ----------
-    svc : LinearSVC
-        The whole, unfitted.
-    classes : ndarray of int
-        The classes of this part.
-    n_parts : int
-        How many parts there are.
-    solver : int
-        The number of liblinear's solver.
-
-    Attributes
-    ----------
-    weights_ : ndarray of shape (n_classes, n_features), or one column more for the intercepts
-    n_iter_ : int
-        The largest number of iterations.
-    """
-
-    def __init__(self, svc: Any, classes: IntArray, n_parts: int, solver: int) -> None:
-        self.svc = svc
-        self.classes = classes
-        self.n_parts = n_parts
-        self.solver = solver
-
-    def fit(self, X: Any, y: IntArray, sample_weight: Any = None) -> SomeClasses:
-        """Fit to all rows of the problem."""
-        found = [
-            _train(self.svc, X, y == c, self.solver, np.ones(2), sample_weight)
-            for c in self.classes
-        ]
-        self.weights_ = np.vstack([weights for weights, _ in found])
-        self.n_iter_ = max(max(n_iter).item() for _, n_iter in found)
-        return self
-
-
-def divide(
-    svc: Any, X: Any, target: IntArray, fit_params: dict[str, Any], n_parts: int
-) -> list[SomeClasses]:
-    """Divide the classes of a problem, if its estimator is a usual ``LinearSVC`` on usual rows.
-
-    liblinear tells every class from all others, one after the other. By themselves they give the
-    same weights up to the tolerance: another order of the rows is drawn for them.
-
-    Parameters
-    ----------
-    svc : object
-        The unfitted estimator.
-    X : rows
-        All rows, not only those of the problem.
-    target : ndarray of int
-        The class of each row of the problem.
-    fit_params : dict
-        The keyword arguments for ``fit``, for all rows.
-    n_parts : int
-        How many parts there are at most.
-
-    Returns
-    -------
-    list of SomeClasses
-        The parts, whose fitted ones :func:`put_together` takes; none where that is not possible.
-    """
-    weight = fit_params.get("sample_weight")
-    possible = (
-        _is_usual(svc)
-        and (weight is None or np.min(weight) > 0)
-        and svc.class_weight is None
-        and not isinstance(svc.random_state, np.random.RandomState)
-        and fit_params.keys() <= {"sample_weight"}
-        and _are_usual_rows(X)
-        and _are_codes(target, len(target))
-        and target.max() > 1
-        and _is_as_fit()
-    )
-    solver = _solver(svc, (len(target), X.shape[1])) if possible else None
-    if solver is None:
-        return []
-    classes = np.arange(target.max() + 1, dtype=target.dtype)
-    n_parts = min(n_parts, len(classes))
-    return [SomeClasses(svc, some, n_parts, solver) for some in np.array_split(classes, n_parts)]
-
-
-def put_together(parts: list[SomeClasses]) -> Any:
-    """The fitted ``LinearSVC`` of all its fitted parts, in any order."""
-    parts = sorted(parts, key=lambda part: part.classes[0])
-    # Column by column, as liblinear returns it.
-    raw = np.asfortranarray(np.vstack([part.weights_ for part in parts]))
-    classes = np.concatenate([part.classes for part in parts])
-    _set_fitted(parts[0].svc, raw, max(part.n_iter_ for part in parts), classes)
-    return parts[0].svc
 
 
 def _draw(random_state: Any) -> int:
@@ -359,11 +352,12 @@ def _warning_line() -> int:
 def _is_as_fit() -> bool:
     """Whether ``_fit`` does as ``LinearSVC.fit``; found out on the first call in a process."""
     global _works
-    with _lock:
-        if _works is None:
-            # liblinear has one random generator per process, which another thread may be using.
-            _works = any(_agrees() for _ in range(3))
-        return _works
+    if _works is None:
+        with _modules.original:
+            if _works is None:
+                # Threads that are not ours may be using the random generator of the process.
+                _works = any(_agrees() for _ in range(3))
+    return _works
 
 
 def _agrees() -> bool:

@@ -16,6 +16,7 @@ subclasses included, is fitted as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -123,47 +124,6 @@ def renumbered(X: Any, columns: IntArray) -> Any:
 # -- fit ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class NarrowProblem:
-    """An unfitted estimator, and its rows with the columns that occur in them.
-
-    Attributes
-    ----------
-    estimator : object
-        The unfitted estimator.
-    rows : CSR matrix
-        The narrow rows.
-    columns : ndarray of int
-        Their columns among those of X.
-    n_features : int
-        The number of columns of X.
-    pins : list of (estimator, dict)
-        What has to be set while it is fitted.
-    """
-
-    estimator: Any
-    rows: Any
-    columns: IntArray
-    n_features: int
-    pins: list[tuple[Any, Pins]]
-
-    def fit_with(self, fit: Callable[[Any], Any]) -> Packed:
-        """Fit the estimator: ``fit(rows)`` does, and nothing else may fit it at the same time."""
-        before = [(part, {name: vars(part)[name] for name in own}) for part, own in self.pins]
-        try:
-            for part, own in self.pins:
-                vars(part).update(own)
-            fit(self.rows)
-        finally:
-            for part, own in before:
-                vars(part).update(own)
-        return self.packed()
-
-    def packed(self) -> Packed:
-        """What the estimator is packed into, once it is fitted."""
-        return Packed(self.estimator, self.columns.astype(np.int32), self.n_features)
-
-
 def fit_packed(estimator: Any, X: Any, fit: Callable[[Any], Any]) -> Packed | None:
     """Fit an estimator on the columns that occur, where that is possible and worth it.
 
@@ -182,12 +142,6 @@ def fit_packed(estimator: Any, X: Any, fit: Callable[[Any], Any]) -> Packed | No
         The fitted estimator with its columns. None if it has to be fitted at full width: nothing
         has happened then.
     """
-    problem = narrowed(estimator, X)
-    return None if problem is None else problem.fit_with(fit)
-
-
-def narrowed(estimator: Any, X: Any) -> NarrowProblem | None:
-    """The problem of an estimator on the columns that occur, where it is possible and worth it."""
     if not is_csr(X) or not can_be_packed(estimator):
         return None
     columns = columns_of(X)
@@ -196,7 +150,22 @@ def narrowed(estimator: Any, X: Any) -> NarrowProblem | None:
     pins = _all_pins(estimator, X.shape, (X.shape[0], len(columns)))
     if pins is None:
         return None
-    return NarrowProblem(estimator, renumbered(X, columns), columns, X.shape[1], pins)
+    with _pinned(pins):
+        fit(renumbered(X, columns))
+    return Packed(estimator, columns.astype(np.int32), X.shape[1])
+
+
+@contextmanager
+def _pinned(pins: list[tuple[Any, Pins]]) -> Iterator[None]:
+    """Set parameters of estimators for a while."""
+    before = [(part, {name: vars(part)[name] for name in own}) for part, own in pins]
+    try:
+        for part, own in pins:
+            vars(part).update(own)
+        yield
+    finally:
+        for part, own in before:
+            vars(part).update(own)
 
 
 def can_be_packed(estimator: Any) -> bool:

@@ -58,7 +58,7 @@ class FlatClassifier(BaseHierarchicalClassifier):
         fits.
     n_jobs : int, default=None
         Number of chunks of rows that are predicted in parallel, with joblib's meaning. There is one
-        classifier to fit; threads share the classes of a ``LinearSVC``.
+        classifier to fit.
     checkpoint_dir : str or path, default=None
         A directory in which the finished classifier is kept and looked for, by a hash of its data
         and parameters. Its files are pickles: it must be trusted.

@@ -76,7 +76,8 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         fits.
     n_jobs : int, default=None
         Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
-        parallel, with joblib's meaning; joblib's active backend decides where.
+        parallel, with joblib's meaning. joblib's active backend decides where; a ``LinearSVC`` is
+        fitted in threads unless one was chosen.
     checkpoint_dir : str or path, default=None
         A directory in which finished local classifiers are kept and looked for, by a hash of their
         data and parameters: a killed fit continues, and after a change only what changed is fitted
@@ -227,7 +228,8 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         fits.
     n_jobs : int, default=None
         Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
-        parallel, with joblib's meaning; joblib's active backend decides where.
+        parallel, with joblib's meaning. joblib's active backend decides where; a ``LinearSVC`` is
+        fitted in threads unless one was chosen.
     checkpoint_dir : str or path, default=None
         A directory in which finished local classifiers are kept and looked for, by a hash of their
         data and parameters: a killed fit continues, and after a change only what changed is fitted
@@ -372,7 +374,8 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         fits.
     n_jobs : int, default=None
         Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
-        parallel, with joblib's meaning; joblib's active backend decides where.
+        parallel, with joblib's meaning. joblib's active backend decides where; a ``LinearSVC`` is
+        fitted in threads unless one was chosen.
     checkpoint_dir : str or path, default=None
         A directory in which finished local classifiers are kept and looked for, by a hash of their
         data and parameters: a killed fit continues, and after a change only what changed is fitted
