@@ -177,7 +177,8 @@ def csr_like(X: Any, data: AnyArray, indices: IntArray, indptr: IntArray, n_colu
     shape = (len(indptr) - 1, n_columns)
     if "_shape" not in vars(X):  # of SciPy, which may change it
         return type(X)((data, indices, indptr), shape=shape)
-    found = copy(X)
+    found = object.__new__(type(X))  # as copy.copy does, in a tenth of its time
+    vars(found).update(vars(X))
     found.data, found.indices, found.indptr, found._shape = data, indices, indptr, shape
     return found
 

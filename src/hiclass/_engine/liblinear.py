@@ -17,6 +17,7 @@ the generator of the process, one estimator after the other.
 from __future__ import annotations
 
 import linecache
+import math
 import warnings
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
@@ -97,9 +98,9 @@ def fit_quickly(estimator: Any, X: Any, target: IntArray, fit_params: dict[str, 
         _is_usual(estimator)
         and _are_usual_fit_params(estimator, fit_params)
         and _are_usual_rows(X)
-        and _are_codes(target, X.shape[0])
+        and (n_classes := _count_codes(target, X.shape[0])) > 1
         and _is_as_fit()
-        and _fit(estimator, X, target, fit_params.get("sample_weight"))
+        and _fit(estimator, X, target, n_classes, fit_params.get("sample_weight"))
     )
 
 
@@ -232,29 +233,30 @@ def _are_usual_rows(X: Any) -> bool:
     if X.ndim != 2 or not X.shape[1] or values.dtype != np.float64:
         return False
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(values.sum()))
+        return math.isfinite(values.sum())
 
 
-def _are_codes(target: Any, n_rows: int) -> bool:
-    """Whether a target consists of all of 0..k-1, with at least two classes."""
+def _count_codes(target: Any, n_rows: int) -> int:
+    """The number of classes of a target that consists of all of 0..k-1; 0 for any other one."""
     if target.ndim != 1 or target.dtype.kind != "i" or not 0 < len(target) == n_rows:
-        return False
-    if target.min() != 0 or not 0 < target.max() < n_rows:
-        return False
-    return bool(np.bincount(target).all())
+        return 0
+    if target.min() < 0 or target.max() >= n_rows:
+        return 0
+    counts = np.bincount(target)
+    return len(counts) if counts.all() else 0
 
 
 # -- the quick way -----------------------------------------------------------------------------
 
 
-def _fit(svc: Any, X: Any, target: IntArray, sample_weight: Any) -> bool:
+def _fit(svc: Any, X: Any, target: IntArray, n_classes: int, sample_weight: Any) -> bool:
     """What ``LinearSVC.fit`` does after its checks; False if it has to be called itself."""
     solver = _solver(svc, X.shape)
     if solver is None:
         return False
-    classes = np.arange(target.max() + 1, dtype=target.dtype)
+    classes = np.arange(n_classes, dtype=target.dtype)
     if svc.class_weight is None:
-        class_weight = np.ones(len(classes))
+        class_weight = np.ones(n_classes)
     else:
         class_weight = compute_class_weight(svc.class_weight, classes=classes, y=target)
     raw, n_iter = _train(svc, X, target, solver, class_weight, sample_weight)
@@ -377,7 +379,7 @@ def _agrees() -> bool:
 
 def _agrees_on(svc: Any, X: Any, target: IntArray, sample_weight: AnyArray | None) -> bool:
     mine = type(svc)(**svc.get_params())
-    if not _fit(mine, X, target, sample_weight):
+    if not _fit(mine, X, target, target.max() + 1, sample_weight):
         return False
     theirs = vars(svc.fit(X, target, sample_weight=sample_weight))
     return vars(mine).keys() == theirs.keys() and all(
