@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from copy import copy
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 from sklearn.svm import LinearSVC
 
+from hiclass._engine.linear import linear_choice, linear_scores
 from hiclass._engine.packed import (
     KINDS,
     can_be_packed,
@@ -28,6 +30,7 @@ from hiclass._engine.packed import (
     without_small_weights,
 )
 from hiclass._rows import select_columns, take_rows
+from hiclass._state import Packed
 
 N_FEATURES = 400
 
@@ -372,6 +375,21 @@ def test_columns_are_selected(change, columns, n_rows):
     assert found.shape == (n_rows, len(columns))
     found = found.toarray() if sp.issparse(found) else found
     np.testing.assert_array_equal(found, rows[:, columns])
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 10, 60])  # few entries, or more than weights
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_scores_are_those_of_narrow_rows_to_the_last_bit(n_rows, n_classes):
+    X, target = problem()
+    packed = pack(EXACT["svc"], X, target % n_classes)
+    some = np.arange(0, len(packed.columns), 3)
+    part = Packed(copy(packed.estimator), packed.columns[some], X.shape[1])
+    part.estimator.coef_ = packed.estimator.coef_[:, some]
+    part.estimator.n_features_in_ = len(some)
+    for fitted in (packed, part):
+        expected = fitted.decision_function(X[:n_rows])
+        np.testing.assert_array_equal(linear_scores(fitted, X[:n_rows]), expected)
+        np.testing.assert_array_equal(linear_choice(fitted, X[:n_rows]), fitted.predict(X[:n_rows]))
 
 
 def test_what_is_shown_stays_the_same_as_long_as_it_is_in_use():
