@@ -276,8 +276,8 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         known = DECODINGS.get(self.decoding) if isinstance(self.decoding, str) else None
         return as_decoding(self.decoding) if known is None else known
 
-    def _wish(self) -> Wish:
-        return Wish(self.leaf_only, self._f_to_expect())
+    def _wish(self, only_nodes: bool = False) -> Wish:
+        return Wish(self.leaf_only, self._f_to_expect(), self.min_confidence, only_nodes)
 
     def _f_to_expect(self) -> float | None:
         """The F-score that ``decoding="expected_f1"`` goes by, given or learned, if either."""
@@ -310,14 +310,11 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         ends = self.hierarchy_.levels[self._models.options.ends]
         return self._format.ndim == 2 and bool(ends.min() < self._format.n_levels)
 
-    def _width_of_decoding(self) -> int:
-        """How many numbers per row deciding holds in each of a few arrays, at most."""
-        return self._decoding.width(self._models, self._wish())
-
-    def _decision_of_chunk(self) -> Any:
+    def _decision_of_chunk(self, only_nodes: bool = False) -> Any:
         """A function that decides on a path for every row of a chunk."""
         self._check_decision_parameters()
-        models, decoding, wish = self._models, self._decoding, self._wish()
+        models, decoding = self._models, self._decoding
+        wish = self._wish(only_nodes)
         needed = self._needs_probabilities(models.is_direct)
         if needed and not models.has_proba:
             raise ValueError(
@@ -332,15 +329,18 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     def _decide(self, X: Any, *, only_nodes: bool = False) -> Decision:
         """Decide on a path for every row, in chunks; ``only_nodes`` leaves the confidence empty."""
         X = self._check_rows(X)
-        decide, n = self._decision_of_chunk(), n_rows_of(X)
+        decide, n = self._decision_of_chunk(only_nodes), n_rows_of(X)
         depth = 0 if only_nodes else self.hierarchy_.depth
 
         def parts(chunk: Any) -> tuple[AnyArray, AnyArray]:
             decision = decide(chunk)
             return decision.nodes, decision.confidence[:, :depth]
 
-        out = [np.empty(n, dtype=np.intp), np.empty((n, depth))]
-        self._fill(out, parts, X, self._width_of_decoding())
+        out: list[AnyArray] = [np.empty(n, dtype=np.intp), np.empty((n, depth))]
+        wish = self._wish(only_nodes)
+        everywhere = self._models.is_direct and not self._decoding.searches(self._models, wish)
+        width = self._decoding.width_for(self._models, wish)
+        self._fill(out, parts, X, width, everywhere=everywhere)
         return Decision(*out)
 
     def predict(self, X: Any) -> AnyArray:
@@ -491,7 +491,9 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         shape = (n_rows_of(X), k)
         of_path = () if self._format.ndim == 1 else (self._format.n_levels,)
         labels = np.empty((*shape, *of_path), dtype=label_dtype(self._format, may_end))
-        self._fill([labels, proba := np.empty(shape)], paths, X, width_of_best_paths(models, k))
+        width = width_of_best_paths(models, k)
+        out = [labels, proba := np.empty(shape)]
+        self._fill(out, paths, X, width, everywhere=models.is_direct)
         return labels, proba
 
     @offered_if(has_paths)

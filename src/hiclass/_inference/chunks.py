@@ -28,6 +28,8 @@ from hiclass._problems.index import branches, child_branches
 from hiclass._rows import chunks_of_rows, map_chunks, n_rows_of, slice_rows
 from hiclass._state import LocalModels
 
+#: A search in a joint model looks at about so many paths per row.
+_N_PATHS = 8
 #: Up to so many calls of classifiers per chunk are cheap, whatever they cost.
 _FEW_CALLS = 8
 #: The part of the rows on which a call is measured, and how many they are at least.
@@ -121,11 +123,12 @@ def _query_of_everyone(models: LocalModels) -> Callable[[Any], Any] | None:
 
 
 def _rows_of_call(models: LocalModels, n: int) -> float:
-    """About how many of n rows a local classifier is queried about, where each takes one path."""
-    if models.is_direct:
+    """About how many of n rows a local classifier is queried about, where each takes few paths."""
+    if strategy_of(models).is_direct:
         return n
+    n_paths = _N_PATHS if models.joint else 1
     n_parents = int((np.diff(models.options.indptr) > 1).sum())
-    return n * min(1.0, models.hierarchy.depth / max(n_parents, 1))
+    return n * min(1.0, n_paths * models.hierarchy.depth / max(n_parents, 1))
 
 
 def _seconds(query: Callable[[Any], Any], X: Any, repeat: int) -> float:

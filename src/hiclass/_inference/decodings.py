@@ -14,6 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from hiclass._inference import joint_search
+from hiclass._inference.candidates import Candidates as Candidates
+from hiclass._inference.candidates import Decision as Decision
+from hiclass._inference.candidates import best_values, confidence_along
+from hiclass._inference.joint_search import Found, can_search, settle
 from hiclass._inference.paths import (
     Group,
     Queries,
@@ -28,56 +33,8 @@ from hiclass._inference.search import k_best_ends, runs, search, width_of_search
 from hiclass._problems.index import child_branches
 from hiclass._rows import n_rows_of
 from hiclass._state import LocalModels, Options
-from hiclass._typing import FloatArray, IntArray
+from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What was decided for a chunk of rows.
-
-    Attributes
-    ----------
-    nodes : ndarray of shape (n,)
-        The node at which each path ends.
-    confidence : ndarray of shape (n, depth)
-        Probability of the node of the path at each level; NaN below its end.
-    """
-
-    nodes: IntArray
-    confidence: FloatArray
-
-    @staticmethod
-    def join(parts: list[Decision]) -> Decision:
-        """The decisions of several chunks as one."""
-        if len(parts) == 1:
-            return parts[0]
-        return Decision(
-            np.concatenate([d.nodes for d in parts]), np.concatenate([d.confidence for d in parts])
-        )
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """Nodes that some rows may have come to: one entry per row and node."""
-
-    rows: IntArray
-    nodes: IntArray
-    proba: FloatArray
-
-    def where(self, keep: Any) -> Candidates:
-        """Some of the entries."""
-        return Candidates(self.rows[keep], self.nodes[keep], self.proba[keep])
-
-    @staticmethod
-    def join(parts: list[Candidates]) -> Candidates:
-        """All entries of several parts."""
-        return Candidates(
-            np.concatenate([p.rows for p in parts] or [np.empty(0, dtype=np.intp)]),
-            np.concatenate([p.nodes for p in parts] or [np.empty(0, dtype=np.intp)]),
-            np.concatenate([p.proba for p in parts] or [np.empty(0)]),
-        )
-
 
 # -- the best child at every step --------------------------------------------------------------
 
@@ -175,7 +132,8 @@ def expected_f1(models: LocalModels, X: Any, f: float, leaf_only: bool) -> Decis
         proba = node_proba(models, X)
         return with_confidence(models, proba, _best_leaf(models, proba, f))
     seen = explore(models, X, f / 2)
-    return _with_seen(models, best_values(models.hierarchy, seen, n_rows_of(X), f), seen)
+    nodes = best_values(models.hierarchy, seen, n_rows_of(X), f)
+    return Decision(nodes, confidence_along(models.hierarchy, nodes, seen))
 
 
 def _best_leaf(models: LocalModels, proba: FloatArray, f: float) -> IntArray:
@@ -249,29 +207,6 @@ def _explore_proba(hierarchy: Hierarchy, proba: FloatArray, floor: float) -> lis
     return levels
 
 
-def best_values(hierarchy: Hierarchy, levels: list[Candidates], n: int, f: float) -> IntArray:
-    """Per row the explored node with the largest sum over its path of P(node) - f / 2."""
-    best_node = np.zeros(n, dtype=np.intp)
-    best = np.full(n, -np.inf)
-    keys, values = np.arange(n) * hierarchy.n_nodes, np.zeros(n)
-    for at in levels:
-        above = np.searchsorted(keys, at.rows * hierarchy.n_nodes + hierarchy.parent[at.nodes])
-        value = values[above] + at.proba - f / 2
-        order = np.lexsort([at.nodes, -value, at.rows])
-        rows, first = np.unique(at.rows[order], return_index=True)
-        top = order[first]
-        # Deeper nodes come later and have higher numbers or other branches; ties stay.
-        better = (value[top] > best[rows]) | (
-            (value[top] == best[rows]) & (at.nodes[top] < best_node[rows])
-        )
-        best[rows[better]] = value[top[better]]
-        best_node[rows[better]] = at.nodes[top[better]]
-        key = at.rows * hierarchy.n_nodes + at.nodes
-        order = np.argsort(key)
-        keys, values = key[order], value[order]
-    return best_node
-
-
 # -- a decision of the user's own, and what all share ------------------------------------------
 
 
@@ -314,19 +249,6 @@ def with_confidence(models: LocalModels, proba: FloatArray, nodes: IntArray) -> 
     return Decision(nodes, np.where(path >= 0, confidence, np.nan))
 
 
-def _with_seen(models: LocalModels, nodes: IntArray, seen: list[Candidates]) -> Decision:
-    """Look up the probabilities along paths among what a search has seen."""
-    n_nodes = models.hierarchy.n_nodes
-    everything = Candidates.join(seen)
-    # "Stop here" stands beside its node with a smaller probability: keep the larger.
-    order = np.lexsort([-everything.proba, everything.rows * n_nodes + everything.nodes])
-    key = (everything.rows * n_nodes + everything.nodes)[order]
-    path = models.hierarchy._paths[nodes]
-    wanted = np.arange(len(nodes))[:, None] * n_nodes + np.maximum(path, 0)
-    place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
-    return Decision(nodes, np.where(path >= 0, everything.proba[order][place], np.nan))
-
-
 def truncate(decision: Decision, hierarchy: Hierarchy, min_confidence: float) -> Decision:
     """Truncate every path after its deepest node with at least this probability."""
     if min_confidence <= 0:
@@ -354,10 +276,16 @@ class Wish:
         Whether every path must end at a leaf.
     f : float or None
         The F-score to expect, where it is known.
+    min_confidence : float
+        Paths will be truncated after their deepest node with at least this probability.
+    only_nodes : bool
+        Whether the probabilities along the path are not looked at.
     """
 
     leaf_only: bool = False
     f: float | None = None
+    min_confidence: float = 0.0
+    only_nodes: bool = False
 
 
 @dataclass(frozen=True)
@@ -380,6 +308,11 @@ class Decoding:
         Whether it goes by the F-score that is reached.
     step_by_step : bool, default=False
         Whether it goes down the tree step by step, which a flat model does not.
+    propose : callable or None, default=None
+        ``(models, found, wish)`` to the node of every row that follows from what a search of a
+        joint model has found, and whether that is proven; None if it is not searched for.
+    only_best : bool, default=False
+        Whether the best final class is all that it depends on.
     """
 
     name: str
@@ -389,16 +322,54 @@ class Decoding:
     needs_proba: Callable[[bool], bool] = lambda direct: True
     needs_f: bool = False
     step_by_step: bool = False
+    propose: Callable[[Any, Found, Wish], tuple[IntArray, AnyArray]] | None = None
+    only_best: bool = False
 
     def __call__(self, models: Any, X: Any, wish: Wish) -> Decision:
         """Decide, and refuse to stop early where that is not wished for.
 
         Callable, so that a decoding is given where a function may be given.
         """
+        if self.searches(models, wish):
+            return self._search(models, X, wish)
         decision = self.decide(models, X, wish)
         if wish.leaf_only and self.fewest_labels is not None:
             _check_ends(models, decision.nodes)
         return decision
+
+    def width_for(self, models: Any, wish: Wish) -> int:
+        """How many numbers per row a call holds in each of a few arrays, at most."""
+        searches = self.searches(models, wish)
+        return joint_search.width_of_search(models) if searches else self.width(models, wish)
+
+    def searches(self, models: Any, wish: Wish) -> bool:
+        """Whether a joint model is searched, and not computed as a whole."""
+        # Which leaf is best where a path has to go on depends on all leaves.
+        forced = wish.leaf_only and self.fewest_labels is not None
+        if self.propose is None or forced or not wish.only_nodes:
+            return False
+        return getattr(models, "joint", False) and can_search(models, self._wants_best(wish))
+
+    def _wants_best(self, wish: Wish) -> bool:
+        """Whether to search for the best final class only."""
+        return self.only_best and wish.min_confidence <= 0
+
+    def _search(self, models: LocalModels, X: Any, wish: Wish) -> Decision:
+        def propose(found: Found) -> tuple[tuple[IntArray, FloatArray], AnyArray]:
+            assert self.propose is not None
+            nodes, proven = self.propose(models, found, wish)
+            confidence = np.full((found.n, models.hierarchy.depth), np.nan)
+            if wish.min_confidence > 0:
+                confidence = confidence_along(models.hierarchy, nodes, found.levels)
+                proven &= found.proven(confidence, wish.min_confidence)
+            return (nodes, confidence), proven
+
+        def compute(rows: Any) -> tuple[IntArray, FloatArray]:
+            decision = self.decide(models, rows, wish)
+            return decision.nodes, decision.confidence
+
+        width = self.width(models, wish)
+        return Decision(*settle(models, X, self._wants_best(wish), propose, compute, width))
 
     def check(self, wish: Wish) -> None:
         """Refuse a wish that lacks something it goes by, before there are rows to decide on."""
@@ -442,6 +413,9 @@ DECODINGS: dict[str, Decoding] = {
             fewest_labels=None,
             needs_proba=lambda direct: direct,  # step by step, the best branch is enough
             step_by_step=True,
+            propose=lambda models, found, wish: joint_search.propose_top_down(
+                found, np.diff(models.options.indptr) > 0
+            ),
         ),
         Decoding(
             "best_path",
@@ -449,6 +423,8 @@ DECODINGS: dict[str, Decoding] = {
             width=lambda models, wish: width_of_best_paths(models, 1) + models.hierarchy.depth,
             fewest_labels=None,
             needs_proba=lambda direct: not direct,  # all at once, the best class is enough
+            propose=lambda models, found, wish: joint_search.propose_best(found),
+            only_best=True,
         ),
         Decoding(
             "expected_f1",
@@ -456,6 +432,9 @@ DECODINGS: dict[str, Decoding] = {
             width=_width_of_expected_f1,
             fewest_labels=1,
             needs_f=True,
+            propose=lambda models, found, wish: joint_search.propose_expected_f1(
+                found, _known_f(wish)
+            ),
         ),
     )
 }

@@ -344,6 +344,13 @@ def joint_scores(
     return np.ascontiguousarray(score[ends].T)
 
 
+def branch_logs(models: LocalModels, X: Any, node: int, rows: IntArray) -> FloatArray:
+    """Logarithms of the shares of the options of a node of a joint model, for some rows."""
+    assert models.temperature is not None
+    (evidence,) = gather_evidence(models, X, [(node, rows)])
+    return _log_share(evidence, is_gated(models, node), models.temperature)
+
+
 def _log_share(evidence: FloatArray, gated: bool, temperature: float) -> FloatArray:
     """Logarithms of the shares of rows like these that take each branch, each by itself."""
     if evidence.shape[1] == 1:

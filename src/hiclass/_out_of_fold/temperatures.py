@@ -17,9 +17,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
+from hiclass._inference.candidates import best_values
 from hiclass._inference.decodings import (
     best_path,
-    best_values,
     explore,
     split,
     width_of_best_paths,

@@ -1,0 +1,462 @@
+"""Decisions of joint models from the classifiers that can matter, with a proof for every row.
+
+A joint model multiplies shares along every path and normalises over all final classes, so that
+every probability depends on every classifier. A decision rarely does. No share is above one:
+nothing below a node scores above it, and all final classes below it have together at most their
+number times its product of shares. A first pass follows the best branch of every row down to a
+final class. A second one opens, level by level, whatever may have more than a small part of the
+mass of that class, and adds up the most that is left out. So it is known by how much probabilities
+may be off. A decision with a larger lead is that of the full computation. Rows without such a lead
+get the full computation, as do all rows where too little can be left out.
+
+Probabilities themselves are always computed in full: to have them exact to a few digits, nearly all
+nodes have to be opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from hiclass._inference.candidates import Candidates, best_values
+from hiclass._inference.paths import branch_logs, strategy_of, width_for
+from hiclass._rows import chunks_of_rows, n_rows_of, slice_rows, take_rows
+from hiclass._state import LocalModels
+from hiclass._typing import AnyArray, FloatArray, IntArray
+
+#: A node is opened if all below it may have more than this part of the mass of the best final
+#: class; final classes, which are known already, are kept above a smaller part.
+_LEAST_OPENED, _LEAST_KEPT = 1e-2, 1e-4
+#: No lead below this counts, relative to the best score: rounding might turn it.
+_ROUNDING = 1e-9
+#: The full computation is faster where fewer nodes than this have a choice, for the best class only
+#: and for the mass, and where more than this part of all branches would have to be looked at.
+_FEWEST_FOR_BEST, _FEWEST_FOR_MASS, _LARGEST_PART = 16, 64, 1 / 4
+#: A search holds as many branches per row as so many paths have at most, and computes so many of
+#: all rows at a time.
+_N_PATHS, _BLOCK = 4, 1 << 17
+
+
+@dataclass(frozen=True)
+class Found:
+    """The final classes of every row that have nearly all of the mass.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+        The tree.
+    final : Candidates
+        Final classes by row and node, ascending, with their shares of what was found.
+    best : ndarray of shape (n,)
+        The best score of every row.
+    missed : ndarray of shape (n,)
+        All other final classes have together at most this share of what was found, so that no
+        probability is off by more.
+    """
+
+    hierarchy: Any
+    final: Candidates
+    best: FloatArray
+    missed: FloatArray
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return len(self.best)
+
+    @property
+    def rounding(self) -> FloatArray:
+        """A lead that rounding might turn, for every row."""
+        return rounding_of(self.best)
+
+    def proven(self, confidence: FloatArray, least: float) -> AnyArray:
+        """Whether it is known for all probabilities of a row if they are at least so large."""
+        all_mass = (1 + self.missed)[:, None]
+        low = confidence / all_mass - self.rounding[:, None]
+        high = (confidence + self.missed[:, None]) / all_mass + self.rounding[:, None]
+        return np.logical_not(((low < least) & (high >= least)).any(axis=1))
+
+    @cached_property
+    def levels(self) -> list[Candidates]:
+        """All nodes on the paths to these final classes, by level, with their probabilities."""
+        final, levels = self.final, []
+        for level in range(self.hierarchy.depth):
+            nodes = self.hierarchy._paths[final.nodes, level]
+            deep = nodes >= 0
+            rows, nodes, proba = final.rows[deep], nodes[deep], final.proba[deep]
+            # A subtree is an interval, so that the nodes of a level ascend as final classes do.
+            first = np.flatnonzero(np.diff(rows * self.hierarchy.n_nodes + nodes, prepend=-1))
+            total = np.add.reduceat(proba, first) if len(first) else proba
+            levels.append(Candidates(rows[first], nodes[first], total))
+        return levels
+
+    @staticmethod
+    def join(parts: list[Found]) -> Found:
+        """What was found in several parts of the rows, one after the other."""
+        start = np.cumsum([0, *(part.n for part in parts)])
+        return Found(
+            parts[0].hierarchy,
+            Candidates.join(
+                [
+                    Candidates(part.final.rows + first, part.final.nodes, part.final.proba)
+                    for part, first in zip(parts, start, strict=False)
+                ]
+            ),
+            np.concatenate([part.best for part in parts]),
+            np.concatenate([part.missed for part in parts]),
+        )
+
+
+def rounding_of(best: FloatArray) -> FloatArray:
+    """A lead that rounding might turn, where the best scores are these."""
+    return _ROUNDING * (1 + np.abs(best))
+
+
+def can_search(models: LocalModels, only_best: bool) -> bool:
+    """Whether a joint model is queried node by node, at so many nodes that a search pays."""
+    strategy = strategy_of(models)
+    if strategy.is_direct or strategy.shared:
+        return False
+    n_classifiers = int((np.diff(models.options.indptr) > 1).sum())
+    return n_classifiers >= (_FEWEST_FOR_BEST if only_best else _FEWEST_FOR_MASS)
+
+
+def width_of_search(models: LocalModels) -> int:
+    """How many numbers per row a search holds, in units of four."""
+    # A branch is three numbers and a bit, in two copies.
+    return 2 * _n_held(models)
+
+
+def _n_held(models: LocalModels) -> int:
+    """How many branches per row a search holds: several times those of the longest path."""
+    longest = width_for(models, models.options) * int(models.hierarchy.depth)
+    return min(_N_PATHS * longest, int(models.hierarchy.n_nodes))
+
+
+def settle(
+    models: LocalModels,
+    X: Any,
+    only_best: bool,
+    propose: Callable[[Found], tuple[tuple[AnyArray, ...], AnyArray]],
+    compute: Callable[[Any], tuple[AnyArray, ...]],
+    width: int,
+) -> tuple[AnyArray, ...]:
+    """Take what follows from a search where that is proven, else what follows from everything.
+
+    Parameters
+    ----------
+    models : LocalModels
+        A joint model that can be searched.
+    X : rows
+        A chunk of rows.
+    only_best : bool
+        Whether the best final class is all that is needed.
+    propose : callable
+        What was found to arrays with an entry per row, and which rows are proven.
+    compute : callable
+        Rows to the same arrays, from all final classes.
+    width : int
+        How many numbers per row it holds in each of a few arrays.
+
+    Returns
+    -------
+    tuple of ndarray
+    """
+    found = search_joint(models, X, only_best)
+    if found is None:
+        proposed, left = None, np.arange(n_rows_of(X))
+    else:
+        proposed, proven = propose(found)
+        left = np.flatnonzero(~proven)
+        if not len(left):
+            return proposed
+    rows = take_rows(X, left)
+    parts = [compute(slice_rows(rows, part)) for part in chunks_of_rows(rows, width)]
+    computed = tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    if proposed is None:
+        return computed
+    for array, values in zip(proposed, computed, strict=True):
+        array[left] = values
+    return proposed
+
+
+def search_joint(
+    models: LocalModels, X: Any, only_best: bool, most_held: int | None = None
+) -> Found | None:
+    """Find the final classes that have nearly all of the mass.
+
+    Parameters
+    ----------
+    models : LocalModels
+        A joint model that can be searched.
+    X : rows
+        A chunk of rows.
+    only_best : bool
+        Whether to look for the best final class only, and not for all that have much of the mass.
+    most_held : int, default=None
+        How many branches it may hold; by default as many as ``width_of_search`` allows.
+
+    Returns
+    -------
+    Found or None
+        None if so much would have to be looked at that the full computation is faster.
+    """
+    n = n_rows_of(X)
+    most_held = n * _n_held(models) if most_held is None else most_held
+    try:
+        return _Search(models, X, only_best, most_held).run()
+    except _DoesNotPayError:
+        return None
+    except _TooManyError:
+        if n == 1:
+            return None
+    halves = [np.arange(n // 2), np.arange(n // 2, n)]
+    parts = [search_joint(models, take_rows(X, half), only_best, most_held) for half in halves]
+    found = [part for part in parts if part is not None]
+    return Found.join(found) if len(found) == len(parts) else None
+
+
+class _DoesNotPayError(Exception):
+    """The full computation is faster."""
+
+
+class _TooManyError(Exception):
+    """There is not enough memory for what is found for these rows."""
+
+
+@dataclass(frozen=True)
+class _Branches:
+    """Branches of opened nodes: of which row, to which node, its score, whether the path ends."""
+
+    rows: IntArray
+    nodes: IntArray
+    scores: FloatArray
+    final: AnyArray
+
+    def where(self, keep: AnyArray) -> _Branches:
+        return _Branches(self.rows[keep], self.nodes[keep], self.scores[keep], self.final[keep])
+
+    @staticmethod
+    def join(parts: list[_Branches]) -> _Branches:
+        if len(parts) == 1:
+            return parts[0]
+        return _Branches(
+            np.concatenate([part.rows for part in parts]),
+            np.concatenate([part.nodes for part in parts]),
+            np.concatenate([part.scores for part in parts]),
+            np.concatenate([part.final for part in parts]),
+        )
+
+
+class _Search:
+    """A search in a chunk of rows."""
+
+    def __init__(self, models: LocalModels, X: Any, only_best: bool, most_held: int) -> None:
+        self.models, self.X, self.n = models, X, n_rows_of(X)
+        self.only_best = only_best
+        options, hierarchy = models.options, models.hierarchy
+        self.n_options = np.diff(options.indptr)
+        before = np.searchsorted(options.ends, np.arange(hierarchy.n_nodes))
+        #: How many final classes there are at or below every node.
+        self.n_final = np.searchsorted(options.ends, hierarchy.subtree_end) - before
+        #: How many branches may be looked at, and held.
+        self.left_to_see = int(_LARGEST_PART * self.n * hierarchy.n_nodes)
+        self.left_to_hold = most_held
+        self.best = np.full(self.n, -np.inf)
+        self.missed = np.zeros(self.n)
+
+    def run(self) -> Found:
+        # A branch may score far above what is known. All may score infinitely low: then nothing
+        # is found, and what is missed is not a number.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._as_found(self._open_the_rest(self._follow_the_best()))
+
+    def _as_found(self, final: _Branches) -> Found:
+        final = final.where(np.isfinite(self.best[final.rows]))
+        order = np.argsort(final.rows * len(self.n_final) + final.nodes)
+        rows, nodes, scores = final.rows[order], final.nodes[order], final.scores[order]
+        mass = np.exp(scores - self.best[rows])
+        total = np.bincount(rows, mass, minlength=self.n)
+        candidates = Candidates(rows, nodes, mass / total[rows])
+        missed = self.missed / np.where(total > 0, total, np.nan)
+        return Found(self.models.hierarchy, candidates, self.best, missed)
+
+    def _follow_the_best(self) -> list[_Branches]:
+        """Follow the best branch of every row to a final class; return what was passed by."""
+        passed = []
+        at_root = np.zeros(self.n, dtype=np.intp)
+        on = _Branches(np.arange(self.n), at_root, np.zeros(self.n), at_root.astype(bool))
+        while len(on.rows):
+            best, others = [], []
+            for here in self._open(on):
+                top = _first_best(here)
+                left = np.ones(len(here.rows), dtype=bool)
+                left[top] = here.final[top]
+                best.append(here.where(top))
+                others.append(self._hold(here.where(left)))
+            passed.append(_Branches.join(others))
+            reached = _Branches.join(best)
+            self.best[reached.rows[reached.final]] = reached.scores[reached.final]
+            on = reached.where(~reached.final)
+        return passed
+
+    def _open_the_rest(self, passed: list[_Branches]) -> _Branches:
+        """Open what was passed by, level by level, where it may matter; return final classes."""
+        final: list[_Branches] = []
+        here, level = [self._keep(passed[0])], 0
+        while here:
+            kept, level = _Branches.join(here), level + 1
+            final.append(kept.where(kept.final))
+            here = [self._keep(of_level) for of_level in passed[level : level + 1]]
+            for opened in self._open(kept.where(~kept.final)):
+                here.append(self._hold(self._keep(opened)))
+        return _Branches.join(final)
+
+    def _keep(self, branches: _Branches) -> _Branches:
+        """Leave out branches that matter little, and remember how much they matter at most."""
+        self._raise_best(branches)
+        behind = branches.scores - self.best[branches.rows]
+        if self.only_best:
+            return branches.where(behind >= -2 * rounding_of(self.best)[branches.rows])
+        mass = np.where(branches.final, 1, self.n_final[branches.nodes]) * np.exp(behind)
+        out = mass <= np.where(branches.final, _LEAST_KEPT, _LEAST_OPENED)
+        self.missed += np.bincount(branches.rows[out], mass[out], minlength=self.n)
+        return branches.where(~out)
+
+    def _raise_best(self, branches: _Branches) -> None:
+        """Take in the scores of final classes."""
+        before = self.best.copy()
+        np.maximum.at(self.best, branches.rows[branches.final], branches.scores[branches.final])
+        self.missed *= np.exp(before - self.best)
+
+    def _hold(self, branches: _Branches) -> _Branches:
+        """Count branches that have to be held."""
+        self.left_to_hold -= len(branches.rows)
+        if self.left_to_hold < 0:
+            raise _TooManyError
+        return branches
+
+    def _open(self, on: _Branches) -> Iterator[_Branches]:
+        """Query the classifiers of some nodes, each about its rows; return blocks of branches."""
+        order = np.argsort(on.nodes * self.n + on.rows)
+        rows, nodes, scores = on.rows[order], on.nodes[order], on.scores[order]
+        n_before = np.cumsum(self.n_options[nodes]) - self.n_options[nodes]
+        self.left_to_see -= int(self.n_options[nodes].sum())
+        if self.left_to_see < 0:
+            raise _DoesNotPayError
+        cuts = np.flatnonzero(np.diff(n_before // _BLOCK)) + 1
+        for begin, end in pairwise([0, *cuts.tolist(), len(rows)]):
+            if begin < end:
+                yield self._open_block(rows[begin:end], nodes[begin:end], scores[begin:end])
+
+    def _open_block(self, rows: IntArray, nodes: IntArray, scores: FloatArray) -> _Branches:
+        """Query the classifiers of a few nodes."""
+        options, n_own = self.models.options, self.n_options[nodes]
+        begins = np.flatnonzero(np.diff(nodes, prepend=-1)).tolist()
+        logs = [
+            self._logs(int(nodes[begin]), rows[begin:end])
+            for begin, end in zip(begins, [*begins[1:], len(rows)], strict=True)
+        ]
+        place = np.repeat(options.indptr[nodes] - (np.cumsum(n_own) - n_own), n_own)
+        reached = options.indices[place + np.arange(len(place))]
+        final = (reached == np.repeat(nodes, n_own)) | (self.n_options[reached] == 0)
+        total = np.concatenate(logs) + np.repeat(scores, n_own)
+        return _Branches(np.repeat(rows, n_own), reached, total, final)
+
+    def _logs(self, node: int, rows: IntArray) -> FloatArray:
+        if self.n_options[node] == 1:  # certain
+            return np.zeros(len(rows))
+        return branch_logs(self.models, self.X, node, rows).ravel()
+
+
+def _first_best(branches: _Branches) -> IntArray:
+    """The place of the first best branch of every row; the branches of a row lie together."""
+    begins = np.flatnonzero(np.diff(branches.rows, prepend=-1))
+    best = np.maximum.reduceat(branches.scores, begins)
+    lengths = np.diff(begins, append=len(branches.rows))
+    places = np.flatnonzero(branches.scores == np.repeat(best, lengths))
+    return places[np.flatnonzero(np.diff(branches.rows[places], prepend=-1))]
+
+
+# -- what follows from it ----------------------------------------------------------------------
+
+
+def leader(at: Candidates, margin: FloatArray) -> tuple[IntArray, AnyArray]:
+    """The candidate of every row that leads all others by more than a margin, and if there is one.
+
+    A probability of 0 has to be led as well: that of what is not among the candidates.
+    """
+    n = len(margin)
+    best = np.zeros(n)
+    np.maximum.at(best, at.rows, at.proba)
+    close = at.proba >= (best - margin)[at.rows]
+    nodes = np.zeros(n, dtype=np.intp)
+    nodes[at.rows[close]] = at.nodes[close]
+    return nodes, (np.bincount(at.rows[close], minlength=n) == 1) & (best > margin)
+
+
+def propose_best(found: Found) -> tuple[IntArray, AnyArray]:
+    """The best final class of every row, and whether that is proven."""
+    return leader(found.final, found.rounding)
+
+
+def propose_expected_f1(found: Found, f: float) -> tuple[IntArray, AnyArray]:
+    """The node that maximises the sum over its path of P(node) - f / 2; whether that is proven.
+
+    Two nodes differ in what comes below the last node that their paths share. There the one that is
+    proposed has at least its share of all mass that there may be, and the other one at most its own
+    mass and all that was missed.
+    """
+    nodes = best_values(found.hierarchy, found.levels, found.n, f)
+    proven = _largest_lead_of_others(found, nodes, f) < -found.rounding
+    return nodes, proven & (found.missed < f / 2)
+
+
+def _largest_lead_of_others(found: Found, nodes: IntArray, f: float) -> FloatArray:
+    """By how much any other node than the one of a row may be better, at most."""
+    hierarchy, n_nodes = found.hierarchy, found.hierarchy.n_nodes
+    path, extra = hierarchy._paths[nodes], found.missed / (1 + found.missed)
+    least = [
+        Candidates(at.rows, at.nodes, at.proba * (1 - extra)[at.rows] - f / 2)
+        for at in found.levels
+    ]
+    on_path = [at.nodes == path[at.rows, level] for level, at in enumerate(least)]
+    # How far each node of the path, from the root on, is behind the end of it.
+    behind = np.zeros((found.n, hierarchy.depth + 1))
+    for level, (at, on) in enumerate(zip(least, on_path, strict=True)):
+        behind[at.rows[on], level + 1] = at.proba[on]
+    behind = np.cumsum(behind, axis=1) - behind.sum(axis=1, keepdims=True)
+    keys, leads = np.arange(found.n) * n_nodes, behind[:, 0]
+    largest = leads + extra - f / 2  # of a node on the first level that was not found
+    for level, (at, on) in enumerate(zip(least, on_path, strict=True)):
+        above = np.searchsorted(keys, at.rows * n_nodes + hierarchy.parent[at.nodes])
+        lead = np.where(on, behind[at.rows, level + 1], leads[above] + at.proba + extra[at.rows])
+        others = at.nodes != nodes[at.rows]
+        np.maximum.at(largest, at.rows[others], lead[others])
+        keys, leads = at.rows * n_nodes + at.nodes, lead
+    return largest
+
+
+def propose_top_down(found: Found, goes_on: AnyArray) -> tuple[IntArray, AnyArray]:
+    """The best branch at every step from the root on, and whether that is proven.
+
+    ``goes_on`` says of every node whether it has branches.
+    """
+    parent, final = found.hierarchy.parent, found.final
+    margin = found.missed + found.rounding
+    nodes, proven = np.zeros(found.n, dtype=np.intp), np.ones(found.n, dtype=bool)
+    on = np.full(found.n, goes_on[0])
+    for at in found.levels:
+        below = at.where(on[at.rows] & (parent[at.nodes] == nodes[at.rows]))
+        stops = final.where(on[final.rows] & (final.nodes == nodes[final.rows]))
+        best, leads = leader(Candidates.join([below, stops]), margin)
+        proven &= leads | ~on
+        on &= leads & (best != nodes)
+        nodes = np.where(on, best, nodes)
+        on &= goes_on[nodes]
+    return nodes, proven
