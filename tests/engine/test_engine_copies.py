@@ -126,3 +126,11 @@ def test_what_cannot_be_copied_gives_none(tmp_path):
 def test_a_folder_that_is_missing_gives_none(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     assert copy_of(svm_liblinear) is None
+
+
+def test_on_windows_there_are_no_copies(monkeypatch):
+    """The file of a module that is loaded cannot be deleted there."""
+    with monkeypatch.context() as patch:
+        patch.setattr(_copies.os, "name", "nt")
+        found = copy_of(svm_liblinear)
+    assert found is None
