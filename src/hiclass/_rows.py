@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_array
 
 from hiclass._compat import check_sample_weight, safe_indexing, validate_data
 from hiclass._compat import n_rows_of as count_rows
@@ -38,14 +39,16 @@ def n_rows_of(X: Any) -> int:
     return count_rows(X)
 
 
-def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
-    """Check X as far as it is plain numbers, and its columns against those seen at fit."""
-    finite = tags is not None and not tags.input_tags.allow_nan
+def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool, numbers: bool = False) -> Any:
+    """Check X as far as it is plain numbers, and its columns against those seen at fit.
+
+    With ``numbers``, rows have to be finite numbers in two dimensions, and frames become such: for
+    classifiers that have some of the columns only, and do not see what is in the others.
+    """
+    finite = numbers or (tags is not None and not tags.input_tags.allow_nan)
     if sp.issparse(X):
         X = validate_data(estimator, X, reset=reset, accept_sparse="csr", ensure_all_finite=finite)
-        # Sorted here: a local classifier must not sort in place what it shares with others.
-        X = X if X.has_sorted_indices else X.sorted_indices()
-        return _with_small_indices(X)
+        return _as_shared(X)
     if isinstance(X, str | bytes):
         raise TypeError("X is a single text; give a list of documents, one per row.")
     if isinstance(X, type):
@@ -63,7 +66,7 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
         if not reset and is_as_fitted(estimator, X, finite=finite):
             return X
         return validate_data(
-            estimator, X, reset=reset, allow_nd=True, ensure_all_finite=finite, dtype=None
+            estimator, X, reset=reset, allow_nd=not numbers, ensure_all_finite=finite, dtype=None
         )
     if n_rows_of(X) == 0:
         raise ValueError("X is empty: found array with 0 sample(s) while 1 is required.")
@@ -73,7 +76,14 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool) -> Any:
                 f"Found 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
             )
         validate_data(estimator, X, reset=reset, skip_check_array=True)
-    return X
+    if numbers:
+        X = check_array(X, accept_sparse="csr", estimator=estimator, input_name="X")
+    return _as_shared(X) if sp.issparse(X) else X
+
+
+def _as_shared(X: Any) -> Any:
+    """A CSR matrix sorted: a local classifier must not sort in place what it shares with others."""
+    return _with_small_indices(X if X.has_sorted_indices else X.sorted_indices())
 
 
 def _with_small_indices(X: Any) -> Any:
@@ -150,14 +160,14 @@ def select_columns(X: Any, columns: IntArray) -> Any:
 
     Parameters
     ----------
-    X : array or sparse matrix
+    X : ndarray or sparse matrix
         The rows.
     columns : ndarray of int32
         The columns, ascending; at least one.
 
     Returns
     -------
-    array or sparse matrix of shape (n_rows, n_columns)
+    ndarray or sparse matrix of shape (n_rows, n_columns)
     """
     if not is_csr(X):
         return X[:, columns]

@@ -39,6 +39,8 @@ from hiclass._typing import IntArray
 
 #: Above this share of columns it is not worth it: the weights that are left out are too few.
 LARGEST_SHARE = 0.5
+#: The numbers of columns have 32 bits.
+_MOST_COLUMNS = np.iinfo(np.int32).max
 
 Shape = tuple[int, int]
 Pins = dict[str, Any]
@@ -142,7 +144,7 @@ def fit_packed(estimator: Any, X: Any, fit: Callable[[Any], Any]) -> Packed | No
         The fitted estimator with its columns. None if it has to be fitted at full width: nothing
         has happened then.
     """
-    if not is_csr(X) or not can_be_packed(estimator):
+    if not is_csr(X) or X.shape[1] > _MOST_COLUMNS or not can_be_packed(estimator):
         return None
     columns = columns_of(X)
     if len(columns) > LARGEST_SHARE * X.shape[1]:
@@ -345,6 +347,18 @@ def _is_dual(svc: Any, shape: Shape) -> bool:
     )
 
 
+def _ridge_pins(ridge: Any, full: Shape, narrow: Shape, whole: bool) -> Pins | None:
+    """Some solvers take the dual problem where there are fewer rows than features.
+
+    Its solution is the same, but what they find of it differs by their tolerance.
+    """
+    if ridge.solver in ("svd", "lsqr", "sag", "saga", "lbfgs"):
+        return {}
+    # Folds have fewer rows than these: they are on the same side for sure only if these are dual.
+    same = (full[0] < full[1]) == (narrow[0] < narrow[1]) if whole else narrow[0] < narrow[1]
+    return {} if same else None
+
+
 def _is_l2_svc(svc: Any) -> bool:
     """Not L1, whose solver goes from column to column: the order depends on how many there are."""
     return bool(svc.penalty == "l2")
@@ -387,7 +401,7 @@ KINDS: dict[type, Kind] = {
     LogisticRegression: Kind(by_class=("coef_",), allows=_is_new_logistic),
     SGDClassifier: _SGD,
     Perceptron: _SGD,
-    RidgeClassifier: Kind(by_class=("coef_",)),
+    RidgeClassifier: Kind(by_class=("coef_",), pins=_ridge_pins),
     MaxAbsScaler: Kind(by_column=(("max_abs_", 0.0), ("scale_", 1.0))),
     StandardScaler: Kind(
         by_column=(("mean_", 0.0), ("var_", 0.0), ("scale_", 1.0)),

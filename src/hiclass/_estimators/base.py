@@ -39,7 +39,7 @@ from hiclass._inference.decodings import (
     width_of_best_paths,
 )
 from hiclass._inference.levels import label_proba
-from hiclass._inference.paths import node_proba, width_of
+from hiclass._inference.paths import holds_packed, node_proba, width_of
 from hiclass._inference.restrictions import allowed_nodes, restrict
 from hiclass._rows import check_X, is_as_fitted, map_chunks, n_rows_of
 from hiclass._state import AnySetModels, LabelFormat, PathModels, SetFormat
@@ -242,7 +242,8 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self._check_fitted()
         if is_as_fitted(self, X, finite=True):
             return X
-        return check_X(self, X, self._input_tags(), reset=False)
+        packed = holds_packed(self._models)
+        return check_X(self, X, self._input_tags(), reset=False, numbers=packed)
 
     def _map(
         self, function: Any, X: Any, width: int | None = None, *, everywhere: bool = False

@@ -230,9 +230,12 @@ class ConformalClassifier(BaseHierarchicalClassifier):
 
     def _check_rows(self, X: Any) -> Any:
         """Rows as the model inside the wrapping sees them."""
-        X = super()._check_rows(X)
+        self._check_fitted()
         inside = unwrap(self.model_)
-        return inside.model._check_rows(inside.transform(X)) if inside.before else X
+        if not inside.before:
+            return super()._check_rows(X)
+        X = check_X(self, X, self._input_tags(), reset=False)
+        return inside.model._check_rows(inside.transform(X))
 
     def _decide_inside(self, X: Any) -> Decision:
         """What the model decides by itself."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import singledispatch
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ from hiclass._inference.evidence import (
 from hiclass._problems.index import child_branches
 from hiclass._problems.strategies import STRATEGIES, Strategy
 from hiclass._rows import n_rows_of, protect
-from hiclass._state import EnsembleModels, LocalModels, Options, RestrictedModels
+from hiclass._state import EnsembleModels, LocalModels, Options, Packed, RestrictedModels
 from hiclass._typing import FloatArray, IntArray
 
 Group = tuple[int, IntArray]  # a node and the rows, ascending, that have come to it
@@ -61,6 +61,15 @@ def unrestricted(models: Any) -> Any:
     while isinstance(models, RestrictedModels):
         models = models.base
     return models
+
+
+def holds_packed(models: Any) -> bool:
+    """Whether some classifier does not see all columns, and so cannot check them."""
+    models = unrestricted(models)
+    if hasattr(models, "members"):
+        return any(map(holds_packed, models.members))
+    fitted = chain(models.classifiers.values(), models.gates.values())
+    return any(isinstance(classifier, Packed) for classifier in fitted)
 
 
 def shares_classifiers(models: Any) -> bool:
