@@ -542,6 +542,7 @@ PARAMETERS = {
         [0.5, 0.2, 1, 1.0, "tuned"],
         [0, -1, 1.5, "best", None, float("nan"), [0.5], np.array([0.5, 0.5])],
     ),
+    "min_coef": ([0, 0.0, np.float32(0), 0.1], [-0.1, "small", None, float("nan"), [0.1]]),
     "n_jobs": ([None, 1, 2, -1, np.int64(1)], ["two", 1.5, [1], 0, float("nan")]),
     "checkpoint_dir": ([None], [3, True, ["folder"], 1.5]),
     "random_state": (

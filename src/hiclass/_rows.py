@@ -205,6 +205,14 @@ def numbers_of(X: Any, columns: IntArray) -> IntArray:
     return numbers.astype(X.indptr.dtype, copy=False)
 
 
+def largest_norm(X: Any) -> float:
+    """The largest Euclidean norm of a row; infinite if X is not a CSR matrix."""
+    if not is_csr(X):
+        return float("inf")
+    squares = csr_like(X, X.data.astype(np.float64) ** 2, X.indices, X.indptr, X.shape[1])
+    return float(np.sqrt((squares @ np.ones(X.shape[1])).max(initial=0)))
+
+
 def csr_like(X: Any, data: AnyArray, indices: IntArray, indptr: IntArray, n_columns: int) -> Any:
     """A CSR matrix of entries of X, in the same order within a row.
 

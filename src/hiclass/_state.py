@@ -8,12 +8,14 @@ a test pins their names. Functions on this data are in the rooms above.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from hiclass._blocks import as_blocks, from_blocks
 from hiclass._rows import select_columns
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
@@ -109,11 +111,19 @@ class Packed:
         Its columns among those of X, ascending.
     n_features : int
         The number of columns of X.
+    double : bool
+        Whether its rows need 64 bits: its weights are sparse, or were rounded to 32 bits in a file
+        that is mapped to memory.
+    norm : float
+        The largest norm of a training row; infinite where scores do not follow from weights and
+        rows alone, so that files have all bits of the weights.
     """
 
     estimator: Any
     columns: IntArray
     n_features: int
+    double: bool = False
+    norm: float = np.inf
 
     @property
     def classes_(self) -> AnyArray:
@@ -122,7 +132,8 @@ class Packed:
 
     def narrow(self, X: Any) -> Any:
         """The columns of the classifier, of rows that have all of them."""
-        return select_columns(X, self.columns)
+        rows = X if len(self.columns) == self.n_features else select_columns(X, self.columns)
+        return rows.astype(np.float64, copy=False) if self.double else rows
 
     @available_if(_has("decision_function"))
     def decision_function(self, X: Any) -> AnyArray:
@@ -139,8 +150,38 @@ class Packed:
         return np.asarray(self.estimator.predict(self.narrow(X)))
 
 
+class _InBlocks:
+    """Models with packed classifiers, of which a file has a few large arrays."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(vars(self))
+        for name in ("classifiers", "gates"):
+            packed = {k: fitted for k, fitted in state[name].items() if isinstance(fitted, Packed)}
+            if packed:
+                state[name] = {k: v for k, v in state[name].items() if k not in packed}
+                blocks = as_blocks(list(packed.values()), state.get("temperature") or 1.0)
+                state[f"packed_{name}"] = {"owners": np.array(list(packed)), "blocks": blocks}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        for name in ("classifiers", "gates"):
+            stored = state.pop(f"packed_{name}", None)
+            if stored is not None:
+                owners = stored["owners"].tolist()
+                packed = dict(zip(owners, from_blocks(stored["blocks"]), strict=True))
+                state[name] = dict(sorted({**state[name], **packed}.items()))
+        vars(self).update(state)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        # Not by the state of files, whose weights are rounded.
+        copy = memo[id(self)] = object.__new__(type(self))
+        vars(copy).update(deepcopy(vars(self), memo))
+        return copy
+
+
 @dataclass(frozen=True)
-class LocalModels:
+class LocalModels(_InBlocks):
     """Everything that prediction needs.
 
     Attributes
@@ -262,7 +303,7 @@ class RestrictedModels:
 
 
 @dataclass(frozen=True)
-class SetModels:
+class SetModels(_InBlocks):
     """Everything that the prediction of sets needs.
 
     Attributes

@@ -75,8 +75,10 @@ def assert_same_models(mine, theirs):
         (mine._models.gates, theirs._models.gates),
     ):
         assert list(a) == list(b)
-        for owner, estimator in a.items():
-            assert_same(estimator, b[owner])
+        for owner, fitted in a.items():
+            assert_same(
+                *(getattr(c, "estimator", c) for c in (fitted, b[owner]))
+            )  # of a packed one
 
 
 @pytest.fixture

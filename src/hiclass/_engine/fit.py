@@ -29,13 +29,13 @@ from sklearn.svm import LinearSVC
 from hiclass._engine.checkpoints import checkpoint_key, load_checkpoint, save_checkpoint
 from hiclass._engine.liblinear import alone, check_weights, fit_linear_svc, fits_in_threads
 from hiclass._engine.local_classifiers import named_for_fit
-from hiclass._engine.packed import fit_packed
+from hiclass._engine.packed import fit_packed, refuse_min_coef
 from hiclass._engine.processes import run_in_processes
 from hiclass._engine.progress import Progress
 from hiclass._engine.ray import connect, run_on_ray
 from hiclass._engine.threads import run_in_threads, thread_pools
 from hiclass._problems.index import LocalProblem
-from hiclass._rows import n_rows_of, take_rows
+from hiclass._rows import largest_norm, n_rows_of, take_rows
 from hiclass._typing import IntArray
 from hiclass._warnings import warn_user
 from hiclass._wrapping import unwrap
@@ -61,12 +61,15 @@ class FitSettings:
         Whether to show progress.
     title : str
         The title of the progress bar.
+    min_coef : float
+        The smallest absolute value of a weight that linear classifiers of sparse rows keep.
     """
 
     n_jobs: int | None = None
     checkpoint_dir: str | None = None
     verbose: int = 0
     title: str = "Fitting"
+    min_coef: float = 0.0
 
 
 def fit_problems(
@@ -104,7 +107,8 @@ def fit_problems(
     """
     n_rows = n_rows_of(X)
     per_row = frozenset(k for k, v in fit_params.items() if is_per_row(v, n_rows))
-    shared = Shared(fit_params, per_row, settings.checkpoint_dir)
+    norm = largest_norm(X)
+    shared = Shared(fit_params, per_row, settings.checkpoint_dir, settings.min_coef, norm)
     progress = None
     if settings.verbose > 0:
         progress = Progress(n_problems, settings.title, enabled=True)
@@ -158,6 +162,8 @@ class Shared:
     fit_params: dict[str, Any]
     per_row: frozenset[str]
     checkpoint_dir: str | None
+    min_coef: float = 0.0
+    norm: float = np.inf  # the largest one of a row
 
 
 @dataclass(frozen=True)
@@ -351,9 +357,9 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
     failure = None
     try:
         if shared.checkpoint_dir is None:
-            estimator = _fit_estimator(estimator, X, task.target, params)
+            estimator = _fit_estimator(estimator, X, task.target, params, shared)
         else:
-            estimator, remarks = _fit_or_load(task, X, params, shared.checkpoint_dir)
+            estimator, remarks = _fit_or_load(task, X, params, shared)
     except Exception as error:
         error.add_note(f"while fitting the classifier of {_text(task.name)}")
         failure = _that_travels(error)
@@ -363,19 +369,23 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
 
 
 def _fit_or_load(
-    task: Task, X: Any, params: dict[str, Any], directory: str
+    task: Task, X: Any, params: dict[str, Any], shared: Shared
 ) -> tuple[Any, list[str]]:
     """The fitted estimator of a task, from its checkpoint if there is one, and remarks."""
     remarks: list[str] = []
-    key = checkpoint_key(task.estimator, X, task.target, params, remarks)
+    directory, min_coef = str(shared.checkpoint_dir), shared.min_coef
+    decisive = {**params, "min_coef": min_coef} if min_coef else params
+    key = checkpoint_key(task.estimator, X, task.target, decisive, remarks)
     estimator = load_checkpoint(directory, key, remarks)
     if estimator is None:
-        estimator = _fit_estimator(task.estimator, X, task.target, params)
+        estimator = _fit_estimator(task.estimator, X, task.target, params, shared)
         save_checkpoint(directory, key, estimator, remarks)
     return estimator, remarks
 
 
-def _fit_estimator(estimator: Any, X: Any, target: IntArray, params: dict[str, Any]) -> Any:
+def _fit_estimator(
+    estimator: Any, X: Any, target: IntArray, params: dict[str, Any], shared: Shared
+) -> Any:
     """Fit an estimator; if it is linear, on the columns that its rows have, and packed then."""
     if "sample_weight" in params:
         check_weights(unwrap(estimator).model, target, params["sample_weight"])
@@ -389,8 +399,10 @@ def _fit_estimator(estimator: Any, X: Any, target: IntArray, params: dict[str, A
     # Other parameters, such as the weights to begin with, may have an entry per column.
     packed = None
     if sp.issparse(X) and params.keys() <= {"sample_weight"}:
-        packed = fit_packed(estimator, X, fit)
+        packed = fit_packed(estimator, X, fit, min_coef=shared.min_coef, norm=shared.norm)
     if packed is None:
+        if shared.min_coef:
+            refuse_min_coef(estimator, X, shared.min_coef)
         fit(X)
     return packed or estimator
 

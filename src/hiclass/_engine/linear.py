@@ -28,20 +28,27 @@ _COPY_COST = 4
 def linear_scores(estimator: Any, X: Any) -> AnyArray:
     """What ``estimator.decision_function(X)`` returns."""
     if isinstance(estimator, Packed):
-        if is_csr(X) and _has_weights(estimator.estimator, X, len(estimator.columns)):
+        if _takes_all_entries(estimator, X):
             return _packed_product(estimator, X)
         return linear_scores(estimator.estimator, estimator.narrow(X))
     if _has_weights(estimator, X, X.shape[1] if len(getattr(X, "shape", ())) == 2 else 0):
-        return _product(X, estimator.coef_.T, estimator)
+        return _product(*_needed(X, estimator.coef_), estimator)
     return np.asarray(estimator.decision_function(X))
+
+
+def _takes_all_entries(packed: Packed, X: Any) -> bool:
+    """Whether rows are multiplied with the weights of a packed classifier as they are."""
+    some = not packed.double and len(packed.columns) < packed.n_features
+    return some and is_csr(X) and _has_weights(packed.estimator, X, len(packed.columns))
 
 
 def _has_weights(estimator: Any, X: Any, n_columns: int) -> bool:
     """Whether scores are a product of usual rows with weights for so many columns."""
     if getattr(type(estimator), "decision_function", None) is not _DECISION or not _are_usual(X):
         return False
-    coef = getattr(estimator, "coef_", None)
-    return type(coef) is np.ndarray and coef.ndim == 2 and coef.shape[1] == n_columns
+    coef: Any = getattr(estimator, "coef_", None)
+    usual = type(coef) is np.ndarray or sp.issparse(coef)
+    return bool(usual and coef.ndim == 2 and coef.shape[1] == n_columns)
 
 
 def _packed_product(packed: Packed, X: Any) -> AnyArray:
@@ -60,10 +67,21 @@ def _packed_product(packed: Packed, X: Any) -> AnyArray:
     return _product(rows, weights, packed.estimator)
 
 
-def _product(X: Any, weights: AnyArray, estimator: Any) -> AnyArray:
+def _product(X: Any, weights: Any, estimator: Any) -> AnyArray:
     with np.errstate(invalid="ignore", over="ignore"):  # callers look at what is not finite
-        scores = X @ weights + getattr(estimator, "intercept_", 0.0)
+        found = X @ weights
+        found = found.toarray() if sp.issparse(found) else found
+        scores = found + getattr(estimator, "intercept_", 0.0)
     return np.asarray(scores.reshape(-1) if scores.shape[1] == 1 else scores)
+
+
+def _needed(X: Any, coef: Any) -> tuple[Any, Any]:
+    """The factors of a product; of weights of another type, which are converted, what is needed."""
+    if coef.dtype == X.dtype or sp.issparse(coef) or not is_csr(X) or X.nnz >= coef.shape[1]:
+        return X, coef.T
+    columns, place = np.unique(X.indices, return_inverse=True)
+    place = place.astype(X.indptr.dtype)
+    return csr_like(X, X.data, place, X.indptr, len(columns)), coef[:, columns].T
 
 
 def linear_choice(estimator: Any, X: Any) -> AnyArray:

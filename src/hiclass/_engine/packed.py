@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -35,12 +35,14 @@ from sklearn.svm import LinearSVC
 from hiclass._compat import svm_classes
 from hiclass._rows import csr_like, is_csr
 from hiclass._state import Packed
-from hiclass._typing import IntArray
+from hiclass._typing import AnyArray, IntArray
 
-#: Above this share of columns it is not worth it: the weights that are left out are too few.
+#: Above this share of columns all are kept: the weights that would be left out are too few.
 LARGEST_SHARE = 0.5
 #: The numbers of columns have 32 bits.
 _MOST_COLUMNS = np.iinfo(np.int32).max
+#: A weight of a CSC matrix and the number of its row.
+_SPARSE_BYTES = 12
 
 Shape = tuple[int, int]
 Pins = dict[str, Any]
@@ -69,6 +71,8 @@ class Kind:
         ``(estimator)`` to the fitted estimators inside it.
     in_folds : bool
         Whether its parts are fitted to some of the rows only.
+    is_direct : bool
+        Whether scores are products of weights and rows as they are: not of scaled rows.
     """
 
     by_class: tuple[str, ...] = ()
@@ -78,6 +82,7 @@ class Kind:
     parts: Callable[[Any], list[Any]] = lambda estimator: []
     fitted_parts: Callable[[Any], list[Any]] = lambda estimator: []
     in_folds: bool = False
+    is_direct: bool = True
 
 
 # -- columns -----------------------------------------------------------------------------------
@@ -126,8 +131,15 @@ def renumbered(X: Any, columns: IntArray) -> Any:
 # -- fit ---------------------------------------------------------------------------------------
 
 
-def fit_packed(estimator: Any, X: Any, fit: Callable[[Any], Any]) -> Packed | None:
-    """Fit an estimator on the columns that occur, where that is possible and worth it.
+def fit_packed(
+    estimator: Any,
+    X: Any,
+    fit: Callable[[Any], Any],
+    *,
+    min_coef: float = 0.0,
+    norm: float = np.inf,
+) -> Packed | None:
+    """Fit an estimator on the columns that occur, where that is possible.
 
     Parameters
     ----------
@@ -137,24 +149,38 @@ def fit_packed(estimator: Any, X: Any, fit: Callable[[Any], Any]) -> Packed | No
         Its rows, at full width.
     fit : callable
         ``(rows)`` fits the estimator to them, with the target and weights of the problem.
+    min_coef : float, default=0.0
+        The smallest absolute value of a weight that is kept.
+    norm : float, default=inf
+        The largest norm of a training row.
 
     Returns
     -------
     Packed or None
-        The fitted estimator with its columns. None if it has to be fitted at full width: nothing
-        has happened then.
+        The fitted estimator with its columns, which are all where most of them occur. None if it
+        cannot be packed: nothing has happened then.
     """
     if not is_csr(X) or X.shape[1] > _MOST_COLUMNS or not can_be_packed(estimator):
         return None
     columns = columns_of(X)
-    if len(columns) > LARGEST_SHARE * X.shape[1]:
-        return None
-    pins = _all_pins(estimator, X.shape, (X.shape[0], len(columns)))
+    pins: list[tuple[Any, Pins]] | None = None
+    if len(columns) <= LARGEST_SHARE * X.shape[1]:
+        pins = _all_pins(estimator, X.shape, (X.shape[0], len(columns)))
+        if pins is None and not min_coef:
+            return None
     if pins is None:
-        return None
-    with _pinned(pins):
-        fit(renumbered(X, columns))
-    return Packed(estimator, columns.astype(np.int32), X.shape[1])
+        columns, rows = np.arange(X.shape[1]), X
+    else:
+        rows = renumbered(X, columns)
+    with _pinned(pins or []):
+        fit(rows)
+    packed = Packed(
+        estimator,
+        columns.astype(np.int32),
+        X.shape[1],
+        norm=norm if _is_direct(estimator) else np.inf,
+    )
+    return without_small_weights(packed, min_coef) if min_coef else packed
 
 
 @contextmanager
@@ -170,6 +196,21 @@ def _pinned(pins: list[tuple[Any, Pins]]) -> Iterator[None]:
             vars(part).update(own)
 
 
+def refuse_min_coef(estimator: Any, X: Any, min_coef: float) -> NoReturn:
+    """Say why no weights of a classifier can be dropped."""
+    what = f"min_coef={min_coef!r} drops small weights of linear classifiers of sparse rows"
+    if not is_csr(X):
+        raise ValueError(
+            f"{what}, but X is not sparse: it has {type(X).__module__}.{type(X).__qualname__} rows."
+            f" Convert it with scipy.sparse.csr_matrix, or leave min_coef at 0."
+        )
+    raise ValueError(
+        f"{what}, of which {type(estimator).__name__} with these parameters is not one. Use "
+        f"LinearSVC, LogisticRegression, SGDClassifier, Perceptron or RidgeClassifier without an "
+        f"L1 penalty of liblinear and without warm_start, or leave min_coef at 0."
+    )
+
+
 def can_be_packed(estimator: Any) -> bool:
     """Whether an estimator, and everything inside it, can be fitted on some of the columns."""
     kind = KINDS.get(type(estimator))
@@ -178,6 +219,12 @@ def can_be_packed(estimator: Any) -> bool:
         and kind.allows(estimator)
         and all(can_be_packed(part) for part in kind.parts(estimator))
     )
+
+
+def _is_direct(estimator: Any) -> bool:
+    """Whether the scores of everything inside are products of weights and rows."""
+    kind = KINDS[type(estimator)]
+    return kind.is_direct and all(_is_direct(part) for part in kind.parts(estimator))
 
 
 def _all_pins(
@@ -236,10 +283,50 @@ def widened(packed: Packed) -> Any:
     Returns
     -------
     estimator
-        A copy with all features, whose weights are CSR matrices.
+        A copy with all features, whose weights are CSR matrices unless they are dense for all
+        columns.
     """
     estimator = deepcopy(packed.estimator)
-    _widen(estimator, packed.columns, packed.n_features)
+    columns, n_features = packed.columns, packed.n_features
+
+    def wide_rows(weights: Any) -> Any:
+        if len(columns) == n_features and not sp.issparse(weights):
+            return weights.astype(np.float64) if packed.double else weights
+        narrow = sp.csr_matrix(weights if sp.issparse(weights) else np.atleast_2d(weights))
+        wide = sp.csr_matrix((narrow.shape[0], n_features), dtype=narrow.dtype)
+        wide.data, wide.indptr = narrow.data, narrow.indptr
+        wide.indices = columns.astype(narrow.indices.dtype)[narrow.indices]
+        return wide.astype(np.float64, copy=False) if packed.double else wide
+
+    def wide_row(numbers: AnyArray, nothing: float) -> AnyArray:
+        wide = np.full(n_features, nothing, dtype=numbers.dtype)
+        wide[columns] = numbers
+        return wide
+
+    _change_columns(estimator, n_features, wide_rows, wide_row)
+    return estimator
+
+
+def dense_narrow(packed: Packed) -> Any:
+    """The narrow classifier of a packed one, with dense weights of 64 bits.
+
+    Parameters
+    ----------
+    packed : Packed
+        A packed classifier.
+
+    Returns
+    -------
+    estimator
+        The one that is packed where it is like that, otherwise a copy.
+    """
+    weights = [matrix for _, _, matrix in _all_weights(packed.estimator)]
+    if not packed.double and not any(map(sp.issparse, weights)):
+        return packed.estimator
+    estimator = deepcopy(packed.estimator)
+    for part, name, matrix in list(_all_weights(estimator)):
+        dense = matrix.toarray() if sp.issparse(matrix) else matrix
+        vars(part)[name] = dense.astype(np.float64) if packed.double else dense
     return estimator
 
 
@@ -260,6 +347,8 @@ def unpacked(fitted: Any) -> Any:
         return fitted
     estimator = widened(fitted)
     for part, name, weights in list(_all_weights(estimator)):
+        if not sp.issparse(weights):
+            continue
         dense = weights.toarray()
         # scikit-learn keeps the weights of two classes as one row, but for those that users see.
         vars(part)[name] = dense[0] if name.startswith("_") and len(dense) == 1 else dense
@@ -267,51 +356,62 @@ def unpacked(fitted: Any) -> Any:
 
 
 def without_small_weights(packed: Packed, smallest: float) -> Packed:
-    """A packed classifier without the weights whose absolute value is below a bound.
+    """Drop weights whose absolute value is below a bound, and columns that have none then.
 
     Parameters
     ----------
     packed : Packed
-        A packed classifier with dense weights; it stays as it is.
+        A packed classifier with dense weights, which is changed.
     smallest : float
         The smallest absolute value that is kept.
 
     Returns
     -------
     Packed
-        A copy, whose weights are CSR matrices: most of them are left out, as a rule.
+        The classifier with the columns that are left, at least one. Its weights are CSC matrices
+        where these are smaller than dense ones.
     """
-    estimator = deepcopy(packed.estimator)
-    for part, name, weights in list(_all_weights(estimator)):
-        large = np.where(np.abs(weights) < smallest, 0, np.atleast_2d(weights))
-        vars(part)[name] = sp.csr_matrix(large)
-    return replace(packed, estimator=estimator)
+    found = [np.abs(np.atleast_2d(matrix)) for _, _, matrix in _all_weights(packed.estimator)]
+    kept = np.flatnonzero(np.any([(m >= smallest).any(axis=0) for m in found], axis=0))
+    if not len(kept):
+        kept = np.zeros(1, dtype=np.intp)  # estimators refuse a matrix without columns
+
+    def large(weights: AnyArray) -> Any:
+        some = weights[..., kept]
+        some[np.abs(some) < smallest] = 0
+        if some.ndim == 2 and _SPARSE_BYTES * np.count_nonzero(some) < some.nbytes:
+            return sp.csc_matrix(some, dtype=np.float64)
+        # Column by column if it was: then products are quick.
+        return np.asfortranarray(some) if weights.flags.f_contiguous else some
+
+    _change_columns(packed.estimator, len(kept), large, lambda numbers, nothing: numbers[kept])
+    sparse = any(sp.issparse(matrix) for _, _, matrix in _all_weights(packed.estimator))
+    return replace(packed, columns=packed.columns[kept], double=sparse)
 
 
-def _widen(estimator: Any, columns: IntArray, n_features: int) -> None:
-    """Give a fitted estimator the width of X."""
+def _change_columns(
+    estimator: Any,
+    n_columns: int,
+    change_rows: Callable[[Any], Any],
+    change_row: Callable[[AnyArray, float], AnyArray],
+) -> None:
+    """Give a fitted estimator other columns.
+
+    The functions take weights by class, and numbers by column with that of a column without
+    entries.
+    """
     kind = KINDS[type(estimator)]
     for part in kind.fitted_parts(estimator):
-        _widen(part, columns, n_features)
+        _change_columns(part, n_columns, change_rows, change_row)
     attributes = vars(estimator)
     for name in kind.by_class:
         if attributes.get(name) is not None:
-            attributes[name] = _wide_rows(attributes[name], columns, n_features)
+            attributes[name] = change_rows(attributes[name])
     for name, nothing in kind.by_column:
         if attributes.get(name) is not None:
-            wide = np.full(n_features, nothing, dtype=attributes[name].dtype)
-            wide[columns] = attributes[name]
-            attributes[name] = wide
+            attributes[name] = change_row(attributes[name], nothing)
     if "n_features_in_" in attributes:
-        attributes["n_features_in_"] = n_features
-
-
-def _wide_rows(weights: Any, columns: IntArray, n_features: int) -> Any:
-    narrow = sp.csr_matrix(weights if sp.issparse(weights) else np.atleast_2d(weights))
-    wide = sp.csr_matrix((narrow.shape[0], n_features), dtype=narrow.dtype)
-    wide.data, wide.indptr = narrow.data, narrow.indptr
-    wide.indices = columns.astype(narrow.indices.dtype)[narrow.indices]
-    return wide
+        attributes["n_features_in_"] = n_columns
 
 
 def _all_weights(estimator: Any) -> Iterator[tuple[Any, str, Any]]:
@@ -407,9 +507,12 @@ KINDS: dict[type, Kind] = {
         by_column=(("mean_", 0.0), ("var_", 0.0), ("scale_", 1.0)),
         allows=lambda scaler: not scaler.with_mean,
     ),
-    Pipeline: Kind(allows=_scales_columns, parts=_steps, fitted_parts=_steps),
+    Pipeline: Kind(allows=_scales_columns, parts=_steps, fitted_parts=_steps, is_direct=False),
     CalibratedClassifierCV: Kind(
-        parts=lambda model: [model.estimator], fitted_parts=_calibrated, in_folds=True
+        parts=lambda model: [model.estimator],
+        fitted_parts=_calibrated,
+        in_folds=True,
+        is_direct=False,
     ),
 }
 if hasattr(linear_model, "PassiveAggressiveClassifier"):  # until scikit-learn 1.10

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterable
+from inspect import signature
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -597,4 +598,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         return as_stamped(super().__getstate__())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        # Parameters that were added since the file was written have their defaults.
+        given = signature(type(self)).parameters.values()
+        self.__dict__.update({p.name: p.default for p in given if p.default is not p.empty})
         self.__dict__.update(read_stamped(state, type(self).__name__))

@@ -256,6 +256,11 @@ def _check_stream_parameters(model: Any) -> None:
             f"calibration={model.calibration!r} has one temperature for all rows, which "
             f"partial_fit never has together. Set calibration=None, or call fit."
         )
+    if model.min_coef:
+        raise ValueError(
+            f"partial_fit learns with all weights; min_coef={model.min_coef!r} is for fit. Set "
+            f"min_coef=0: a model that was fitted goes on with the weights that it has kept."
+        )
     check_learns(model)
     models = model.__dict__.get("_models")
     if models is not None and not isinstance(models, LocalModels):

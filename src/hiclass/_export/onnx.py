@@ -5,7 +5,7 @@ or a normalisation per node (of a joint model, one over all final classes), prod
 paths, a decision. Three things keep it small:
 
 - Linear classifiers of nodes with equally many options, also behind a scaler, are one matrix
-  product.
+  product; a packed one is a product of its own, with its own columns only.
 - Products and sums along paths take ``log2(depth)`` steps for all nodes at once: what a node has
   gathered from the 2^i nodes above it, times what the next 2^i have.
 - "Stop here" is a node below its node, so that a path that ends early is a path like any other.
@@ -27,7 +27,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from hiclass._compat import check_is_fitted
-from hiclass._engine.packed import unpacked
+from hiclass._engine.packed import dense_narrow
 from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.local import LocalClassifierPerParentNode
 from hiclass._export.onnx_graph import Graph, n_features_of
@@ -37,7 +37,7 @@ from hiclass._inference.decodings import DECODINGS, as_decoding
 from hiclass._inference.evidence import TINY
 from hiclass._inference.paths import strategy_of
 from hiclass._problems.index import branches
-from hiclass._state import LocalModels, RestrictedModels
+from hiclass._state import LocalModels, Packed, RestrictedModels
 from hiclass._targets.paths import labels_by_node
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._version import __version__
@@ -173,12 +173,23 @@ class _Tree:
 
 @dataclass(frozen=True)
 class _Choice:
-    """Options that a local classifier chooses among. "Stop here" is first, since it wins ties."""
+    """Options that a local classifier chooses among. "Stop here" is first, since it wins ties.
+
+    Of a packed one, the narrow classifier and its columns.
+    """
 
     owner: int
     options: IntArray
     order: IntArray
     estimator: Any
+    columns: IntArray | None
+
+
+def _choice(models: LocalModels, owner: int, options: IntArray, order: IntArray) -> _Choice:
+    fitted = models.classifiers[owner]
+    if isinstance(fitted, Packed):
+        return _Choice(owner, options, order, dense_narrow(fitted), fitted.columns)
+    return _Choice(owner, options, order, fitted, None)
 
 
 @dataclass(frozen=True)
@@ -211,8 +222,7 @@ def _per_parent(graph: Graph, models: LocalModels) -> _Tree:
         if len(here) == 1:
             certain[here] = True
         else:
-            estimator = unpacked(models.classifiers[node])
-            choices.append(_Choice(node, here[order], order, estimator))
+            choices.append(_choice(models, node, here[order], order))
     steps = _query(graph, models, choices)
     blocks = [_as_columns(graph, step) for step in steps]
     chosen = np.concatenate([q.options for step in steps for q in step.choices] or [np.arange(0)])
@@ -254,8 +264,7 @@ def _flat(graph: Graph, models: LocalModels) -> _Tree:
     ends = models.options.ends
     if len(ends) == 1:
         return _summed_up(graph, models, graph.same_for_all_rows(np.ones(1)))
-    choice = _Choice(0, ends, np.arange(len(ends)), unpacked(models.classifiers[0]))
-    (step,) = _query(graph, models, [choice])
+    (step,) = _query(graph, models, [_choice(models, 0, ends, np.arange(len(ends)))])
     final = _as_columns(graph, step)
     if models.joint:
         final = graph.op("Softmax", final, axis=1)
@@ -289,23 +298,35 @@ def _query(graph: Graph, models: LocalModels, choices: list[_Choice]) -> list[_S
     """Put the choices with equally many options, and the same kind of evidence, together."""
     linear = {q.owner: _linear(q, models) for q in choices}
 
-    def kind(choice: _Choice) -> tuple[int, bool]:
-        return len(choice.options), linear[choice.owner] is not None
+    def kind(choice: _Choice) -> tuple[int, bool, bool]:
+        return len(choice.options), linear[choice.owner] is not None, choice.columns is not None
 
     steps = []
-    for (k, is_linear), group in groupby(sorted(choices, key=kind), key=kind):
+    for (k, is_linear, _), group in groupby(sorted(choices, key=kind), key=kind):
         alike = tuple(group)
         if is_linear:
             parts = [part for q in alike if (part := linear[q.owner]) is not None]
-            coef = np.hstack([coef for coef, _ in parts])
+            product = _product(graph, [q.columns for q in alike], [coef for coef, _ in parts])
             intercept = np.concatenate([intercept for _, intercept in parts])
-            product = graph.op("MatMul", graph.x, graph.constant(coef))
             evidence = graph.op("Add", product, graph.constant(intercept))
         else:
             evidence = graph.concat([_converted(graph, q, models) for q in alike])
         evidence = graph.reshape(evidence, [0, len(alike), k])
         steps.append(_Step(alike, _link(graph, models, evidence, k, is_linear)))
     return steps
+
+
+def _product(graph: Graph, columns: list[IntArray | None], coef: list[FloatArray]) -> str:
+    """The rows times weights: in one product, or of packed classifiers each with its columns."""
+    own = [c for c in columns if c is not None]
+    if not own:
+        return graph.op("MatMul", graph.x, graph.constant(np.hstack(coef)))
+    # Of columns that are rows of the transpose, whole blocks are copied.
+    parts = [
+        graph.op("MatMul", graph.constant(weights.T), graph.take(graph.transposed_x, c, 0))
+        for weights, c in zip(coef, map(graph.indices, own), strict=True)
+    ]
+    return graph.op("Transpose", graph.concat(parts, axis=0))
 
 
 def _linear(choice: _Choice, models: LocalModels) -> tuple[FloatArray, FloatArray] | None:
@@ -395,7 +416,9 @@ def _converted(graph: Graph, choice: _Choice, models: LocalModels) -> str:
             f"weights='uniform'."
         )
     try:
-        rows = transformed(graph, graph.with_a_row(), before)
+        rows = graph.with_a_row()
+        rows = rows if choice.columns is None else graph.pick(rows, choice.columns)
+        rows = transformed(graph, rows, before)
         proba = graph.without_it(graph.convert_classifier(last, rows))
     except Exception as error:
         reason = " ".join(str(error).split())

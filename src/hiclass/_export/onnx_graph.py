@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,7 @@ class Graph:
         self.x = "X" if dtype == np.float64 else self.cast("X", np.float64)
         self._n_rows = ""
         self._longer: dict[str, str] = {}
+        self._transposed: dict[str, str] = {}
         self._loadable: set[frozenset[tuple[str, str]]] = set()
 
     def _type(self, dtype: Any) -> int:
@@ -75,11 +77,12 @@ class Graph:
         self._nodes.append(self._onnx.helper.make_node(kind, inputs, [name], name, **attributes))
         return name
 
-    def constant(self, value: AnyArray) -> str:
+    def constant(self, value: AnyArray, integers: Any = np.int64) -> str:
         """Add a constant, once however often it is used."""
         if value.dtype.kind == "i":
-            value = value.astype(np.int64)
-        content = tuple(value.flat) if value.dtype.kind == "O" else value.tobytes()
+            value = value.astype(integers)
+        objects = value.dtype.kind == "O"
+        content = tuple(value.flat) if objects else blake2b(value.tobytes()).digest()
         key = value.dtype.str, value.shape, content
         if key not in self._constants:
             name = f"c{len(self._constants)}"
@@ -94,9 +97,9 @@ class Graph:
         """Change the shape of a value; 0 keeps a length."""
         return self.op("Reshape", value, self.constant(np.array(shape)))
 
-    def concat(self, values: list[str]) -> str:
+    def concat(self, values: list[str], axis: int = 1) -> str:
         """Put columns side by side."""
-        return values[0] if len(values) == 1 else self.op("Concat", *values, axis=1)
+        return values[0] if len(values) == 1 else self.op("Concat", *values, axis=axis)
 
     def take(self, values: str, index: str, axis: int) -> str:
         """Look up entries."""
@@ -104,7 +107,18 @@ class Graph:
 
     def pick(self, value: str, columns: IntArray) -> str:
         """Some columns, in a given order."""
-        return self.take(value, self.constant(columns), 1)
+        return self.take(value, self.indices(columns), 1)
+
+    def indices(self, numbers: AnyArray) -> str:
+        """Places to look up, as a constant."""
+        return self.constant(numbers, np.int32)
+
+    @property
+    def transposed_x(self) -> str:
+        """``x`` with a row per column."""
+        if self.x not in self._transposed:
+            self._transposed[self.x] = self.op("Transpose", self.x)
+        return self._transposed[self.x]
 
     def argmax(self, value: str, axis: int) -> str:
         """The first of the largest entries."""
