@@ -11,7 +11,7 @@ REPOSITORY = Path(__file__).parents[2]
 # The calls of pip, in order, for each environment. Dependencies that a library pins to versions
 # without wheels for this Python, or that the race does not use, are left out with --no-deps.
 INSTALLS: dict[str, list[list[str]]] = {
-    "hiclass": [["psutil", "--editable", str(REPOSITORY)]],
+    "hiclass": [["psutil", "--editable", f"{REPOSITORY}[fast]"]],
     "published": [["hiclass==5.0.8", "psutil"]],
     "sklearn-hierarchical": [["sklearn-hierarchical-classification", "psutil"]],
     "pecos": [

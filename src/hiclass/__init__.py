@@ -16,6 +16,7 @@ from hiclass._inspect.explain import explain
 from hiclass._inspect.queries import predict_confidence, predict_node_proba, predict_paths
 from hiclass._inspect.report import make_report
 from hiclass._labels.gaps import truncate_at_gap
+from hiclass._linear.fast_svc import FastLinearSVC
 from hiclass._version import __version__ as __version__
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import HierarchicalKFold
@@ -24,6 +25,7 @@ __all__ = [
     "TRUSTED_TYPES",
     "ConformalClassifier",
     "EnsembleClassifier",
+    "FastLinearSVC",
     "FlatClassifier",
     "GlobalClassifier",
     "HierarchicalKFold",

@@ -11,6 +11,7 @@ from types import MethodType
 from typing import Any
 
 from joblib.externals.loky.process_executor import TerminatedWorkerError
+from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     Interval,
@@ -35,8 +36,10 @@ __all__ = [
     "UNUSED",
     "BaseComposition",
     "Interval",
+    "LinearClassifierMixin",
     "MetadataRouter",
     "MethodMapping",
+    "SparseCoefMixin",
     "StrOptions",
     "TerminatedWorkerError",
     "check_is_fitted",

@@ -39,6 +39,7 @@ from sklearn.tree import DecisionTreeClassifier
 import hiclass
 from hiclass import (
     ConformalClassifier,
+    FastLinearSVC,
     FlatClassifier,
     Hierarchy,
     LocalClassifierPerLevel,
@@ -411,7 +412,7 @@ def test_every_way_to_decide(cls, options, estimator, animals):
 @CONVERTIBLE
 @pytest.mark.parametrize(
     "estimator",
-    [LinearSVC(), RidgeClassifier(), SGDClassifier(random_state=0)],
+    [LinearSVC(), FastLinearSVC(), RidgeClassifier(), SGDClassifier(random_state=0)],
     ids=lambda estimator: type(estimator).__name__,
 )
 @pytest.mark.parametrize("calibration", ["temperature", "joint"])

@@ -17,6 +17,7 @@ from sklearn.svm import SVC, LinearSVC
 from hiclass import (
     ConformalClassifier,
     EnsembleClassifier,
+    FastLinearSVC,
     FlatClassifier,
     HierarchicalKFold,
     LocalClassifierPerLevel,
@@ -212,7 +213,13 @@ TWO = np.array([0, 0, 1, 0, 1, 1])
 
 @pytest.mark.parametrize(
     "estimator",
-    [LogisticRegression(), LinearSVC(), SGDClassifier(random_state=0), MultinomialNB()],
+    [
+        LogisticRegression(),
+        LinearSVC(),
+        FastLinearSVC(),
+        SGDClassifier(random_state=0),
+        MultinomialNB(),
+    ],
     ids=lambda c: type(c).__name__,
 )
 @pytest.mark.parametrize("target", [TWO, THREE], ids=["two", "three"])

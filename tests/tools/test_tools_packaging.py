@@ -31,7 +31,7 @@ def test_the_wheel_takes_the_whole_package():
 def test_no_file_beside_the_code_is_forgotten_here():
     package = ROOT / "src" / "hiclass"
     found = [path for path in package.rglob("[!.]*") if path.is_file()]
-    others = [path for path in found if path.suffix not in (".py", ".pyc")]
+    others = [path for path in found if path.suffix != ".py" and "__pycache__" not in path.parts]
     assert sorted(path.relative_to(package).as_posix() for path in others) == DATA
 
 

@@ -155,7 +155,8 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 """
 EXTRAS = {"pandas", "polars", "pyarrow", "networkx", "matplotlib", "skops", "torch", "ray", "onnx",
-          "onnxruntime", "skl2onnx", "simple_icd_10_cm", "lightgbm", "imblearn"}  # fmt: skip
+          "onnxruntime", "skl2onnx", "simple_icd_10_cm", "lightgbm", "imblearn",
+          "numba"}  # fmt: skip
 
 
 def test_the_core_works_where_only_the_five_are_installed():

@@ -34,6 +34,7 @@ from hiclass._engine.processes import run_in_processes
 from hiclass._engine.progress import Progress
 from hiclass._engine.ray import connect, run_on_ray
 from hiclass._engine.threads import run_in_threads, thread_pools
+from hiclass._linear.fast_svc import FastLinearSVC, fit_checked
 from hiclass._problems.index import LocalProblem
 from hiclass._rows import largest_norm, n_rows_of, take_rows
 from hiclass._typing import IntArray
@@ -393,7 +394,9 @@ def _fit_estimator(
     def fit(rows: Any) -> None:
         if isinstance(estimator, LinearSVC):
             fit_linear_svc(estimator, rows, target, params)
-        else:
+        elif not (
+            type(estimator) is FastLinearSVC and fit_checked(estimator, rows, target, params)
+        ):
             estimator.fit(rows, target, **named_for_fit(estimator, params))
 
     # Other parameters, such as the weights to begin with, may have an entry per column.

@@ -39,6 +39,7 @@ from hiclass._compat import (
     validate_parameter_constraints,
 )
 from hiclass._engine.copies import Copies
+from hiclass._linear.fast_svc import FastLinearSVC, has_own_generator
 from hiclass._typing import AnyArray, IntArray
 
 #: What ``fit`` uses of the class. A subclass may add to that but not change any of it.
@@ -134,8 +135,11 @@ def fits_in_threads(estimator: Any, X: Any, fit_params: dict[str, Any]) -> bool:
     Returns
     -------
     bool
-        True for a ``LinearSVC`` that :func:`fit_quickly` fits, where liblinear can be copied.
+        True for a ``LinearSVC`` that :func:`fit_quickly` fits, where liblinear can be copied, and
+        for a ``FastLinearSVC`` that liblinear does not solve.
     """
+    if isinstance(estimator, FastLinearSVC):
+        return has_own_generator(estimator)
     return (
         _is_usual(estimator)
         and _are_usual_fit_params(estimator, fit_params)
@@ -162,6 +166,8 @@ def _shares_generator(value: Any) -> bool:
         return value == "liblinear"  # the solver of a LogisticRegression, also in a search
     if isinstance(value, LinearSVC | LinearSVR):
         return True
+    if isinstance(value, FastLinearSVC):
+        return not has_own_generator(value)
     if isinstance(value, SVC | NuSVC):
         return value.probability is True
     if isinstance(value, CalibratedClassifierCV) and value.estimator is None:

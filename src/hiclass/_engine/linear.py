@@ -14,12 +14,14 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from hiclass._linear.fast_svc import FastLinearSVC
 from hiclass._rows import csr_like, is_csr, numbers_of
 from hiclass._state import Packed
 from hiclass._typing import AnyArray
 
-#: What linear classifiers inherit.
-_DECISION, _PREDICT = LogisticRegression.decision_function, LinearSVC.predict
+#: What linear classifiers inherit, and ours has.
+_DECISIONS = (LogisticRegression.decision_function, FastLinearSVC.decision_function)
+_PREDICT = LinearSVC.predict
 
 #: To set entries to zero takes so many times as long as to copy a weight.
 _COPY_COST = 4
@@ -44,7 +46,8 @@ def _takes_all_entries(packed: Packed, X: Any) -> bool:
 
 def _has_weights(estimator: Any, X: Any, n_columns: int) -> bool:
     """Whether scores are a product of usual rows with weights for so many columns."""
-    if getattr(type(estimator), "decision_function", None) is not _DECISION or not _are_usual(X):
+    known = getattr(type(estimator), "decision_function", None) in _DECISIONS
+    if not known or not _are_usual(X):
         return False
     coef: Any = getattr(estimator, "coef_", None)
     usual = type(coef) is np.ndarray or sp.issparse(coef)
@@ -68,6 +71,8 @@ def _packed_product(packed: Packed, X: Any) -> AnyArray:
 
 
 def _product(X: Any, weights: Any, estimator: Any) -> AnyArray:
+    if isinstance(estimator, FastLinearSVC) and sp.issparse(X):
+        X = X.astype(weights.dtype, copy=False)  # as it does: not a copy of all weights
     with np.errstate(invalid="ignore", over="ignore"):  # callers look at what is not finite
         found = X @ weights
         found = found.toarray() if sp.issparse(found) else found

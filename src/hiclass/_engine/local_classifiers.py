@@ -120,8 +120,9 @@ def is_plain(estimator: Any) -> bool:
 
 @lru_cache(maxsize=64)
 def _names_of_parameters(kind: type) -> Set[str] | None:
-    """The parameters of a class of scikit-learn, whose constructors only store them."""
-    if not kind.__module__.startswith("sklearn.") or not issubclass(kind, BaseEstimator):
+    """The parameters of a class of scikit-learn or of ours; constructors only store them."""
+    ours = ("sklearn.", "hiclass._linear.")
+    if not kind.__module__.startswith(ours) or not issubclass(kind, BaseEstimator):
         return None
     return inspect.signature(kind).parameters.keys()
 

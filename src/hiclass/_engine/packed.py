@@ -7,7 +7,7 @@ widened: :func:`widened` gives a working estimator of scikit-learn, whose ``coef
 of full width, as ``sparsify()`` makes it. What depends on the number of features, such as
 ``dual="auto"``, is decided as it would be at full width. The result is that of a plain ``fit``: to
 the last bit where the solver goes from row to row (``LinearSVC(dual=True)``, ``SGDClassifier``,
-``Perceptron``, sag and saga), and within the solver's tolerance elsewhere.
+``FastLinearSVC``, ``Perceptron``, sag and saga), and within the solver's tolerance elsewhere.
 
 ``KINDS`` has an entry for every type of estimator that can be fitted this way. Whatever has none,
 subclasses included, is fitted as it is.
@@ -33,6 +33,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
 from hiclass._compat import svm_classes
+from hiclass._linear.fast_svc import FastLinearSVC
 from hiclass._rows import csr_like, is_csr
 from hiclass._state import Packed
 from hiclass._typing import AnyArray, IntArray
@@ -498,6 +499,7 @@ _SGD = Kind(by_class=("coef_", "_standard_coef", "_average_coef"), allows=_start
 #: By type; only estimators of exactly these types are packed.
 KINDS: dict[type, Kind] = {
     LinearSVC: Kind(by_class=("coef_",), allows=_is_l2_svc, pins=_svc_pins),
+    FastLinearSVC: Kind(by_class=("coef_",)),
     LogisticRegression: Kind(by_class=("coef_",), allows=_is_new_logistic),
     SGDClassifier: _SGD,
     Perceptron: _SGD,

@@ -36,6 +36,7 @@ from hiclass._inference.batches import known_options
 from hiclass._inference.decodings import DECODINGS, as_decoding
 from hiclass._inference.evidence import TINY
 from hiclass._inference.paths import strategy_of
+from hiclass._linear.fast_svc import FastLinearSVC
 from hiclass._problems.index import branches
 from hiclass._state import LocalModels, Packed, RestrictedModels
 from hiclass._targets.paths import labels_by_node
@@ -44,7 +45,11 @@ from hiclass._version import __version__
 from hiclass._wrapping import unwrap
 
 #: How the linear classifiers of scikit-learn get their scores; most inherit the first one.
-_LINEAR = (LogisticRegression.decision_function, LinearDiscriminantAnalysis.decision_function)
+_LINEAR = (
+    LogisticRegression.decision_function,
+    LinearDiscriminantAnalysis.decision_function,
+    FastLinearSVC.decision_function,
+)
 
 
 def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:

@@ -27,6 +27,7 @@ from hiclass._estimators.local import (
 )
 from hiclass._estimators.outputs import FinalOutputs, NodeOutputs
 from hiclass._estimators.set_fitting import OneVsRest
+from hiclass._linear.fast_svc import FastLinearSVC
 from hiclass._state import (
     BatchModels,
     EnsembleModels,
@@ -52,6 +53,7 @@ _TYPES: tuple[type[Any], ...] = (
     GlobalClassifier,
     EnsembleClassifier,
     ConformalClassifier,
+    FastLinearSVC,
     LocalModels,
     Packed,
     EnsembleModels,

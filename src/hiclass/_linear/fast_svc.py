@@ -1,0 +1,407 @@
+"""``FastLinearSVC``: a linear support vector machine that learns all classes in the same passes.
+
+Its ``fit`` checks rows and classes and calls the solver. :func:`fit_checked` does it without the
+checks for an engine that hands out slices of rows that were checked as a whole.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.multiclass import check_classification_targets
+
+from hiclass._compat import (
+    Interval,
+    LinearClassifierMixin,
+    SparseCoefMixin,
+    StrOptions,
+    check_is_fitted,
+    check_sample_weight,
+    validate_data,
+    validate_parameter_constraints,
+)
+from hiclass._linear.solver import Problem, compiled, train
+from hiclass._rows import is_csr
+from hiclass._typing import AnyArray, IntArray
+from hiclass._warnings import warn_user
+
+_MAX_INT32 = np.iinfo(np.int32).max
+
+
+class FastLinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
+    """Linear support vector classifier for text and other sparse rows.
+
+    It minimises what ``LinearSVC(dual=True)`` of scikit-learn minimises, one class against all
+    others, with liblinear's rule for when to stop. But one pass over the rows serves up to 64
+    classes, which makes it several times faster where there are more than two. Weights are those of
+    ``LinearSVC`` within the tolerance, not to the last bit. ``fit`` releases the lock of the
+    interpreter, and what it finds does not depend on what other threads do.
+
+    It needs numba (``pip install numba``, or the extra ``fast``). Where that is not installed,
+    ``LinearSVC`` solves the same problem, and ``solver_`` says so.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The weight of the loss; the smaller, the stronger the regularisation.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        The loss.
+    tol : float, default=0.1
+        When to stop: all projected gradients of a class lie within this. The default is
+        liblinear's; scikit-learn's ``LinearSVC`` has 0.0001.
+    max_iter : int, default=1000
+        The largest number of passes over the rows.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept. As in liblinear it is the weight of an additional column, and
+        regularised like any other.
+    intercept_scaling : float, default=1.0
+        The value of that column.
+    class_weight : dict or "balanced" or None, default=None
+        Factors of ``C`` for the rows of a class, where it is told from the others; "balanced" takes
+        the inverse of its frequency.
+    random_state : int, RandomState instance or None, default=None
+        For the order in which rows are visited.
+    solver : {"auto", "numba", "liblinear"}, default="auto"
+        "auto" is "numba" where it is installed, and "liblinear", that is ``LinearSVC``, elsewhere.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) for two classes
+        The weights. In single precision if ``X`` is sparse, no row is longer than 100 and ``tol``
+        is at least 0.001; else, and where liblinear is the solver, in double precision.
+    intercept_ : ndarray of shape (n_classes,) or (1,)
+        The intercepts; zeros without ``fit_intercept``.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_iter_ : int
+        The largest number of passes that a class took.
+    solver_ : str
+        "numba" or "liblinear": which one was used.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : ndarray of str
+        Their names, if ``X`` had any.
+
+    See Also
+    --------
+    sklearn.svm.LinearSVC : The same model, solved class by class.
+
+    Notes
+    -----
+    Dense rows are converted to sparse ones, so that memory is needed for a copy of them.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from hiclass import FastLinearSVC
+    >>> X = csr_matrix([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.8], [0.0, 0.0]])
+    >>> model = FastLinearSVC(random_state=0).fit(X, ["a", "a", "b", "b", "c"])
+    >>> model.predict(csr_matrix([[0.7, 0.1]])).tolist()
+    ['a']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "loss": [StrOptions({"squared_hinge", "hinge"})],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [None, dict, StrOptions({"balanced"})],
+        "random_state": ["random_state"],
+        "solver": [StrOptions({"auto", "numba", "liblinear"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,  # noqa: N803  # as in scikit-learn
+        loss: str = "squared_hinge",
+        tol: float = 0.1,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Any = None,
+        random_state: Any = None,
+        solver: str = "auto",
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.solver = solver
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FastLinearSVC:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows; sparse ones as CSR are not copied.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of ``C`` for each row. Rows without weight are left out.
+
+        Returns
+        -------
+        self : FastLinearSVC
+            The fitted model.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid, rows are not finite numbers, or there is only one class, or
+            one whose rows have no weight.
+        ImportError
+            If ``solver="numba"`` and numba is not installed.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If ``max_iter`` passes are not enough.
+        """
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), caller_name="FastLinearSVC"
+        )
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        self.classes_, target = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"FastLinearSVC needs rows of at least two classes; there is only one class, "
+                f"{self.classes_.tolist()[0]!r}."
+            )
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, X, dtype=np.float64)
+            _check_all_count(self.classes_, target, sample_weight)
+        _fit(self, X, target, sample_weight)
+        return self
+
+    def decision_function(self, X: Any) -> AnyArray:
+        """Score rows: how far on the side of each class they are.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+            The scores; of two classes, those of the second.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        if sp.issparse(X):
+            # Or all weights would be converted, however few the rows are.
+            X = X.astype(self.coef_.dtype, copy=False)
+        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        return np.asarray(scores.reshape(-1) if scores.shape[1] == 1 else scores)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def has_own_generator(estimator: Any) -> bool:
+    """Whether what an estimator finds does not depend on what other threads fit.
+
+    Parameters
+    ----------
+    estimator : FastLinearSVC
+        The estimator, fitted or not.
+
+    Returns
+    -------
+    bool
+        False where liblinear is the solver, which has one generator per process.
+    """
+    return bool(estimator.solver != "liblinear" and compiled() is not None)
+
+
+def fit_checked(estimator: Any, X: Any, target: IntArray, fit_params: dict[str, Any]) -> bool:
+    """Fit an estimator to rows that were checked as part of a larger matrix.
+
+    Parameters
+    ----------
+    estimator : FastLinearSVC
+        The unfitted estimator.
+    X : rows
+        Its rows.
+    target : ndarray of int
+        The class of each row, out of 0..k-1.
+    fit_params : dict
+        The keyword arguments for ``fit``.
+
+    Returns
+    -------
+    bool
+        Whether it is fitted now. If not, ``fit`` has to be called.
+    """
+    usual = (
+        not fit_params
+        and is_csr(X)
+        and X.dtype in (np.float64, np.float32)
+        and _has_valid_parameters(estimator)
+        and 0 < target.max() < len(target)
+        and bool(np.bincount(target).all())
+        and bool(np.isfinite(X.data.sum()))
+    )
+    if usual:
+        estimator.classes_ = np.arange(target.max() + 1)
+        estimator.n_features_in_ = X.shape[1]
+        _fit(estimator, X, target, None)
+    return usual
+
+
+def _has_valid_parameters(estimator: Any) -> bool:
+    params = {name: vars(estimator)[name] for name in estimator._parameter_constraints}
+    try:
+        return _are_valid(**params)
+    except TypeError:  # not hashable
+        return False
+
+
+@lru_cache(maxsize=64, typed=True)
+def _are_valid(**params: Any) -> bool:
+    try:
+        validate_parameter_constraints(
+            FastLinearSVC._parameter_constraints, params, caller_name="FastLinearSVC"
+        )
+    except ValueError:
+        return False
+    return True
+
+
+def _check_all_count(classes: AnyArray, target: IntArray, weight: AnyArray) -> None:
+    """Refuse a class without weight."""
+    total = np.bincount(target[weight > 0], minlength=len(classes))
+    if not total.all():
+        raise ValueError(
+            f"All rows of the class {classes.tolist()[total.argmin()]!r} have a sample weight of "
+            f"0, so that it cannot be told from the other classes. Leave these rows out, or give "
+            f"them a small weight."
+        )
+
+
+def _fit(svc: Any, X: Any, target: IntArray, sample_weight: AnyArray | None) -> None:
+    """Solve the problem and set what is fitted but ``classes_`` and ``n_features_in_``."""
+    class_weight = _class_weight(svc, target)
+    solve = _solver_of(svc)
+    if solve is None:
+        _fit_by_liblinear(svc, X, target, class_weight, sample_weight)
+        return
+    problem = Problem(
+        squared=svc.loss == "squared_hinge",
+        cost=float(svc.C),
+        tol=float(svc.tol),
+        bias=float(svc.intercept_scaling) if svc.fit_intercept else 0.0,
+        max_iter=int(svc.max_iter),
+    )
+    weights, intercept, n_iter = train(
+        solve,
+        problem,
+        _as_rows(X),
+        target,
+        class_weight,
+        sample_weight,
+        _seed(svc.random_state),
+        narrow=sp.issparse(X),
+    )
+    svc.solver_ = "numba"
+    svc.coef_ = weights
+    svc.intercept_ = problem.bias * intercept.astype(np.float64)
+    svc.n_iter_ = int(n_iter.max())
+    if not n_iter.all():
+        svc.n_iter_ = problem.max_iter
+        warn_user(
+            f"FastLinearSVC did not converge in max_iter={problem.max_iter} passes over the rows. "
+            f"Scale the features, or increase max_iter or tol.",
+            ConvergenceWarning,
+        )
+
+
+def _class_weight(svc: Any, target: IntArray) -> AnyArray:
+    """The weight of each class."""
+    if svc.class_weight is None:
+        return np.ones(len(svc.classes_))
+    y = svc.classes_[target]
+    return np.asarray(compute_class_weight(svc.class_weight, classes=svc.classes_, y=y))
+
+
+def _solver_of(svc: Any) -> Any:
+    """The compiled solver; None for liblinear."""
+    if svc.solver == "liblinear":
+        return None
+    solve = compiled()
+    if solve is None and svc.solver == "numba":
+        raise ImportError(
+            "FastLinearSVC(solver='numba') needs numba, which is not installed. Install it with: "
+            "pip install numba. Or use solver='auto'."
+        )
+    return solve
+
+
+def _fit_by_liblinear(
+    svc: Any, X: Any, target: IntArray, class_weight: AnyArray, sample_weight: AnyArray | None
+) -> None:
+    """Let scikit-learn's ``LinearSVC`` solve the problem."""
+    if sp.issparse(X):
+        X = _as_rows(X)
+        if X.indices.dtype != np.int32 and max(X.nnz, X.shape[1]) <= _MAX_INT32:
+            # liblinear takes no other indices.
+            parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+            X = sp.csr_matrix(parts, shape=X.shape)
+    other = LinearSVC(
+        C=svc.C,
+        loss=svc.loss,
+        dual=True,
+        tol=svc.tol,
+        max_iter=svc.max_iter,
+        fit_intercept=svc.fit_intercept,
+        intercept_scaling=svc.intercept_scaling,
+        class_weight=dict(enumerate(class_weight)),
+        random_state=_seed(svc.random_state),
+    )
+    with warnings.catch_warnings():
+        # Classes were checked before, and those of a local problem may well be many.
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        other.fit(X, target, sample_weight)
+    svc.solver_ = "liblinear"
+    svc.coef_ = other.coef_
+    svc.intercept_ = np.broadcast_to(other.intercept_, len(other.coef_)).copy()
+    svc.n_iter_ = other.n_iter_
+
+
+def _as_rows(X: Any) -> Any:
+    """Rows as a CSR matrix without duplicate entries, of which none is changed."""
+    if not sp.issparse(X):
+        return sp.csr_matrix(X)
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+def _seed(random_state: Any) -> int:
+    """A seed for the solver; an integer is one."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(_MAX_INT32))
