@@ -153,3 +153,14 @@ def test_three_tests_of_types_at_most_tell_paths_from_sets():
                 if named & kinds:
                     found.append(f"{path}:{node.lineno}: {ast.unparse(node)}")
     assert len(found) <= 3, found
+
+
+def test_no_more_places_than_now_check_whether_something_is_of_sets():
+    """A new one belongs behind the protocol that paths and sets share. This may only fall."""
+    found = [
+        f"{path}:{node.lineno}"
+        for path, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr == "of_sets"
+    ]
+    assert len(found) <= 30, found

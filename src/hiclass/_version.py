@@ -3,7 +3,7 @@
 Fitted models carry the version that wrote them, in a pickle and in a skops file alike. Versions
 that share the first number that is not 0 read each other's models (0.1.0 and 0.1.7, 1.2.0 and
 1.4.1): that is what semantic versioning promises. The inside of a model of any other version is
-unknown, and to guess would be to answer wrongly without a word. Beside the version stands the
+unknown: a guess could predict wrongly without a warning. Beside the version stands the
 number of the format: what the saved state consists of. It grows when that changes.
 """
 

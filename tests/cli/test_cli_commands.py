@@ -17,6 +17,7 @@ import hiclass
 from hiclass._cli import main
 from hiclass._cli._features import feature_names
 from hiclass._cli._models import load_model
+from hiclass._estimators.base import BaseHierarchicalClassifier
 
 
 def read(text):
@@ -417,6 +418,13 @@ class TestEvaluate:
         scores = table(y, found, zero_division=0.0)
         assert lines[2].split()[5] == f"{scores['accuracy'][1]:.3f}"
         assert f"F1 {hiclass.metrics.f1(y, found):.3f}" in lines[3]
+
+    def test_confidences_are_not_computed(self, run, model, train, monkeypatch):
+        def refuse(self, X):
+            raise AssertionError
+
+        monkeypatch.setattr(BaseHierarchicalClassifier, "predict_confidence", refuse)
+        assert "whole path right" in run("evaluate", model, train)[0]
 
     def test_labels_that_were_never_seen_are_wrong_not_an_error(self, run, model, tmp_path):
         rows = [[row[0], "New", "Class", *row[3:]] for row in make_rows(5)]

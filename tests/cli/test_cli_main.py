@@ -131,6 +131,18 @@ def test_a_screen_without_box_characters_gets_plain_lines(monkeypatch):
     assert lines == ["|-- a  1", "|   `-- b  1", "`-- c  1"]
 
 
+def test_a_tree_of_many_levels_is_drawn():
+    depth = 1_500
+    hierarchy = hiclass.Hierarchy.from_paths([[f"{level}" for level in range(depth)], ["last"]])
+    lines = _screen.tree_lines(hierarchy, np.ones(hierarchy.n_nodes), None)
+    assert len(lines) == depth + 1
+    assert lines[2].endswith("-- 2  1") or lines[2].endswith("── 2  1")
+    few = _screen.tree_lines(hierarchy, np.ones(hierarchy.n_nodes), 2)
+    assert [few[0], few[2]] == [lines[0], lines[-1]]
+    assert few[1].endswith(f"1  1 ({depth - 2:,} below)")
+    assert len(few) == 3
+
+
 def test_a_path_shows_the_confidence_of_every_step():
     nan = float("nan")
     assert _screen.path_text(["a", "b", ""], [0.9, 0.6, nan]) == "a 0.90 > b 0.60"

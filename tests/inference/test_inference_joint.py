@@ -38,7 +38,7 @@ def kind(request):
 
 
 def assert_joint(models, a, x, y, at_a, b, z, at_b, c):
-    """All endings have the product of these shares along their path, over the sum of all."""
+    """All final classes have the product of these shares along their path, over the sum of all."""
     final = np.array([a * at_a, a * x, a * y, b * at_b, b * z, c])
     p = final / final.sum()
     assert_nodes(models, [1, p[:3].sum(), p[1], p[2], p[3:5].sum(), p[4], p[5]])

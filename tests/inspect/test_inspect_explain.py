@@ -2,6 +2,7 @@
 
 import json
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import scipy.sparse as sp
 from fakes import OnlyPredict
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -521,3 +522,16 @@ def test_html_of_members_and_of_nothing_to_compare(animals):
     wood = LocalClassifierPerParentNode(RandomForestClassifier(5, random_state=0)).fit(X, y)
     page = explain(wood, X[0])._repr_html_()
     assert "importances of the features" in page
+
+
+def test_no_weights_are_copied_per_branch():
+    """One classifier scores all branches of a flat model: its weights are read where they are."""
+    X = np.random.default_rng(0).normal(size=(120, 500))
+    y = [[f"a{i // 10}", f"b{i}"] for i in range(120)]
+    model = FlatClassifier(SGDClassifier(loss="log_loss", max_iter=1, tol=None)).fit(X, y)
+    explain(model, X[0])
+    tracemalloc.start()
+    explain(model, X[0])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < model.local_classifiers_[()].coef_.nbytes

@@ -298,3 +298,4 @@ def test_weights_are_read_in_the_order_of_the_classes():
     found, expected = open_estimator(reverse, 3), open_estimator(usual, 3)
     np.testing.assert_array_equal(found.weights, expected.weights)
     np.testing.assert_array_equal(found.intercepts, expected.intercepts)
+    assert expected.weights is usual.coef_

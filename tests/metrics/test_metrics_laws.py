@@ -2,6 +2,7 @@
 bad input is refused with a message that says what is wrong and where."""
 
 import inspect
+import re
 
 import metrics_reference as reference
 import numpy as np
@@ -138,10 +139,38 @@ def test_the_order_of_rows_does_not_matter(metric, kwargs, case, seed):
     assert_same(metric(y_true[order], y_pred[order], *(p[order] for p in more), **kwargs), expected)
 
 
+LOSSES = {
+    metrics.tree_distance,
+    metrics.severity,
+    metrics.h_loss,
+    metrics.calibration_error,
+    metrics.risk_coverage,
+}
+
+
+def figures_of(result):
+    """The figures of quality in what a metric returns; the root has none."""
+    if isinstance(result, str):
+        return np.array([float(figure) for figure in re.findall(r"\d\.\d\d", result)])
+    if isinstance(result, dict):
+        rows = [result]
+        if "overall" in result:
+            rows = [result["overall"], *result["levels"], *result["classes"]]
+        names = ("accuracy", "precision", "recall", "f1", "exact_match")
+        found = [np.ravel(row[name]) for row in rows for name in names if name in row]
+        result = np.concatenate(found)
+    elif isinstance(result, metrics.RiskCoverage):
+        result = [*result.risk, result.area]
+    result = np.ravel(result)
+    return result[~np.isnan(result)]
+
+
 @params({**OF_LABELS, **OF_CONFIDENCE})
-def test_a_perfect_prediction_of_one_row_is_fine(metric, kwargs):
+def test_a_perfect_prediction_of_one_row_has_the_best_value(metric, kwargs):
     more = ([[1.0, 1.0]],) if "confidence" in inspect.signature(metric).parameters else ()
-    metric([["A", "x"]], [["A", "x"]], *more, **kwargs)
+    found = figures_of(metric([["A", "x"]], [["A", "x"]], *more, **kwargs))
+    assert len(found)
+    assert (found == (0 if metric in LOSSES else 1)).all(), found
 
 
 @params({**OF_LABELS, **OF_CONFIDENCE})

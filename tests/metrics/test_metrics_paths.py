@@ -49,7 +49,7 @@ def test_severity_by_hand():
     assert severity(TRUE, PRED) == (0 + 1 + 3 + 2 + 2 + 3) / 6
     assert severity(TRUE, PRED, mistakes_only=True) == (1 + 3 + 2 + 2 + 3) / 5
     assert severity(TRUE[:1], PRED[:1], mistakes_only=True) == 0
-    # A right answer at an inner node is no mistake, whatever its height.
+    # A correct prediction at an inner node is not a mistake, whatever its height.
     assert severity([["A"], ["A", "x"]], [["A"], ["A", "x"]]) == 0
 
 
@@ -151,10 +151,10 @@ def test_level_scores_equal_the_literal_implementation(rows, average, fill):
             np.testing.assert_allclose(result[name][level - 1], value, rtol=1e-12)
 
 
-# What lca-metrics 0.1.0 answers for single rows of this tree, edges given from child to parent:
-# fbeta_lca_score with beta 0 (precision) and 1 (F1); `benchmarks/metrics.py --lca` asks it again.
+# What lca-metrics 0.1.0 returns for single rows of this tree, edges given from child to parent:
+# fbeta_lca_score with beta 0 (precision) and 1 (F1); `benchmarks/metrics.py --lca` repeats it.
 LCA_TREE = {"a": ["a1", "a2"], "a1": ["x", "y"], "b": ["b1"]}
-LCA_ANSWERS = [
+LCA_VALUES = [
     ("x", "x", 1.0, 1.0),
     ("x", "y", 0.5, 0.5),
     ("x", "a2", 0.5, 0.4),
@@ -165,7 +165,7 @@ LCA_ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("true", "pred", "precision", "f1"), LCA_ANSWERS)
+@pytest.mark.parametrize(("true", "pred", "precision", "f1"), LCA_VALUES)
 def test_lca_agrees_with_lca_metrics(true, pred, precision, f1):
     assert lca_precision([true], [pred], hierarchy=LCA_TREE) == pytest.approx(precision)
     assert lca_f1([true], [pred], hierarchy=LCA_TREE) == pytest.approx(f1)

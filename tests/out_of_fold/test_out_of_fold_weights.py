@@ -334,7 +334,7 @@ def test_temperatures_of_the_models_serve_while_weights_are_learned():
     [
         ([["a", "x"]], "one row makes no folds"),
         ([["a", "x"], ["a", "y"], ["b", "z"]], "no fold knows a class that it holds out"),
-        ([["a", "x"]] * 6, "there is one ending, and nothing to choose"),
+        ([["a", "x"]] * 6, "there is one final class, and nothing to choose"),
     ],
 )
 def test_weights_are_equal_where_there_is_nothing_to_learn(voting, rows, why):

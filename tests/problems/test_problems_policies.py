@@ -201,7 +201,8 @@ def test_a_class_without_positives_or_negatives_is_an_error_that_names_it(policy
 def test_siblings_always_has_positives_and_negatives(training, leaf_only):
     index, rows = training
     options = find_options(index, leaf_only=leaf_only)
-    found(problems_per_node(index, options, "siblings"), rows)
+    problems = found(problems_per_node(index, options, "siblings"), rows)
+    assert all(len(sets) == 2 and all(sets.values()) for sets in problems.values())
 
 
 def above(edges, label):

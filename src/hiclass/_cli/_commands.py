@@ -96,7 +96,9 @@ def predict(args: argparse.Namespace) -> None:
     X = prepare(table, model.columns)
     keep = list(table.frame.columns) if args.keep is None else list(args.keep)
     result = {name: table.column(name) for name in keep}
-    predicted, confidence = _predict(args, model, X)
+    features = model.opened.transform(X)
+    predicted = _predict(args, model, features)
+    confidence = model.opened.model.predict_confidence(features).round(6)
     for level, name in enumerate(model.target):
         for prefix, values in (("predicted", predicted), ("confidence", confidence)):
             column = f"{prefix}_{name}"
@@ -114,14 +116,13 @@ def predict(args: argparse.Namespace) -> None:
         _screen.note(f"Wrote {args.output}: {_screen.count(len(X), 'row')}", args.quiet)
 
 
-def _predict(args: argparse.Namespace, model: Model, X: Any) -> tuple[Any, Any]:
-    """Predicted labels and confidences, both with one column per level."""
-    classifier, features = model.opened.model, model.opened.transform(X)
+def _predict(args: argparse.Namespace, model: Model, features: Any) -> Any:
+    """Predicted labels, with one column per level."""
+    classifier = model.opened.model
     set_jobs(classifier, args.jobs)
     if args.min_confidence is not None:
         classifier.set_params(min_confidence=args.min_confidence)
-    predicted = np.asarray(classifier.predict(features), dtype=object)
-    return predicted, classifier.predict_confidence(features).round(6)
+    return np.asarray(classifier.predict(features), dtype=object)
 
 
 def evaluate(args: argparse.Namespace) -> None:
@@ -138,12 +139,13 @@ def evaluate(args: argparse.Namespace) -> None:
     examples = None if args.examples is None else texts(table, args.examples)
     y = like(y, model.opened.model.hierarchy_, model.target, table)
     X = prepare(table, model.columns)
-    predicted, _ = _predict(args, model, X)
+    features = model.opened.transform(X)
+    predicted = _predict(args, model, features)
     _screen.write_scores(y, predicted, model.target)
     if args.report is not None:
         write_report(
             model.opened.model,
-            model.opened.transform(X),
+            features,
             y,
             args.report,
             title=Path(table.name).name,

@@ -65,20 +65,18 @@ def tree_lines(hierarchy: Hierarchy, counts: Any, depth: int | None) -> list[str
     forks, bars = ("└├", " │") if _can_draw() else ("`|", " |")
     dash = "──" if _can_draw() else "--"
 
-    def draw(node: int, indent: str) -> None:
-        children = hierarchy.children(node).tolist()
-        for child in children:
-            goes_on = child != children[-1]
-            hidden = hierarchy.subtree_end[child] - child - 1
-            is_hidden = depth is not None and hierarchy.levels[child] >= depth and hidden
-            more = f" ({hidden:,} below)" if is_hidden else ""
-            count = paint(f"{int(counts[child]):,}{more}", "dim", sys.stdout)
-            label = one_line(hierarchy.labels[child])
-            lines.append(f"{indent}{forks[goes_on]}{dash} {label}  {count}")
-            if not is_hidden:
-                draw(child, f"{indent}{bars[goes_on]}   ")
-
-    draw(0, "")
+    indents = [""] * (hierarchy.depth + 1)  # of the children of the last node of every level
+    node = 1
+    while node < hierarchy.n_nodes:
+        level, end = int(hierarchy.levels[node]), int(hierarchy.subtree_end[node])
+        goes_on = bool(end < hierarchy.subtree_end[hierarchy.parent[node]])
+        hidden = end - node - 1 if depth is not None and level >= depth else 0
+        more = f" ({hidden:,} below)" if hidden else ""
+        count = paint(f"{int(counts[node]):,}{more}", "dim", sys.stdout)
+        indent = indents[level - 1]
+        lines.append(f"{indent}{forks[goes_on]}{dash} {one_line(hierarchy.labels[node])}  {count}")
+        indents[level] = f"{indent}{bars[goes_on]}   "
+        node = end if hidden else node + 1
     return lines
 
 

@@ -66,7 +66,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         is worth naming if its probability is above half of it. By default it is learned from three
         out-of-fold fits.
     min_confidence : float, default=0.0
-        Cuts a path after its deepest node with at least this probability.
+        Truncates a path after its deepest node with at least this probability.
     threshold : float, default=0.5
         The probability from which on a class is predicted, where the models predict sets of
         classes. Probabilities of classes are then combined one by one.

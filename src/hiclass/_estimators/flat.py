@@ -38,7 +38,7 @@ class FlatClassifier(BaseHierarchicalClassifier):
         is worth naming if its probability is above half of it. By default it is learned from three
         out-of-fold fits.
     min_confidence : float, default=0.0
-        Cuts a path after its deepest node with at least this probability.
+        Truncates a path after its deepest node with at least this probability.
     leaf_only : bool, default=False
         Whether every path must end at a leaf. Training rows that end at an inner node are then left
         out.

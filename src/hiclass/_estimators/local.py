@@ -28,7 +28,7 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
     """One binary classifier per node of the hierarchy.
 
     The classifier of a node tells its rows from other rows, which ones is up to the policy. At a
-    parent the answers of its children are normalised to probabilities. Where training rows end at
+    parent the scores of its children are normalised to probabilities. Where training rows end at
     an inner node, a further binary classifier, the gate, gives the probability of stopping there.
 
     Parameters
@@ -54,7 +54,7 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         is worth naming if its probability is above half of it. By default it is learned from three
         out-of-fold fits.
     min_confidence : float, default=0.0
-        Cuts a path after its deepest node with at least this probability.
+        Truncates a path after its deepest node with at least this probability.
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then says
         nothing about what is below it.
@@ -212,7 +212,7 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         is worth naming if its probability is above half of it. By default it is learned from three
         out-of-fold fits.
     min_confidence : float, default=0.0
-        Cuts a path after its deepest node with at least this probability.
+        Truncates a path after its deepest node with at least this probability.
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then says
         nothing about what is below it.
@@ -364,7 +364,7 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         is worth naming if its probability is above half of it. By default it is learned from three
         out-of-fold fits.
     min_confidence : float, default=0.0
-        Cuts a path after its deepest node with at least this probability.
+        Truncates a path after its deepest node with at least this probability.
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then says
         nothing about what is below it.

@@ -95,10 +95,9 @@ def confidence_along(hierarchy: Hierarchy, nodes: IntArray, levels: list[Candida
     everything = Candidates.join(levels)
     if not len(everything.rows):
         return np.full((len(nodes), hierarchy.depth), np.nan)
-    # "Stop here" stands beside its node with a smaller probability: keep the larger.
-    order = np.lexsort([-everything.proba, everything.rows * n_nodes + everything.nodes])
-    key = (everything.rows * n_nodes + everything.nodes)[order]
+    key = everything.rows * n_nodes + everything.nodes
+    order = np.argsort(key)
     path = hierarchy._paths[nodes]
     wanted = np.arange(len(nodes))[:, None] * n_nodes + np.maximum(path, 0)
-    place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
-    return np.where(path >= 0, everything.proba[order][place], np.nan)
+    place = np.minimum(np.searchsorted(key, wanted, sorter=order), len(key) - 1)
+    return np.where(path >= 0, everything.proba[order[place]], np.nan)

@@ -93,14 +93,14 @@ def _threads_pay(X: Any, models: Any, width: int, n_threads: int, everywhere: bo
     if len(models.classifiers) + len(models.gates) <= _FEW_CALLS:
         return True
     is_set = models.of_sets
-    query = set_query_of_everyone(models) if is_set else _query_of_everyone(models)
-    if query is None:
+    call = set_query_of_everyone(models) if is_set else _query_of_everyone(models)
+    if call is None:
         return True
     at_a_time = next(iter(chunks_of_rows(X, width))).stop
     rows_of_call = at_a_time if is_set or everywhere else _rows_of_call(models, at_a_time)
     n_measured = max(_FEWEST_MEASURED, int(n_rows_of(X) * _MEASURED))
-    price = _seconds(query, slice_rows(X, slice(0, 1)), 3)
-    work = _seconds(query, slice_rows(X, slice(0, n_measured)), 2) - price
+    price = _seconds(call, slice_rows(X, slice(0, 1)), 3)
+    work = _seconds(call, slice_rows(X, slice(0, n_measured)), 2) - price
     return work * rows_of_call / n_measured > n_threads * price
 
 

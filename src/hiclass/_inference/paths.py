@@ -287,7 +287,7 @@ def nodes_to_final(models: LocalModels, proba: FloatArray) -> FloatArray:
 def final_to_nodes(models: LocalModels, final: FloatArray) -> FloatArray:
     """Probability of every node: the sum over the final classes at or below it."""
     proba = np.minimum(sum_final(models, final), 1.0)
-    # Whatever is above all final classes, the root at least, is certain: not but for rounding.
+    # What is above all final classes, the root at least, is certain; the sum may be rounded.
     first, last = models.options.ends[[0, -1]]
     proba[:, : first + 1][:, models.hierarchy.subtree_end[: first + 1] > last] = 1.0
     return proba

@@ -17,8 +17,9 @@ from sklearn.naive_bayes import ComplementNB, MultinomialNB
 from sklearn.svm import SVC, NuSVC
 
 from hiclass._engine.packed import shown
+from hiclass._inference.paths import unrestricted
 from hiclass._problems.strategies import STRATEGIES, Strategy
-from hiclass._state import LocalModels, RestrictedModels
+from hiclass._state import LocalModels
 from hiclass._typing import FloatArray, IntArray
 from hiclass._wrapping import Unwrapped, unwrap, unwrap_fitted
 
@@ -96,9 +97,7 @@ def local_models(model: Any, name: str = "") -> Iterator[OpenModel]:
 
 def fitted_state(model: Any) -> tuple[LocalModels, Strategy]:
     """What a model with local classifiers has learned, all classes of a restricted one, and how."""
-    models = model._models
-    while isinstance(models, RestrictedModels):
-        models = models.base
+    models = unrestricted(model._models)
     return models, STRATEGIES[models.strategy]
 
 
@@ -145,8 +144,9 @@ def open_estimator(estimator: Any, n_classes: int) -> OpenEstimator:
     weights, intercepts = _linear(opened.model, n_classes)
     classes = getattr(opened.model, "classes_", None)
     if weights is not None and isinstance(classes, np.ndarray) and classes.shape == (n_classes,):
-        order = np.argsort(classes)  # rows need not be in the order of the classes
-        weights, intercepts = weights[order], intercepts[order]
+        order = np.argsort(classes)
+        if (order[1:] < order[:-1]).any():  # rows need not be in the order of the classes
+            weights, intercepts = weights[order], intercepts[order]
     importances = getattr(opened.model, "feature_importances_", None)
     if importances is not None:
         importances = np.asarray(importances, dtype=np.float64)

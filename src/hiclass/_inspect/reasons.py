@@ -128,11 +128,11 @@ class ReasonFinder:
         self.models, self.strategy = fitted_state(model)
         self._opened: dict[int, OpenEstimator] = {}
 
-    def _open(self, fitted: Any, n_classes: int) -> OpenEstimator:
+    def _open(self, owner: int, fitted: Any, n_classes: int) -> OpenEstimator:
         """Open a local classifier, once: its weights may have to be brought to the width of X."""
-        if id(fitted) not in self._opened:
-            self._opened[id(fitted)] = open_estimator(fitted, n_classes)
-        return self._opened[id(fitted)]
+        if owner not in self._opened:
+            self._opened[owner] = open_estimator(fitted, n_classes)
+        return self._opened[owner]
 
     # -- which class scores a branch -----------------------------------------------------------
 
@@ -145,13 +145,13 @@ class ReasonFinder:
     def _scorer(self, above: int, option: int) -> Scorer | None:
         number = ~option if option == above else option  # of gates and global columns
         if isinstance(self.model, GlobalClassifier):
-            return self._global_scorer(number)
+            return self._global_scorers.get(number)
         if self.strategy.is_binary:
             fitted = (self.models.gates if number < 0 else self.models.classifiers).get(option)
             # One that has seen rows of one class only is not queried.
             if fitted is None or not has_seen_both(self.models, number):
                 return None
-            return Scorer(self._open(fitted, 2), None)
+            return Scorer(self._open(number, fitted, 2), None)
         owner = 0 if self.strategy.is_direct else int(self.strategy.owner(self.tree, above))
         if owner not in self.models.classifiers:
             return None
@@ -159,16 +159,19 @@ class ReasonFinder:
             option = self._likeliest_final(option)
         classes = self.strategy.classes(owner, known_options(self.models), self.tree)
         place = np.flatnonzero(classes == option)
-        estimator = self._open(self.models.classifiers[owner], len(classes))
+        estimator = self._open(owner, self.models.classifiers[owner], len(classes))
         return Scorer(estimator, int(place[0])) if len(place) else None
 
-    def _global_scorer(self, number: int) -> Scorer | None:
-        """The column of a global model that scores a branch."""
+    @cached_property
+    def _global_scorers(self) -> dict[int, Scorer]:
+        """The columns of a global model, by the branches that they score."""
+        scorers = {}
         for key, classes in self.model.local_classes_.items():
-            for column in np.flatnonzero(classes == number).tolist():
-                estimator = open_estimator(self.model.local_classifiers_[key], len(classes))
-                return Scorer(estimator, column, float(self.model.column_scales_[column]))
-        return None
+            estimator = open_estimator(self.model.local_classifiers_[key], len(classes))
+            scales = self.model.column_scales_.tolist()
+            for column, number in enumerate(classes.tolist()):
+                scorers[number] = Scorer(estimator, column, scales[column])
+        return scorers
 
     def _likeliest_final(self, node: int) -> int:
         """The final class that stands for a branch of a flat model; -1 if it knows none."""
@@ -182,7 +185,7 @@ class ReasonFinder:
         final = known_options(self.models).ends
         if self.proba is not None:
             return self.proba[final] - [self.proba[self.tree.children(v)].sum() for v in final]
-        estimator = self._open(self.models.classifiers[0], len(final))
+        estimator = self._open(0, self.models.classifiers[0], len(final))
         if estimator.weights is None:
             return np.zeros(len(final))
         return estimator.weights @ _dense(estimator.transform(self.X)) + estimator.intercepts

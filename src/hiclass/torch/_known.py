@@ -13,6 +13,7 @@ import numpy as np
 
 from hiclass._problems.batches import check_layout, make_layout
 from hiclass._problems.index import RowCounts, find_options
+from hiclass._problems.strategies import STRATEGIES
 from hiclass._state import LocalModels, Options, RestrictedModels, SetModels
 from hiclass._targets.paths import Target
 from hiclass._targets.sets import SetTarget
@@ -22,6 +23,8 @@ from hiclass.torch._layout import Layout, conditional_layout, leaf_layout, set_l
 from hiclass.torch._network import FittedNetwork
 
 AnyTarget = Target | SetTarget
+#: A network is one classifier for all classes.
+_STRATEGY = STRATEGIES["global"]
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ class Known:
             columns = {0: replace(network, first=first, last=first + 1)} if len(nodes) else {}
             classes = {0: nodes} if len(nodes) else {}
             final = 1 + np.flatnonzero(self.n_own[1:])
-            return SetModels("global", hierarchy, columns, classes, populated, final)
+            return SetModels(_STRATEGY.name, hierarchy, columns, classes, populated, final)
         options = self._populated(leaf_only)
         # Where all rows of a class end at it, all final classes below it are meant.
         final, all_final = options.ends, self.options.ends
@@ -126,7 +129,9 @@ class Known:
         exact = all_final[np.minimum(first, len(all_final) - 1)] == final
         last = np.where(exact, first + 1, last)
         columns = {0: replace(network, first=first, last=last)}
-        return LocalModels("global", hierarchy, options, columns, {}, soft=True, is_direct=True)
+        return LocalModels(
+            _STRATEGY.name, hierarchy, options, columns, {}, soft=True, is_direct=True
+        )
 
 
 def on_device(models: Any, device: str) -> Any:
