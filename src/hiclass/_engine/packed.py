@@ -7,10 +7,11 @@ widened: :func:`widened` gives a working estimator of scikit-learn, whose ``coef
 of full width, as ``sparsify()`` makes it. What depends on the number of features, such as
 ``dual="auto"``, is decided as it would be at full width. The result is that of a plain ``fit``: to
 the last bit where the solver goes from row to row (``LinearSVC(dual=True)``, ``SGDClassifier``,
-``FastLinearSVC``, ``Perceptron``, sag and saga), and within the solver's tolerance elsewhere.
+``FastLinearSVC``, ``Perceptron``, ``LogisticRegression`` with sag and saga), but for the rounding
+of averages, and within the solver's tolerance elsewhere.
 
-``KINDS`` has an entry for every type of estimator that can be fitted this way. Whatever has none,
-subclasses included, is fitted as it is.
+``KINDS`` has an entry for every type of estimator that can be fitted this way; a class of a room
+above brings its own as ``packing``. Whatever has none, subclasses included, is fitted as it is.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from sklearn.svm import LinearSVC
 
 from hiclass._compat import svm_classes
 from hiclass._linear.fast_svc import FastLinearSVC
-from hiclass._rows import csr_like, is_csr
+from hiclass._rows import csr_like, is_csr, numbers_of
 from hiclass._state import Packed
 from hiclass._typing import AnyArray, IntArray
 
@@ -42,6 +43,8 @@ from hiclass._typing import AnyArray, IntArray
 LARGEST_SHARE = 0.5
 #: The numbers of columns have 32 bits.
 _MOST_COLUMNS = np.iinfo(np.int32).max
+#: To sort an entry takes so many times as long as to look at the flag of a column.
+_SORT_COST = 128
 #: A weight of a CSC matrix and the number of its row.
 _SPARSE_BYTES = 12
 
@@ -101,9 +104,12 @@ def columns_of(X: Any) -> IntArray:
     -------
     ndarray of int
     """
-    occurs = np.zeros(X.shape[1], dtype=bool)
-    occurs[X.indices] = True
-    columns = np.flatnonzero(occurs)
+    if _SORT_COST * X.nnz < X.shape[1]:
+        columns = np.unique(X.indices)
+    else:  # so many entries that flags of all columns are worth it
+        occurs = np.zeros(X.shape[1], dtype=bool)
+        occurs[X.indices] = True
+        columns = np.flatnonzero(occurs)
     # Estimators refuse a matrix without columns.
     return columns if len(columns) else np.zeros(1, dtype=np.intp)
 
@@ -123,10 +129,8 @@ def renumbered(X: Any, columns: IntArray) -> Any:
     CSR matrix of shape (n_rows, n_columns), with 32-bit indices where these suffice
     """
     kind = np.int32 if X.nnz <= np.iinfo(np.int32).max else np.int64
-    number = np.empty(X.shape[1], dtype=kind)
-    number[columns] = np.arange(len(columns), dtype=kind)
-    indptr = X.indptr.astype(kind, copy=False)
-    return csr_like(X, X.data, number[X.indices], indptr, len(columns))
+    numbers: IntArray = numbers_of(X, columns).astype(kind, copy=False)
+    return csr_like(X, X.data, numbers, X.indptr.astype(kind, copy=False), len(columns))
 
 
 # -- fit ---------------------------------------------------------------------------------------
@@ -158,8 +162,8 @@ def fit_packed(
     Returns
     -------
     Packed or None
-        The fitted estimator with its columns, which are all where most of them occur. None if it
-        cannot be packed: nothing has happened then.
+        The fitted estimator with its columns: all of them where most occur, or where fewer might
+        be solved in another way. None if it cannot be packed: nothing has happened then.
     """
     if not is_csr(X) or X.shape[1] > _MOST_COLUMNS or not can_be_packed(estimator):
         return None
@@ -167,13 +171,11 @@ def fit_packed(
     pins: list[tuple[Any, Pins]] | None = None
     if len(columns) <= LARGEST_SHARE * X.shape[1]:
         pins = _all_pins(estimator, X.shape, (X.shape[0], len(columns)))
-        if pins is None and not min_coef:
-            return None
     if pins is None:
-        columns, rows = np.arange(X.shape[1]), X
+        columns, rows, pins = np.arange(X.shape[1]), X, []
     else:
         rows = renumbered(X, columns)
-    with _pinned(pins or []):
+    with _pinned(pins):
         fit(rows)
     packed = Packed(
         estimator,
@@ -214,17 +216,19 @@ def refuse_min_coef(estimator: Any, X: Any, min_coef: float) -> NoReturn:
 
 def can_be_packed(estimator: Any) -> bool:
     """Whether an estimator, and everything inside it, can be fitted on some of the columns."""
-    kind = KINDS.get(type(estimator))
-    return (
-        kind is not None
-        and kind.allows(estimator)
-        and all(can_be_packed(part) for part in kind.parts(estimator))
-    )
+    kind = _kind_of(estimator)
+    return kind.allows(estimator) and all(map(can_be_packed, kind.parts(estimator)))
+
+
+def _kind_of(estimator: Any) -> Kind:
+    """How an estimator is fitted on some of the columns, by the table or, of ours, by its class."""
+    kind = KINDS.get(type(estimator)) or vars(type(estimator)).get("packing")
+    return _OTHER if kind is None else kind
 
 
 def _is_direct(estimator: Any) -> bool:
     """Whether the scores of everything inside are products of weights and rows."""
-    kind = KINDS[type(estimator)]
+    kind = _kind_of(estimator)
     return kind.is_direct and all(_is_direct(part) for part in kind.parts(estimator))
 
 
@@ -232,7 +236,7 @@ def _all_pins(
     estimator: Any, full: Shape, narrow: Shape, whole: bool = True
 ) -> list[tuple[Any, Pins]] | None:
     """What has to be set while an estimator is fitted, for it and for everything inside it."""
-    kind = KINDS[type(estimator)]
+    kind = _kind_of(estimator)
     own = kind.pins(estimator, full, narrow, whole)
     if own is None:
         return None
@@ -290,7 +294,11 @@ def widened(packed: Packed) -> Any:
     estimator = deepcopy(packed.estimator)
     columns, n_features = packed.columns, packed.n_features
 
-    def wide_rows(weights: Any) -> Any:
+    def wide_rows(name: str, weights: Any) -> Any:
+        if name.startswith("_"):  # what SGD averages, dense also in a sparse classifier
+            wide = np.zeros((*weights.shape[:-1], n_features))
+            wide[..., columns] = weights.toarray() if sp.issparse(weights) else weights
+            return wide
         if len(columns) == n_features and not sp.issparse(weights):
             return weights.astype(np.float64) if packed.double else weights
         narrow = sp.csr_matrix(weights if sp.issparse(weights) else np.atleast_2d(weights))
@@ -348,11 +356,8 @@ def unpacked(fitted: Any) -> Any:
         return fitted
     estimator = widened(fitted)
     for part, name, weights in list(_all_weights(estimator)):
-        if not sp.issparse(weights):
-            continue
-        dense = weights.toarray()
-        # scikit-learn keeps the weights of two classes as one row, but for those that users see.
-        vars(part)[name] = dense[0] if name.startswith("_") and len(dense) == 1 else dense
+        if sp.issparse(weights):
+            vars(part)[name] = weights.toarray()
     return estimator
 
 
@@ -377,7 +382,7 @@ def without_small_weights(packed: Packed, smallest: float) -> Packed:
     if not len(kept):
         kept = np.zeros(1, dtype=np.intp)  # estimators refuse a matrix without columns
 
-    def large(weights: AnyArray) -> Any:
+    def large(name: str, weights: AnyArray) -> Any:
         some = weights[..., kept]
         some[np.abs(some) < smallest] = 0
         if some.ndim == 2 and _SPARSE_BYTES * np.count_nonzero(some) < some.nbytes:
@@ -393,21 +398,21 @@ def without_small_weights(packed: Packed, smallest: float) -> Packed:
 def _change_columns(
     estimator: Any,
     n_columns: int,
-    change_rows: Callable[[Any], Any],
+    change_rows: Callable[[str, Any], Any],
     change_row: Callable[[AnyArray, float], AnyArray],
 ) -> None:
     """Give a fitted estimator other columns.
 
-    The functions take weights by class, and numbers by column with that of a column without
-    entries.
+    The functions take the name of weights by class and these, and numbers by column with that of a
+    column without entries.
     """
-    kind = KINDS[type(estimator)]
+    kind = _kind_of(estimator)
     for part in kind.fitted_parts(estimator):
         _change_columns(part, n_columns, change_rows, change_row)
     attributes = vars(estimator)
     for name in kind.by_class:
         if attributes.get(name) is not None:
-            attributes[name] = change_rows(attributes[name])
+            attributes[name] = change_rows(name, attributes[name])
     for name, nothing in kind.by_column:
         if attributes.get(name) is not None:
             attributes[name] = change_row(attributes[name], nothing)
@@ -417,7 +422,7 @@ def _change_columns(
 
 def _all_weights(estimator: Any) -> Iterator[tuple[Any, str, Any]]:
     """All weights by class inside an estimator: whose, by what name, and the matrix."""
-    kind = KINDS[type(estimator)]
+    kind = _kind_of(estimator)
     for part in kind.fitted_parts(estimator):
         yield from _all_weights(part)
     for name in kind.by_class:
@@ -482,12 +487,15 @@ def _steps(pipeline: Any) -> list[Any]:
 def _scales_columns(pipeline: Any) -> bool:
     """Whether all steps but the last one act on each column by itself."""
     *scalers, last = _steps(pipeline)
-    kinds = [KINDS.get(type(step), Kind()) for step in scalers]
     return (
         pipeline.memory is None
         and last is pipeline.steps[-1][1]
-        and all(kind.by_column for kind in kinds)
+        and all(_kind_of(step).by_column for step in scalers)
     )
+
+
+def _to_calibrate(model: Any) -> list[Any]:
+    return [LinearSVC() if model.estimator is None else model.estimator]  # as scikit-learn has it
 
 
 def _calibrated(model: Any) -> list[Any]:
@@ -495,6 +503,8 @@ def _calibrated(model: Any) -> list[Any]:
 
 
 _SGD = Kind(by_class=("coef_", "_standard_coef", "_average_coef"), allows=_starts_at_zero)
+
+_OTHER = Kind(allows=lambda estimator: False)
 
 #: By type; only estimators of exactly these types are packed.
 KINDS: dict[type, Kind] = {
@@ -511,7 +521,7 @@ KINDS: dict[type, Kind] = {
     ),
     Pipeline: Kind(allows=_scales_columns, parts=_steps, fitted_parts=_steps, is_direct=False),
     CalibratedClassifierCV: Kind(
-        parts=lambda model: [model.estimator],
+        parts=_to_calibrate,
         fitted_parts=_calibrated,
         in_folds=True,
         is_direct=False,

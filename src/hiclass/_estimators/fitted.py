@@ -9,7 +9,7 @@ from hiclass._engine.packed import shown
 from hiclass._inference.batches import known_options
 from hiclass._inference.paths import unrestricted
 from hiclass._labels.columns import plain
-from hiclass._state import Options
+from hiclass._state import Options, Packed
 from hiclass._typing import IntArray
 from hiclass.hierarchy import Hierarchy
 
@@ -42,6 +42,12 @@ class LocalClassifiers(Mapping[Any, Any]):
             )
         return shown(self._estimators[node])
 
+    def __contains__(self, key: object) -> bool:
+        try:
+            return self._hierarchy.find(key) in self._estimators
+        except ValueError:
+            return False
+
     def __iter__(self) -> Iterator[Any]:
         return (
             plain(self._hierarchy.labels[node])
@@ -55,6 +61,10 @@ class LocalClassifiers(Mapping[Any, Any]):
 
     def __repr__(self) -> str:
         return f"LocalClassifiers({len(self)} classifiers)"
+
+    def names_of_types(self) -> list[str]:
+        """What kinds of classifiers there are."""
+        return _names_of_types(self._estimators)
 
 
 class LevelClassifiers(Mapping[int, Any]):
@@ -72,6 +82,9 @@ class LevelClassifiers(Mapping[int, Any]):
     def __getitem__(self, level: Any) -> Any:
         return shown(self._estimators[level])
 
+    def __contains__(self, level: object) -> bool:
+        return level in self._estimators
+
     def __iter__(self) -> Iterator[int]:
         return iter(self._estimators)
 
@@ -79,7 +92,20 @@ class LevelClassifiers(Mapping[int, Any]):
         return len(self._estimators)
 
     def __repr__(self) -> str:
-        return repr(dict(self))
+        return repr({level: _inside(fitted) for level, fitted in self._estimators.items()})
+
+    def names_of_types(self) -> list[str]:
+        """What kinds of classifiers there are."""
+        return _names_of_types(self._estimators)
+
+
+def _inside(fitted: Any) -> Any:
+    """The classifier inside a packed one, which has fewer columns but the same parameters."""
+    return fitted.estimator if isinstance(fitted, Packed) else fitted
+
+
+def _names_of_types(estimators: dict[int, Any]) -> list[str]:
+    return list(dict.fromkeys(type(_inside(fitted)).__name__ for fitted in estimators.values()))
 
 
 def local_classifiers(model: Any) -> LocalClassifiers:

@@ -81,6 +81,8 @@ class FlatClassifier(BaseHierarchicalClassifier):
         What stands for a missing label in predictions.
     local_classifiers_ : mapping
         The fitted classifier, by the path of the root, ``()``.
+        A linear classifier of a sparse X is shown as a copy, with weights in a CSR matrix; dense
+        where most of the columns occur in X.
     local_classes_ : dict
         The nodes that the classes of each of these classifiers stand for, by the same keys.
     temperature_ : float

@@ -101,7 +101,8 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         What stands for a missing label in predictions.
     local_classifiers_ : mapping
         The fitted classifier of every node that has siblings, by path.
-        Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix.
+        Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix; dense
+        where most of the columns occur in their rows.
     local_classes_ : dict
         The nodes that the classes of each of these classifiers stand for, by the same keys.
     stop_classifiers_ : mapping
@@ -259,7 +260,8 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         What stands for a missing label in predictions.
     local_classifiers_ : mapping
         The fitted classifier of every node with several branches, by path; ``()`` is the root.
-        Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix.
+        Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix; dense
+        where most of the columns occur in their rows.
     local_classes_ : dict
         The nodes that the classes of each of these classifiers stand for, by the same keys.
     temperature_ : float
@@ -411,7 +413,8 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         What stands for a missing label in predictions.
     local_classifiers_ : mapping
         The fitted classifier of every level with at least two classes, by level, from 1.
-        Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix.
+        Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix; dense
+        where most of the columns occur in their rows.
     local_classes_ : dict
         The nodes that the classes of each of these classifiers stand for, by the same keys.
     temperature_ : float

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from hiclass._engine.class_weights import keep_columns
 from hiclass._engine.fit import FitSettings, fit_problems
 from hiclass._engine.local_classifiers import copy_estimator, estimator_tags, named_for_fit
-from hiclass._engine.packed import KINDS, Kind
+from hiclass._engine.packed import Kind
 from hiclass._inference.sets import column_proba
 from hiclass._problems.index import LocalProblem, SetIndex
 from hiclass._problems.policies import Policy
@@ -41,6 +41,11 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
         The fitted copies, one per column.
     """
 
+    #: All copies see the same columns.
+    packing: ClassVar[Kind] = Kind(
+        parts=lambda model: [model.estimator], fitted_parts=lambda model: model.estimators_
+    )
+
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
@@ -58,12 +63,6 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of a one in every column."""
         return np.hstack([column_proba(e, protect(X), 1) for e in self.estimators_])
-
-
-# All copies see the same columns.
-KINDS[OneVsRest] = Kind(
-    parts=lambda model: [model.estimator], fitted_parts=lambda model: model.estimators_
-)
 
 
 def takes_sets(estimator: Any) -> bool:

@@ -184,9 +184,9 @@ def _describe(opened: OpenModel) -> dict[str, Any]:
     model = opened.model
     members = list(local_models(model))
     classifiers = {
-        type(estimator).__name__: None
+        name: None
         for member in members
-        for estimator in member.model.local_classifiers_.values()
+        for name in member.model.local_classifiers_.names_of_types()
     }
     # The transformers before the model, and those that a model inside it brings along.
     before = [*opened.before, *(members[0].before if len(members) == 1 else [])]
