@@ -13,10 +13,12 @@ from hiclass import (
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
+    explain,
 )
 from hiclass._engine import packed
 from hiclass._inspect.models import open_model
 from hiclass._inspect.report import _describe
+from hiclass._inspect.report._features import collect_features
 
 
 def fit_plain(monkeypatch, model, *args):
@@ -105,3 +107,20 @@ def test_columns_are_found_by_sorting_and_by_flags(monkeypatch):
             packed.renumbered(rows, columns).toarray(), rows.toarray()[:, columns]
         )
     np.testing.assert_array_equal(found[0], found[10**9])
+
+
+@pytest.mark.parametrize(
+    "estimator_class", [LocalClassifierPerParentNode, LocalClassifierPerLevel, FlatClassifier]
+)
+def test_explanations_and_reports_do_not_depend_on_what_users_do_to_a_copy(estimator_class):
+    model = estimator_class(SGD).fit(X, Y)
+
+    def seen():
+        features = collect_features(open_model(model), model.hierarchy_)
+        return str(explain(model, X[0]).to_dict()), str(features)
+
+    before = seen()
+    held = list(model.local_classifiers_.values())
+    for classifier in held:
+        classifier.coef_ = classifier.coef_ * 0
+    assert seen() == before

@@ -32,6 +32,10 @@ class LocalClassifiers(Mapping[Any, Any]):
         self._hierarchy = hierarchy
 
     def __getitem__(self, key: Any) -> Any:
+        return shown(self.stored(key))
+
+    def stored(self, key: Any) -> Any:
+        """The classifier as the model has it, packed or not."""
         try:
             node = self._hierarchy.find(key)
         except ValueError as error:
@@ -40,7 +44,7 @@ class LocalClassifiers(Mapping[Any, Any]):
             raise KeyError(
                 f"{self._hierarchy.describe(node)} has no classifier: there was nothing to decide."
             )
-        return shown(self._estimators[node])
+        return self._estimators[node]
 
     def __contains__(self, key: object) -> bool:
         try:
@@ -80,7 +84,11 @@ class LevelClassifiers(Mapping[int, Any]):
         self._estimators = estimators
 
     def __getitem__(self, level: Any) -> Any:
-        return shown(self._estimators[level])
+        return shown(self.stored(level))
+
+    def stored(self, level: Any) -> Any:
+        """The classifier as the model has it, packed or not."""
+        return self._estimators[level]
 
     def __contains__(self, level: object) -> bool:
         return level in self._estimators

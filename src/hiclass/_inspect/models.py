@@ -16,10 +16,10 @@ import scipy.sparse as sp
 from sklearn.naive_bayes import ComplementNB, MultinomialNB
 from sklearn.svm import SVC, NuSVC
 
-from hiclass._engine.packed import shown
+from hiclass._engine.packed import widened
 from hiclass._inference.paths import unrestricted
 from hiclass._problems.strategies import STRATEGIES, Strategy
-from hiclass._state import LocalModels
+from hiclass._state import LocalModels, Packed
 from hiclass._typing import FloatArray, IntArray
 from hiclass._wrapping import Unwrapped, unwrap, unwrap_fitted
 
@@ -140,7 +140,8 @@ class OpenEstimator(Unwrapped):
 
 def open_estimator(estimator: Any, n_classes: int) -> OpenEstimator:
     """Unwrap a fitted local classifier, and find its weights or importances."""
-    opened = unwrap(shown(estimator))
+    # Not what users hold of it, which they may have changed.
+    opened = unwrap(widened(estimator) if isinstance(estimator, Packed) else estimator)
     weights, intercepts = _linear(opened.model, n_classes)
     classes = getattr(opened.model, "classes_", None)
     if weights is not None and isinstance(classes, np.ndarray) and classes.shape == (n_classes,):

@@ -98,7 +98,7 @@ def collect_features(opened: OpenModel, tree: Hierarchy) -> dict[str, Any]:
         is_global = isinstance(model, GlobalClassifier)
         flat = fitted_state(model)[1].is_direct
         for key, classes in model.local_classes_.items():
-            estimator = open_estimator(model.local_classifiers_[key], len(classes))
+            estimator = open_estimator(model.local_classifiers_.stored(key), len(classes))
             names = estimator.names(seen)
             if estimator.weights is not None:
                 found = (
