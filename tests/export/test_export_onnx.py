@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -46,7 +47,9 @@ from hiclass import (
     LocalClassifierPerParentNode,
     to_onnx,
 )
-from hiclass._export import onnx_steps
+from hiclass._export import onnx, onnx_steps
+from hiclass._inference.decodings import DECODINGS
+from hiclass._problems.strategies import STRATEGIES
 
 # All of them: `make test-all` measures how much of the module they run.
 pytestmark = pytest.mark.heavy
@@ -613,10 +616,39 @@ def test_what_has_no_graph_is_refused_with_the_reason(animals):
             to_onnx(model)
     with pytest.raises(ValueError, match="dtype must be float64 or float32; got int64"):
         to_onnx(fitted, dtype=int)
-    with pytest.raises(ValueError, match="is a Python function"):
+    with pytest.raises(ValueError, match="cannot be converted to ONNX"):
         to_onnx(fitted.set_params(decoding=lambda proba, hierarchy: proba.argmax(axis=1)))
     with pytest.raises(ValueError, match="needs the F-score"):
         to_onnx(fitted.set_params(decoding="expected_f1"))
+
+
+@CONVERTIBLE
+def test_every_decoding_is_that_of_python_or_refused(cls, animals, monkeypatch):
+    X, y = animals
+    model = cls(expected_f1=0.8).fit(X, y)
+    another = replace(DECODINGS["best_path"], name="another")
+    monkeypatch.setitem(DECODINGS, "another", another)
+    for name, decoding in DECODINGS.items():
+        if cls is FlatClassifier and decoding.step_by_step:
+            continue
+        model.set_params(decoding=decoding)
+        if name in onnx._DECISIONS:
+            assert_same(model, X)
+        else:
+            with pytest.raises(ValueError, match="decoding='another' cannot be converted to ONNX"):
+                to_onnx(model)
+    # Neither is a namesake taken for what it is called.
+    namesake = replace(another, name="best_path", fewest_labels=1)
+    with pytest.raises(ValueError, match="decoding='best_path' cannot be converted"):
+        to_onnx(model.set_params(decoding=namesake))
+
+
+def test_a_strategy_without_a_graph_is_refused(animals):
+    class PerLevel(LocalClassifierPerParentNode):
+        _strategy = STRATEGIES["level"]
+
+    with pytest.raises(ValueError, match="This PerLevel has the strategy 'level', which cannot"):
+        to_onnx(PerLevel().fit(*animals))
 
 
 @pytest.mark.parametrize("missing", ["onnx", "skl2onnx"])

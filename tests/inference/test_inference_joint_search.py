@@ -75,7 +75,8 @@ def both(models, name, X=X, **wish):
     for only_nodes in (True, False):
         wanted = Wish(f=0.7, only_nodes=only_nodes, **wish)
         assert decoding.searches(models, wanted) == only_nodes
-        decision = truncate(decoding(models, X, wanted), models.hierarchy, wanted.min_confidence)
+        decision = decoding.apply(models, X, wanted)
+        decision = truncate(decision, models.hierarchy, wanted.min_confidence)
         found.append(decision.nodes)
     return found
 
@@ -211,7 +212,7 @@ def test_the_classifiers_of_improbable_branches_are_not_queried(name):
     for only_nodes in (True, False):
         for table in tables.values():
             table.calls = 0
-        DECODINGS[name](models, X, Wish(f=0.8, only_nodes=only_nodes))
+        DECODINGS[name].apply(models, X, Wish(f=0.8, only_nodes=only_nodes))
         calls[only_nodes] = sum(table.calls for table in tables.values())
     assert calls == {True: 3, False: 10}
 

@@ -21,7 +21,7 @@ from hiclass._compat import (
 from hiclass._engine.fit import is_per_row
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.fitting import fitting
-from hiclass._inference.decodings import DECODINGS
+from hiclass._inference.decodings import DECODINGS, Decoding
 from hiclass._out_of_fold.temperatures import fit_folds, reached_f
 from hiclass._out_of_fold.weights import learn_weights
 from hiclass._rows import as_weights, check_X, n_rows_of, take_rows
@@ -118,7 +118,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         "models": [list],
         "voting": [StrOptions({"product", "mean"})],
         "weights": ["array-like", StrOptions({"learned"}), None],
-        "decoding": [StrOptions(set(DECODINGS)), callable],
+        "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
     }
 
     def __init__(

@@ -9,7 +9,7 @@ from hiclass._estimators import fitting, incremental
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.fitted import local_classes, local_classifiers
 from hiclass._estimators.fitting import LOCAL_CONSTRAINTS, local_prototype
-from hiclass._inference.decodings import DECODINGS
+from hiclass._inference.decodings import DECODINGS, Decoding
 from hiclass._problems.strategies import STRATEGIES
 
 
@@ -112,11 +112,13 @@ class FlatClassifier(BaseHierarchicalClassifier):
     """
 
     _strategy = STRATEGIES["flat"]
+    _has_steps = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LOCAL_CONSTRAINTS,
         "decoding": [
             StrOptions({d.name for d in DECODINGS.values() if not d.step_by_step}),
             callable,
+            Decoding,
         ],
     }
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}

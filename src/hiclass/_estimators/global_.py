@@ -35,7 +35,7 @@ from hiclass._estimators.fitting import (
 )
 from hiclass._estimators.forest import FOREST_PARAMS
 from hiclass._estimators.outputs import FinalOutputs, NodeOutputs, has_classes
-from hiclass._inference.decodings import DECODINGS
+from hiclass._inference.decodings import DECODINGS, Decoding
 from hiclass._problems.index import LocalProblem
 from hiclass._problems.strategies import STRATEGIES
 from hiclass._rows import check_weights, check_X, n_rows_of
@@ -182,7 +182,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         "estimator": "no_validation",
         "level_weight": [Interval(Real, 0, 1, closed="right")],
         "calibration": [StrOptions({"temperature"}), None],
-        "decoding": [StrOptions(set(DECODINGS)), callable],
+        "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
     }
     # fit hands sample weights on to the estimator and makes no other use of them.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}

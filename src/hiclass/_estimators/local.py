@@ -14,13 +14,13 @@ from hiclass._estimators.fitted import (
     stop_classifiers,
 )
 from hiclass._estimators.fitting import LOCAL_CONSTRAINTS, local_prototype
-from hiclass._inference.decodings import DECODINGS
-from hiclass._problems.policies import POLICIES
+from hiclass._inference.decodings import DECODINGS, Decoding
+from hiclass._problems.policies import POLICIES, Policy
 from hiclass._problems.strategies import STRATEGIES
 
 _LOCAL_CONSTRAINTS = {
     **LOCAL_CONSTRAINTS,
-    "decoding": [StrOptions(set(DECODINGS)), callable],
+    "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
 }
 
 
@@ -140,7 +140,7 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
     _strategy = STRATEGIES["node"]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **_LOCAL_CONSTRAINTS,
-        "binary_policy": [StrOptions(set(POLICIES)), callable],
+        "binary_policy": [StrOptions(set(POLICIES)), callable, Policy],
     }
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
     __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}

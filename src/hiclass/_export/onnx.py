@@ -16,6 +16,7 @@ Everything else goes through skl2onnx, one local classifier at a time.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -106,7 +107,7 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     if opened.before:
         put_before(graph, opened.before, model.n_features_in_)
     tree = _flat(graph, models) if strategy_of(models).is_direct else _per_parent(graph, models)
-    node = _decision(graph, model, tree)
+    node = _DECISIONS[as_decoding(model.decoding).name](graph, model, tree)
     table = _path_table(model)
     node, confidence = _truncate(graph, tree.nodes, node, table, model.min_confidence)
     graph.output("node", node, np.int64, [])
@@ -141,12 +142,8 @@ def _check_model(model: Any) -> LocalModels:
             f"This {name} has no probabilities, which the graph is made of. Fit it again with "
             f"calibration='temperature', or with a local classifier that has predict_proba."
         )
-    if callable(model.decoding):
-        *others, last = map(repr, DECODINGS)
-        raise ValueError(
-            f"decoding={model.decoding!r} is a Python function, which cannot be converted to ONNX. "
-            f"Set decoding to {', '.join(others)} or {last}."
-        )
+    _check_strategy(model)
+    _check_decoding(model)
     if not np.array_equal(known_options(models).indices, models.options.indices):
         raise ValueError(
             f"This {name} has learned from batches and knows classes, or ends of paths, that it "
@@ -154,6 +151,32 @@ def _check_model(model: Any) -> LocalModels:
         )
     model._decision_of_chunk()  # refuses what the decoding cannot do without
     return models
+
+
+def _check_strategy(model: Any) -> None:
+    """Refuse models that have neither a classifier per parent node nor one for everything."""
+    models, strategy = model._models, strategy_of(model._models)
+    nodes = np.arange(models.hierarchy.n_nodes)
+    if strategy.is_direct:
+        return
+    if strategy.is_binary or not np.array_equal(strategy.owner(models.hierarchy, nodes), nodes):
+        raise ValueError(
+            f"This {type(model).__name__} has the strategy {strategy.name!r}, which cannot be "
+            f"converted to ONNX; only one classifier per parent node, or one for all leaves, can."
+        )
+
+
+def _check_decoding(model: Any) -> None:
+    """Refuse decodings that have no graph, such as functions."""
+    decoding = as_decoding(model.decoding)
+    if decoding.name in _DECISIONS and DECODINGS.get(decoding.name) == decoding:
+        return
+    steps = not isinstance(model, FlatClassifier)
+    *others, last = [repr(d) for d in _DECISIONS if steps or not DECODINGS[d].step_by_step]
+    raise ValueError(
+        f"decoding={model.decoding!r} cannot be converted to ONNX. Set decoding to "
+        f"{', '.join(others)} or {last}."
+    )
 
 
 # -- probabilities -----------------------------------------------------------------------------
@@ -439,16 +462,18 @@ def _converted(graph: Graph, choice: _Choice, models: LocalModels) -> str:
 # -- decisions ---------------------------------------------------------------------------------
 
 
-def _decision(graph: Graph, model: Any, tree: _Tree) -> str:
-    """The node at which each path ends, of shape (n,)."""
+# Each returns the node at which each path ends, of shape (n,).
+
+
+def _best_path(graph: Graph, model: Any, tree: _Tree) -> str:
+    """The most probable final class."""
+    ends = graph.constant(model._models.options.ends)
+    return graph.take(ends, graph.argmax(tree.final, 1), 0)
+
+
+def _expected_f1(graph: Graph, model: Any, tree: _Tree) -> str:
+    """The largest sum over a path of P(node) - F / 2; the root counts for nothing."""
     models = model._models
-    decoding = as_decoding(model.decoding)
-    if decoding.step_by_step:
-        return _top_down(graph, models, tree.steps)
-    if not decoding.needs_f:
-        ends = graph.constant(models.options.ends)
-        return graph.take(ends, graph.argmax(tree.final, 1), 0)
-    # Expected F1: the largest sum over a path of P(node) - F / 2; the root counts for nothing.
     share = np.full(models.hierarchy.n_nodes, -model._f_to_expect() / 2)
     share[0] = -1
     value = graph.op("Add", tree.nodes, graph.constant(share))
@@ -458,8 +483,9 @@ def _decision(graph: Graph, model: Any, tree: _Tree) -> str:
     return graph.take(graph.constant(allowed), best, 0)
 
 
-def _top_down(graph: Graph, models: LocalModels, steps: tuple[_Step, ...]) -> str:
+def _top_down(graph: Graph, model: Any, tree: _Tree) -> str:
     """Follow the best option of every node from the root on."""
+    models, steps = model._models, tree.steps
     n_nodes = models.hierarchy.n_nodes
     stops = np.flatnonzero(models.options.can_stop)
     # Where a node leads: to itself at an end, down an only branch, or where its classifier chooses.
@@ -486,6 +512,14 @@ def _top_down(graph: Graph, models: LocalModels, steps: tuple[_Step, ...]) -> st
     for _ in range(models.hierarchy.depth):
         node = graph.op("GatherElements", leads, graph.take(position, node, 0), axis=1)
     return graph.reshape(node, [-1])
+
+
+#: The decodings that have a graph, by name.
+_DECISIONS: dict[str, Callable[[Graph, Any, _Tree], str]] = {
+    "top_down": _top_down,
+    "best_path": _best_path,
+    "expected_f1": _expected_f1,
+}
 
 
 def _truncate(
@@ -552,7 +586,7 @@ def _metadata(model: Any, first: Any) -> dict[str, str]:
     return {
         "hiclass.version": __version__,
         "hiclass.estimator": type(model).__name__,
-        "hiclass.decoding": model.decoding,
+        "hiclass.decoding": as_decoding(model.decoding).name,
         **(goes_by if as_decoding(model.decoding).needs_f else {}),
         "hiclass.min_confidence": repr(float(model.min_confidence)),
         "hiclass.paths": json.dumps(paths, ensure_ascii=False),

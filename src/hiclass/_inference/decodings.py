@@ -288,7 +288,11 @@ class Wish:
     only_nodes: bool = False
 
 
-@dataclass(frozen=True)
+def _always(direct: bool) -> bool:
+    return True
+
+
+@dataclass(frozen=True, repr=False)
 class Decoding:
     """A rule that chooses the path of a row.
 
@@ -319,17 +323,17 @@ class Decoding:
     decide: Callable[[Any, Any, Wish], Decision]
     width: Callable[[Any, Wish], int]
     fewest_labels: int | None = 0
-    needs_proba: Callable[[bool], bool] = lambda direct: True
+    needs_proba: Callable[[bool], bool] = _always
     needs_f: bool = False
     step_by_step: bool = False
     propose: Callable[[Any, Found, Wish], tuple[IntArray, AnyArray]] | None = None
     only_best: bool = False
 
-    def __call__(self, models: Any, X: Any, wish: Wish) -> Decision:
-        """Decide, and refuse to stop early where that is not wished for.
+    def __repr__(self) -> str:
+        return repr(self.name)
 
-        Callable, so that a decoding is given where a function may be given.
-        """
+    def apply(self, models: Any, X: Any, wish: Wish) -> Decision:
+        """Decide, and refuse to stop early where that is not wished for."""
         if self.searches(models, wish):
             return self._search(models, X, wish)
         decision = self.decide(models, X, wish)
@@ -402,28 +406,62 @@ def _width_of_nodes(models: Any, wish: Wish) -> int:
     return int(models.hierarchy.n_nodes)
 
 
+def _is_direct(direct: bool) -> bool:
+    return direct  # step by step, the best branch is enough
+
+
+def _is_not_direct(direct: bool) -> bool:
+    return not direct  # all at once, the best class is enough
+
+
+def _decide_top_down(models: Any, X: Any, wish: Wish) -> Decision:
+    return top_down(models, X)
+
+
+def _width_of_top_down(models: Any, wish: Wish) -> int:
+    return int(width_of(models) + models.hierarchy.depth)
+
+
+def _propose_top_down(models: Any, found: Found, wish: Wish) -> tuple[IntArray, AnyArray]:
+    return joint_search.propose_top_down(found, np.diff(models.options.indptr) > 0)
+
+
+def _decide_best_path(models: Any, X: Any, wish: Wish) -> Decision:
+    return best_path(models, X)
+
+
+def _width_of_best_path(models: Any, wish: Wish) -> int:
+    return int(width_of_best_paths(models, 1) + models.hierarchy.depth)
+
+
+def _propose_best_path(models: Any, found: Found, wish: Wish) -> tuple[IntArray, AnyArray]:
+    return joint_search.propose_best(found)
+
+
+def _propose_expected_f1(models: Any, found: Found, wish: Wish) -> tuple[IntArray, AnyArray]:
+    return joint_search.propose_expected_f1(found, _known_f(wish))
+
+
 #: All decodings, by name.
 DECODINGS: dict[str, Decoding] = {
     decoding.name: decoding
     for decoding in (
         Decoding(
             "top_down",
-            decide=lambda models, X, wish: top_down(models, X),
-            width=lambda models, wish: width_of(models) + models.hierarchy.depth,
+            decide=_decide_top_down,
+            width=_width_of_top_down,
             fewest_labels=None,
-            needs_proba=lambda direct: direct,  # step by step, the best branch is enough
+            needs_proba=_is_direct,
             step_by_step=True,
-            propose=lambda models, found, wish: joint_search.propose_top_down(
-                found, np.diff(models.options.indptr) > 0
-            ),
+            propose=_propose_top_down,
         ),
         Decoding(
             "best_path",
-            decide=lambda models, X, wish: best_path(models, X),
-            width=lambda models, wish: width_of_best_paths(models, 1) + models.hierarchy.depth,
+            decide=_decide_best_path,
+            width=_width_of_best_path,
             fewest_labels=None,
-            needs_proba=lambda direct: not direct,  # all at once, the best class is enough
-            propose=lambda models, found, wish: joint_search.propose_best(found),
+            needs_proba=_is_not_direct,
+            propose=_propose_best_path,
             only_best=True,
         ),
         Decoding(
@@ -432,9 +470,7 @@ DECODINGS: dict[str, Decoding] = {
             width=_width_of_expected_f1,
             fewest_labels=1,
             needs_f=True,
-            propose=lambda models, found, wish: joint_search.propose_expected_f1(
-                found, _known_f(wish)
-            ),
+            propose=_propose_expected_f1,
         ),
     )
 }

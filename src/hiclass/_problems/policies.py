@@ -45,7 +45,7 @@ class Scope(Enum):
     ALL = "all"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Policy:
     """A rule that chooses the training rows of a class.
 
@@ -71,11 +71,8 @@ class Policy:
     own: bool = False
     complete: str = ""
 
-    def __call__(
-        self, index: RowIndex, parents: IntArray, children: IntArray
-    ) -> Iterator[RowsAndPositive]:
-        """Select rows; a policy is given where a function may be given."""
-        return self.select(index, parents, children)
+    def __repr__(self) -> str:
+        return repr(self.name)
 
     @property
     def inside_parent(self) -> bool:

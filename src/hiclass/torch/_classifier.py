@@ -18,7 +18,7 @@ from hiclass._compat import Interval, StrOptions, validate_data
 from hiclass._estimators.base import BaseHierarchicalClassifier, check_parameters
 from hiclass._estimators.fitting import encode_labels, fitting, learn_out_of_fold
 from hiclass._estimators.incremental import check_learns, learning
-from hiclass._inference.decodings import DECODINGS
+from hiclass._inference.decodings import DECODINGS, Decoding
 from hiclass._inference.paths import unrestricted
 from hiclass._rows import check_weights
 from hiclass._targets.paths import check_n_labels
@@ -167,7 +167,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         "patience": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "device": [str],
-        "decoding": [StrOptions(set(DECODINGS)), callable],
+        "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
         "leaf_only": ["boolean"],
         "multi_label": ["boolean"],
         "threshold": [Interval(Real, 0, 1, closed="right"), StrOptions({"tuned"})],

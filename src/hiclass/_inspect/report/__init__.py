@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from hiclass._files import write_whole
+from hiclass._inference.decodings import Decoding
 from hiclass._inspect.models import OpenModel, local_models, open_model
 from hiclass._inspect.report import _data
 from hiclass._inspect.report._features import collect_features
 from hiclass._inspect.report._render import inline, to_html
+from hiclass._problems.policies import Policy
 from hiclass._version import __version__
 
 __all__ = ["Report", "make_report"]
@@ -206,6 +208,8 @@ def _describe(opened: OpenModel) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, Decoding | Policy):
+        return value.name
     if callable(value):
         return str(getattr(value, "__name__", "function"))
     return str(round(value, 4) if isinstance(value, float) else value)
