@@ -66,6 +66,7 @@ def _search_all(monkeypatch):
     monkeypatch.setattr(f"{MODULE}._FEWEST_FOR_BEST", 0)
     monkeypatch.setattr(f"{MODULE}._FEWEST_FOR_MASS", 0)
     monkeypatch.setattr(f"{MODULE}._LARGEST_PART", 2)
+    monkeypatch.setattr(f"{MODULE}._LARGEST_PART_AGAIN", 2)
 
 
 def both(models, name, X=X, **wish):
@@ -121,10 +122,7 @@ def test_the_search_decides_as_the_full_computation_ties_included(
 )
 def test_what_was_missed_is_not_more_than_is_said(y, seed, temperature, least):
     models = random_models("parent", y, seed, scale=1.0, temperature=temperature)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"{MODULE}._LEAST_OPENED", least)
-        patch.setattr(f"{MODULE}._LEAST_KEPT", least)
-        found = search_joint(models, X, False)
+    found = search_joint(models, X, False, least=least)
     proba = direct_final_proba(models, X)
     ends, final = models.options.ends, found.final
     places = np.searchsorted(ends, final.nodes)
@@ -215,6 +213,28 @@ def test_the_classifiers_of_improbable_branches_are_not_queried(name):
         DECODINGS[name].apply(models, X, Wish(f=0.8, only_nodes=only_nodes))
         calls[only_nodes] = sum(table.calls for table in tables.values())
     assert calls == {True: 3, False: 10}
+
+
+def test_rows_that_are_not_proven_are_searched_again_before_all_is_computed(monkeypatch):
+    """Six branches below A of which two are close: what is left out at first could turn it."""
+    y = [[a, b, c] for a in "ABCDEF" for b in "uvwxyz" for c in "ab"]
+    tables = {}
+    models = models_of("parent", y, tables, soft=False, temperature=1.0, joint=True)
+    for node, width in enumerate(np.diff(models.options.indptr).tolist()):
+        if width == 6:
+            tables[node] = Scores([4.0, -1.0, -6.0, -6.0, -6.0, -6.0])
+        elif width:
+            tables[node] = Scores([0.03])
+    wish = Wish(f=0.7, only_nodes=True)
+    calls = {}
+    for part in (0.0, 2.0):
+        monkeypatch.setattr(f"{MODULE}._LARGEST_PART_AGAIN", part)
+        for table in tables.values():
+            table.calls = 0
+        nodes = DECODINGS["top_down"](models, X, wish).nodes
+        calls[part] = sum(table.calls for table in tables.values())
+        np.testing.assert_array_equal(nodes, both(models, "top_down")[1])
+    assert calls[2.0] < calls[0.0]
 
 
 def test_a_classifier_is_queried_about_a_row_once():

@@ -6,8 +6,9 @@ nothing below a node scores above it, and all final classes below it have togeth
 number times its product of shares. A first pass follows the best branch of every row down to a
 final class. A second one opens, level by level, whatever may have more than a small part of the
 mass of that class, and adds up the most that is left out. So it is known by how much probabilities
-may be off. A decision with a larger lead is that of the full computation. Rows without such a lead
-get the full computation, as do all rows where too little can be left out.
+may be off. A decision with a larger lead is that of the full computation. For rows without such a
+lead more nodes are opened. What is not proven then gets the full computation, as do all rows where
+too little can be left out.
 
 Probabilities themselves are always computed in full: to have them exact to a few digits, nearly all
 nodes have to be opened.
@@ -30,8 +31,11 @@ from hiclass._state import LocalModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
 #: A node is opened if all below it may have more than this part of the mass of the best final
-#: class; final classes, which are known already, are kept above a smaller part.
-_LEAST_OPENED, _LEAST_KEPT = 1e-2, 1e-4
+#: class, and a smaller part for rows whose decision is not proven by that. Final classes, which
+#: are known already, are kept above a hundredth of it.
+_LEAST_OPENED = (1e-2, 1e-4)
+#: That pays where so small a part of all branches was looked at before.
+_LARGEST_PART_AGAIN = 1 / 20
 #: No lead below this counts, relative to the best score: rounding might turn it.
 _ROUNDING = 1e-9
 #: The full computation is faster where fewer nodes than this have a choice, for the best class only
@@ -57,12 +61,15 @@ class Found:
     missed : ndarray of shape (n,)
         All other final classes have together at most this share of what was found, so that no
         probability is off by more.
+    n_seen : int
+        How many branches of all rows were looked at.
     """
 
     hierarchy: Any
     final: Candidates
     best: FloatArray
     missed: FloatArray
+    n_seen: int
 
     @property
     def n(self) -> int:
@@ -109,6 +116,7 @@ class Found:
             ),
             np.concatenate([part.best for part in parts]),
             np.concatenate([part.missed for part in parts]),
+            sum(part.n_seen for part in parts),
         )
 
 
@@ -167,26 +175,43 @@ def settle(
     -------
     tuple of ndarray
     """
-    found = search_joint(models, X, only_best)
-    if found is None:
-        proposed, left = None, np.arange(n_rows_of(X))
-    else:
+    settled: tuple[AnyArray, ...] | None = None
+    rows, left = X, np.arange(n_rows_of(X))
+    most_held = len(left) * _n_held(models)
+    for least in _LEAST_OPENED[:1] if only_best else _LEAST_OPENED:
+        found = search_joint(models, rows, only_best, most_held, least)
+        if found is None:
+            break
         proposed, proven = propose(found)
-        left = np.flatnonzero(~proven)
+        settled = _put(settled, left, proposed)
+        left = left[~proven]
         if not len(left):
-            return proposed
-    rows = take_rows(X, left)
+            return settled
+        rows = take_rows(X, left)
+        if found.n_seen > _LARGEST_PART_AGAIN * found.n * models.hierarchy.n_nodes:
+            break
     parts = [compute(slice_rows(rows, part)) for part in chunks_of_rows(rows, width)]
     computed = tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    if proposed is None:
-        return computed
-    for array, values in zip(proposed, computed, strict=True):
-        array[left] = values
-    return proposed
+    return _put(settled, left, computed)
+
+
+def _put(
+    arrays: tuple[AnyArray, ...] | None, rows: IntArray, values: tuple[AnyArray, ...]
+) -> tuple[AnyArray, ...]:
+    """Arrays with the values of some rows; None stands for arrays of these rows only."""
+    if arrays is None:
+        return values
+    for array, of_rows in zip(arrays, values, strict=True):
+        array[rows] = of_rows
+    return arrays
 
 
 def search_joint(
-    models: LocalModels, X: Any, only_best: bool, most_held: int | None = None
+    models: LocalModels,
+    X: Any,
+    only_best: bool,
+    most_held: int | None = None,
+    least: float = _LEAST_OPENED[0],
 ) -> Found | None:
     """Find the final classes that have nearly all of the mass.
 
@@ -200,6 +225,8 @@ def search_joint(
         Whether to look for the best final class only, and not for all that have much of the mass.
     most_held : int, default=None
         How many branches it may hold; by default as many as ``width_of_search`` allows.
+    least : float
+        The part of the mass of the best final class above which a node is opened.
 
     Returns
     -------
@@ -209,14 +236,16 @@ def search_joint(
     n = n_rows_of(X)
     most_held = n * _n_held(models) if most_held is None else most_held
     try:
-        return _Search(models, X, only_best, most_held).run()
+        return _Search(models, X, only_best, most_held, least).run()
     except _DoesNotPayError:
         return None
     except _TooManyError:
         if n == 1:
             return None
     halves = [np.arange(n // 2), np.arange(n // 2, n)]
-    parts = [search_joint(models, take_rows(X, half), only_best, most_held) for half in halves]
+    parts = [
+        search_joint(models, take_rows(X, half), only_best, most_held, least) for half in halves
+    ]
     found = [part for part in parts if part is not None]
     return Found.join(found) if len(found) == len(parts) else None
 
@@ -256,16 +285,18 @@ class _Branches:
 class _Search:
     """A search in a chunk of rows."""
 
-    def __init__(self, models: LocalModels, X: Any, only_best: bool, most_held: int) -> None:
+    def __init__(
+        self, models: LocalModels, X: Any, only_best: bool, most_held: int, least: float
+    ) -> None:
         self.models, self.X, self.n = models, X, n_rows_of(X)
-        self.only_best = only_best
+        self.only_best, self.least = only_best, least
         options, hierarchy = models.options, models.hierarchy
         self.n_options = np.diff(options.indptr)
         before = np.searchsorted(options.ends, np.arange(hierarchy.n_nodes))
         #: How many final classes there are at or below every node.
         self.n_final = np.searchsorted(options.ends, hierarchy.subtree_end) - before
         #: How many branches may be looked at, and held.
-        self.left_to_see = int(_LARGEST_PART * self.n * hierarchy.n_nodes)
+        self.most_seen = self.left_to_see = int(_LARGEST_PART * self.n * hierarchy.n_nodes)
         self.left_to_hold = most_held
         self.best = np.full(self.n, -np.inf)
         self.missed = np.zeros(self.n)
@@ -284,7 +315,8 @@ class _Search:
         total = np.bincount(rows, mass, minlength=self.n)
         candidates = Candidates(rows, nodes, mass / total[rows])
         missed = self.missed / np.where(total > 0, total, np.nan)
-        return Found(self.models.hierarchy, candidates, self.best, missed)
+        n_seen = self.most_seen - self.left_to_see
+        return Found(self.models.hierarchy, candidates, self.best, missed, n_seen)
 
     def _follow_the_best(self) -> list[_Branches]:
         """Follow the best branch of every row to a final class; return what was passed by."""
@@ -324,7 +356,7 @@ class _Search:
         if self.only_best:
             return branches.where(behind >= -2 * rounding_of(self.best)[branches.rows])
         mass = np.where(branches.final, 1, self.n_final[branches.nodes]) * np.exp(behind)
-        out = mass <= np.where(branches.final, _LEAST_KEPT, _LEAST_OPENED)
+        out = mass <= np.where(branches.final, self.least / 100, self.least)
         self.missed += np.bincount(branches.rows[out], mass[out], minlength=self.n)
         return branches.where(~out)
 
