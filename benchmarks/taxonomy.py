@@ -31,7 +31,7 @@ from _common import environment, run_child, write_json  # noqa: E402
 from _paired import count, f1  # noqa: E402
 from _taxonomy_data import SIZES, Size, store  # noqa: E402
 from _taxonomy_page import all_tables  # noqa: E402
-from contestants import FAST, QUICK, QUICK_FAST, all_contestants  # noqa: E402
+from contestants import FAST, QUICK, QUICK_FAST, QUICK_SMALL, all_contestants  # noqa: E402
 from environments import InstallError, python_of, versions  # noqa: E402
 from race import run_once  # noqa: E402
 
@@ -187,7 +187,7 @@ def describe(size):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=["5k"])
-    everyone = [FAST, QUICK, QUICK_FAST, *PEERS]
+    everyone = [FAST, QUICK, QUICK_FAST, QUICK_SMALL, *PEERS]
     parser.add_argument("--only", nargs="+", choices=list(all_contestants()), default=everyone)
     parser.add_argument("--envs", type=Path, default=Path("build/race"), help="environments, cache")
     parser.add_argument("--existing", action="store_true", help="make no environments")
@@ -195,7 +195,7 @@ def main():
     parser.add_argument("--time-limit", type=float, default=1200, help="seconds for one run")
     parser.add_argument("--quick", action="store_true", help="a small set, one turn")
     parser.add_argument("--scale", action="store_true", help="more and more rows and leaves")
-    parser.add_argument("--recipe", choices=list(all_contestants()), default=QUICK)
+    parser.add_argument("--recipe", choices=list(all_contestants()), default=QUICK_FAST)
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--output", help=f"default {RESULT.name} beside the other results")
     options = parser.parse_args()

@@ -162,28 +162,39 @@ def fit_on(backend: str, model: Any, X: Any, paths: np.ndarray, threads: int | N
         return model.fit(X, paths)
 
 
-def make_recommended(dense: bool, factor: float, flat: str, local: str) -> Any:
+def flat_work(race: Race) -> float:
+    """How many times the work of the local classifiers a flat one has: rows times classes."""
+    rows = np.bincount(race.leaf_node[race.leaf], minlength=len(race.parent)).astype(float)
+    for node in range(len(rows) - 1, 0, -1):  # parents come before their children
+        rows[race.parent[node]] += rows[node]
+    n_children = np.bincount(race.parent[1:], minlength=len(rows))
+    local = (rows * n_children)[n_children > 1].sum()
+    return float(race.X.shape[0] * len(race.endings) / local)
+
+
+def make_recommended(
+    dense: bool, factor: float, flat: str, local: str, with_flat: bool = True
+) -> Any:
     """Flat and per parent node, both calibrated, weighted, decoded for the expected hF.
 
     The flat child is that of docs/decisions.md: LinearSVC for text, and for dense features, where
     it takes minutes, ridge regression. ``flat`` and ``local`` are the calibrations; see margins.py.
+    Without the flat half where that would be too much work.
     """
     from hiclass import EnsembleClassifier, FlatClassifier, LocalClassifierPerParentNode
 
     child = make_estimator("RidgeClassifier" if dense else "quick LinearSVC")
     options = {"random_state": 0, "n_jobs": THREADS}
-    members = [
-        ("flat", FlatClassifier(child, calibration=flat, **options)),
-        (
-            "local",
-            LocalClassifierPerParentNode(ByDepth(factor, 0.1), calibration=local, **options),
-        ),
-    ]
+    by_parent = LocalClassifierPerParentNode(ByDepth(factor, 0.1), calibration=local, **options)
+    if not with_flat:
+        return by_parent.set_params(decoding="expected_f1")
+    members = [("flat", FlatClassifier(child, calibration=flat, **options)), ("local", by_parent)]
     return EnsembleClassifier(members, weights="learned", decoding="expected_f1")
 
 
 def recommended(race: Race, folder: Path) -> Prepared:
-    model = make_recommended(not sp.issparse(race.X), *RECOMMENDED_RECIPE)
+    with_flat = flat_work(race) <= MOST_FLAT_WORK
+    model = make_recommended(not sp.issparse(race.X), *RECOMMENDED_RECIPE, with_flat)
     paths = race.paths.astype(object)
     return predicts_paths(race, lambda: fit_on("threading", model, race.X, paths))
 
@@ -404,11 +415,15 @@ def fasttext(race: Race, folder: Path, loss: str) -> Prepared:
 
 FAST, QUICK, CALIBRATED = "hiclass, greedy SVC", "hiclass, quick SVC", "hiclass, calibrated SVC"
 QUICK_FAST, RECOMMENDED = "hiclass, quick fast SVC", "hiclass, recommended"
+QUICK_SMALL = "hiclass, quick fast SVC, small weights dropped"
 # All these were chosen by cross-validation: see margins.py.
 C_FACTOR, TOLERANCE = 4, 0.5
 # The default, not chosen: passes over the rows cost it so little that it need not stop early.
 FAST_TOLERANCE = 0.1
 RECOMMENDED_RECIPE = (4, "joint", "joint")
+# A flat half that is more work than this many local halves is left out. At 24 times the work
+# (naics, docs/decisions.md) it adds 0.001 to hF; thousands of classes would take hours.
+MOST_FLAT_WORK = 25
 QUICK_READING = {
     "calibration": "joint",
     "temperature": 0.125,
@@ -445,6 +460,7 @@ def peers() -> list[Contestant]:
     quick = partial(by_depth, **QUICK_READING)
     options = dict(quick.keywords, child="FastLinearSVC by depth")
     quick_fast = partial(with_fast_svc, **options)
+    quick_small = partial(quick_fast, min_coef=0.1)
     calibrated = partial(by_depth, decoding="expected_f1", calibration="joint")
     # Two jobs with two threads each would be four, which wait for one another in matrix products.
     greedy = partial(
@@ -460,6 +476,7 @@ def peers() -> list[Contestant]:
         Contestant(FAST, "hiclass", fast, "given"),
         Contestant(QUICK, "hiclass", quick, "given"),
         Contestant(QUICK_FAST, "hiclass", quick_fast, "given"),
+        Contestant(QUICK_SMALL, "hiclass", quick_small, "given"),
         Contestant(CALIBRATED, "hiclass", calibrated, "given"),
         Contestant("hiclass, greedy logistic", "hiclass", greedy, "given"),
         Contestant(RECOMMENDED, "hiclass", recommended, "given"),
