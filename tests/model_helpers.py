@@ -1,5 +1,7 @@
 """Models of every kind, small trees and rows for the tests of probabilities and decisions."""
 
+import tracemalloc
+
 import numpy as np
 from fakes import Proba, Soft
 from hypothesis import settings
@@ -118,3 +120,14 @@ def joined(*predictions, voting="product", weights=None):
         weights=weights or (1.0,) * len(members),
         voting=voting,
     )
+
+
+def peak_of(function, *args):
+    """The largest number of bytes held while a function runs, above its result, and the result."""
+    tracemalloc.start()
+    try:
+        result = function(*args)
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return peak - held, result

@@ -164,3 +164,21 @@ def test_no_more_places_than_now_check_whether_something_is_of_sets():
         if isinstance(node, ast.Attribute) and node.attr == "of_sets"
     ]
     assert len(found) <= 30, found
+
+
+def test_no_test_imports_from_another_test_module():
+    tests = Path(__file__).parent
+    imported = {
+        f"{path.relative_to(tests)}: {name}"
+        for path in tests.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in _imported(node)
+        if name.rpartition(".")[2].startswith("test_")
+    }
+    assert imported == set()
+
+
+def _imported(node):
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []

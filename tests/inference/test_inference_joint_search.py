@@ -6,11 +6,10 @@ import scipy.sparse as sp
 from fakes import Scores
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from model_helpers import SEEDS, TREE, models_of
+from model_helpers import SEEDS, TREE, models_of, peak_of
 from sklearn.linear_model import RidgeClassifier
 from sklearn.svm import LinearSVC
 from strategies import paths
-from test_inference_search import peak_of
 
 from hiclass import LocalClassifierPerLevel, LocalClassifierPerNode, LocalClassifierPerParentNode
 from hiclass._inference import joint_search

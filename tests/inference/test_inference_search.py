@@ -1,27 +1,15 @@
 """The search for the best final classes: its memory holds whatever the classifiers say."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from limits import Unsure, many
+from model_helpers import peak_of
 from sklearn.dummy import DummyClassifier
 
 from hiclass import LocalClassifierPerLevel, LocalClassifierPerNode, LocalClassifierPerParentNode
 from hiclass._inference.search import search, width_of_search
 
 MODELS = [LocalClassifierPerParentNode, LocalClassifierPerNode, LocalClassifierPerLevel]
-
-
-def peak_of(function, *args):
-    """The largest number of bytes held while a function runs, above its result, and the result."""
-    tracemalloc.start()
-    try:
-        result = function(*args)
-        held, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    return peak - held, result
 
 
 def brute_force(model, X, k):
