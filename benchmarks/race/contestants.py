@@ -458,9 +458,6 @@ def peers() -> list[Contestant]:
     )
     by_depth = partial(fast, child="LinearSVC by depth")
     quick = partial(by_depth, **QUICK_READING)
-    options = dict(quick.keywords, child="FastLinearSVC by depth")
-    quick_fast = partial(with_fast_svc, **options)
-    quick_small = partial(quick_fast, min_coef=0.1)
     calibrated = partial(by_depth, decoding="expected_f1", calibration="joint")
     # Two jobs with two threads each would be four, which wait for one another in matrix products.
     greedy = partial(
@@ -475,8 +472,6 @@ def peers() -> list[Contestant]:
         Contestant("flat LogisticRegression", "hiclass", partial(flat, child=logistic), "none"),
         Contestant(FAST, "hiclass", fast, "given"),
         Contestant(QUICK, "hiclass", quick, "given"),
-        Contestant(QUICK_FAST, "hiclass", quick_fast, "given"),
-        Contestant(QUICK_SMALL, "hiclass", quick_small, "given"),
         Contestant(CALIBRATED, "hiclass", calibrated, "given"),
         Contestant("hiclass, greedy logistic", "hiclass", greedy, "given"),
         Contestant(RECOMMENDED, "hiclass", recommended, "given"),
@@ -515,5 +510,22 @@ def pairs() -> list[Contestant]:
     return found
 
 
+def variants() -> list[Contestant]:
+    """Of the quick recipe, for ../taxonomy.py: another solver, and no small weights."""
+    fast = partial(
+        with_fast_svc,
+        strategy=STRATEGIES["per parent"],
+        child="FastLinearSVC by depth",
+        n_jobs=THREADS,
+        backend="threading",
+        **QUICK_READING,
+    )
+    small = partial(fast, min_coef=0.1)
+    return [
+        Contestant(name, "hiclass", prepare, "given")
+        for name, prepare in ((QUICK_FAST, fast), (QUICK_SMALL, small))
+    ]
+
+
 def all_contestants() -> dict[str, Contestant]:
-    return {c.name: c for c in [*peers(), *pairs()]}
+    return {c.name: c for c in [*peers(), *pairs(), *variants()]}
