@@ -350,7 +350,7 @@ class Wrapper(ClassifierMixin, BaseEstimator):
         (GridSearchCV(LogisticRegression(), {"solver": ["lbfgs", "liblinear"]}), True),
         (SVC(), False),
         (SVC(probability=True), True),
-        (object(), False),
+        (3, False),  # no estimator at all
     ],
     ids=str,
 )
