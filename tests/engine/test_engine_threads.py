@@ -355,7 +355,44 @@ class Wrapper(ClassifierMixin, BaseEstimator):
     ids=str,
 )
 def test_what_draws_from_the_generator_of_the_process_holds_its_lock(estimator, expected):
-    assert (alone(estimator) is _liblinear._modules.original) is expected
+    assert (alone(estimator) is _liblinear._turn) is expected
+
+
+def test_an_estimator_that_knows_itself_is_looked_through_once():
+    estimator = Wrapper([LinearSVC()])
+    estimator.inside.insert(0, estimator)
+    assert alone(estimator) is _liblinear._turn
+    estimator.inside = [estimator]
+    assert alone(estimator) is not _liblinear._turn
+
+
+class InThreads(ClassifierMixin, BaseEstimator):
+    """Fits a model in threads of its own, which are not those of the engine."""
+
+    def __init__(self, inside=None):
+        self.inside = inside
+
+    def fit(self, X, y):
+        rows = [["a", str(code)] for code in y.tolist()]
+        with ThreadPoolExecutor(2) as pool:
+            fits = [pool.submit(clone(self.inside).fit, X, rows) for _ in range(2)]
+            self.models_ = [one.result(timeout=60) for one in fits]
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return self.models_[0].predict(X)[:, 1].astype(int)
+
+
+@pytest.mark.parametrize("inside", [LinearSVC(), LinearSVC(multi_class="crammer_singer")])
+def test_threads_of_a_local_classifier_do_not_wait_for_the_engine(inside, monkeypatch):
+    monkeypatch.setattr(_liblinear, "_works", None)  # as on the first use in a process
+    X = np.random.default_rng(0).normal(size=(1200, 3))
+    y = [["a", "x"], ["a", "y"], ["b", "z"], ["b", "w"]] * 300
+    local = InThreads(LocalClassifierPerParentNode(inside))
+    with joblib.parallel_config("threading"):
+        model = LocalClassifierPerParentNode(local, n_jobs=2).fit(X, y)
+    assert model.predict(X).shape == (1200, 2)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -230,7 +230,7 @@ def test_rows_that_are_not_proven_are_searched_again_before_all_is_computed(monk
         monkeypatch.setattr(f"{MODULE}._LARGEST_PART_AGAIN", part)
         for table in tables.values():
             table.calls = 0
-        nodes = DECODINGS["top_down"](models, X, wish).nodes
+        nodes = DECODINGS["top_down"].apply(models, X, wish).nodes
         calls[part] = sum(table.calls for table in tables.values())
         np.testing.assert_array_equal(nodes, both(models, "top_down")[1])
     assert calls[2.0] < calls[0.0]

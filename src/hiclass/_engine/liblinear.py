@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import linecache
 import math
+import threading
 import warnings
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
@@ -57,7 +58,13 @@ _MAX_SEED = np.iinfo(np.intc).max
 #: liblinear, with a random generator for every caller.
 _modules = Copies(svm_liblinear)
 
+#: Held by estimators that draw from the generator of the process, for as long as they are fitted.
+#: Whatever they start meanwhile, in threads of their own, must not wait for it: it is not the lock
+#: of the module itself.
+_turn = threading.RLock()
+
 _works: bool | None = None  # not known yet
+_looking = threading.Lock()
 
 
 # -- fit ---------------------------------------------------------------------------------------
@@ -155,13 +162,19 @@ def alone(estimator: Any) -> AbstractContextManager[Any]:
     If something inside it draws from the random generator of the process, a lock: the result then
     does not depend on other threads. Not for a ``LinearSVC``: :func:`fit_linear_svc` sees to that.
     """
-    if isinstance(estimator, LinearSVC) or not _shares_generator(estimator):
+    if isinstance(estimator, LinearSVC) or not _shares_generator(estimator, set()):
         return nullcontext()
-    return _modules.original
+    return _turn
 
 
-def _shares_generator(value: Any) -> bool:
-    """Whether a parameter, or something inside it, is fitted by liblinear, or libsvm at random."""
+def _shares_generator(value: Any, seen: set[int]) -> bool:
+    """Whether a parameter, or something inside it, is fitted by liblinear, or libsvm at random.
+
+    ``seen`` has the identities of what was looked at: an estimator may know itself.
+    """
+    if id(value) in seen:
+        return False
+    seen.add(id(value))
     if isinstance(value, str):
         return value == "liblinear"  # the solver of a LogisticRegression, also in a search
     if isinstance(value, LinearSVC | LinearSVR):
@@ -179,7 +192,7 @@ def _shares_generator(value: Any) -> bool:
         parts = value.values()
     elif hasattr(value, "fit") and not isinstance(value, type):
         parts = getattr(value, "__dict__", {}).values()
-    return any(_shares_generator(part) for part in parts)
+    return any(_shares_generator(part, seen) for part in parts)
 
 
 # -- what is usual -----------------------------------------------------------------------------
@@ -361,7 +374,7 @@ def _is_as_fit() -> bool:
     """Whether ``_fit`` does as ``LinearSVC.fit``; found out on the first call in a process."""
     global _works
     if _works is None:
-        with _modules.original:
+        with _looking:
             if _works is None:
                 # Threads that are not ours may be using the random generator of the process.
                 _works = any(_agrees() for _ in range(3))
