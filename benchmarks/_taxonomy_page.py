@@ -63,12 +63,11 @@ def set_table(found: dict[str, Any]) -> str:
 def all_tables(result: dict[str, Any]) -> str:
     """A table per set."""
     parts = []
-    for found in result["sets"].values():
+    for name, found in result["sets"].items():
         size = found["size"]
-        tree = " x ".join(map(str, size["branching"]))
         turns = max(map(len, found["runs"].values()))
         parts.append(
-            f"{size['rows']:,} rows, {size['features']:,} features, {tree} = {size['leaves']:,} "
+            f"**{name}**: {size['rows']:,} rows, {size['features']:,} features, {size['leaves']:,} "
             f"leaves, {size['test_rows']:,} rows to predict; medians of {turns} turns, in brackets "
             f"the median ratio to PECOS:\n\n{set_table(found)}"
         )

@@ -22,6 +22,7 @@ sys.path.insert(0, str(HERE / "consumer_complaints"))
 import _decisions_page  # noqa: E402
 import _limits_page  # noqa: E402
 import _race_page  # noqa: E402
+import _taxonomy_page  # noqa: E402
 import bookkeeping  # noqa: E402
 import default_forest  # noqa: E402
 import engine  # noqa: E402
@@ -80,6 +81,11 @@ def write_serving(page: str) -> None:
     write_section(page, "latency", serving.page(result))
 
 
+def write_performance(page: str) -> None:
+    bookkeeping.write_page(page)
+    _taxonomy_page.write_page(page)
+
+
 def write_limits(page: str) -> None:
     result = json.loads((RESULTS / "limits.json").read_text())
     write_section(page, "limits", _limits_page.show(result))
@@ -97,7 +103,7 @@ WRITERS: dict[str, Callable[[str], None]] = {
     "docs/how_good.md": write_race,
     "docs/incremental.md": incremental.write_page,
     "docs/parallel.md": engine.write_page,
-    "docs/performance.md": bookkeeping.write_page,
+    "docs/performance.md": write_performance,
     "docs/persistence.md": write_serving,
     "docs/robustness.md": write_limits,
     "docs/study.md": lambda page: study_page.main([*STUDY, "--markdown", page]),
@@ -108,6 +114,7 @@ def draw_figures() -> None:
     """The figures of the race, the scaling curves and the study."""
     images = DOCS / "images"
     _race_page.draw(_race_page.load_results(), str(images / "race.png"))
+    _taxonomy_page.draw(str(images / "taxonomy.png"))
     scaling.draw(json.loads(scaling.RESULT.read_text()), str(images / "scaling.png"))
     study_page.main([*STUDY, "--images", str(images)])
 

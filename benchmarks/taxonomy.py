@@ -1,6 +1,6 @@
 """Linear models at the size of real taxonomies: time, memory, files and scores beside peers.
 
-    python benchmarks/taxonomy.py --sizes 5k --envs build/race --repeat 5
+    python benchmarks/taxonomy.py --sizes 5k --sets cfpb naics --data DATA --repeat 5
     python benchmarks/taxonomy.py --quick --existing             # small, with what is installed
     python benchmarks/taxonomy.py --scale                        # a million rows, 100,000 leaves
 
@@ -34,6 +34,8 @@ from _taxonomy_page import all_tables  # noqa: E402
 from contestants import FAST, QUICK, QUICK_FAST, QUICK_SMALL, all_contestants  # noqa: E402
 from environments import InstallError, python_of, versions  # noqa: E402
 from race import run_once  # noqa: E402
+from sets import SETS, prepare  # noqa: E402
+from sets import describe as describe_set  # noqa: E402
 
 RESULT = HERE / "results" / "taxonomy.json"
 SCALE_RESULT = HERE / "results" / "taxonomy_scale.json"
@@ -66,11 +68,10 @@ def hierarchical_f1(paths, found):
     return float(f1(count(paths, found).sum(0)))
 
 
-def measure(name, size, result, options):
+def measure(name, file, size, result, options):
     """Let everyone take turns on one set; the result grows."""
-    file = stored(name, size, options.envs / "taxonomy")
     paths = np.load(file)["paths_test"]
-    entries = result["sets"].setdefault(name, {"size": describe(size), "runs": {}})["runs"]
+    entries = result["sets"].setdefault(name, {"size": size, "runs": {}})["runs"]
     chosen = [c for c in all_contestants().values() if c.name in options.only]
     for turn in range(options.repeat):
         for contestant in chosen if turn % 2 == 0 else reversed(chosen):
@@ -186,7 +187,9 @@ def describe(size):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=["5k"])
+    parser.add_argument("--sizes", nargs="*", choices=SIZES, default=["5k"])
+    parser.add_argument("--sets", nargs="*", choices=SETS, default=[], help="sets of the race, too")
+    parser.add_argument("--data", type=Path, help="folder with the real sets")
     everyone = [FAST, QUICK, QUICK_FAST, QUICK_SMALL, *PEERS]
     parser.add_argument("--only", nargs="+", choices=list(all_contestants()), default=everyone)
     parser.add_argument("--envs", type=Path, default=Path("build/race"), help="environments, cache")
@@ -213,8 +216,15 @@ def main():
     elif options.output is None:
         options.output = str(RESULT)
     result = {"sets": {}, "environments": {}} | environment()
+    for name in options.sets:
+        file = prepare(name, options.data, options.envs / "sets", quick=False)
+        if file is None:
+            print(f"{name}: no data; see --data", flush=True)
+            continue
+        measure(name, file, describe_set(file), result, options)
     for name, size in sizes.items():
-        measure(name, size, result, options)
+        file = stored(name, size, options.envs / "taxonomy")
+        measure(name, file, describe(size), result, options)
     print(all_tables(result))
 
 
