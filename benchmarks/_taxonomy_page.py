@@ -1,4 +1,4 @@
-"""The tables and the figure of large taxonomies, from their results."""
+"""The tables of large taxonomies, from their results."""
 
 import json
 import statistics
@@ -110,32 +110,5 @@ def load(name: str) -> dict[str, Any]:
 
 def write_page(page: str) -> None:
     """Put the tables of the stored results into a page."""
-    result, scale = load("taxonomy"), load("taxonomy_scale")
+    result = load("taxonomy")
     write_section(page, "taxonomy", f"\n{all_tables(result)}\n\n{machine(result)}\n")
-    write_section(page, "taxonomy_scale", f"\n{scale_table(scale)}\n\n{machine(scale)}\n")
-
-
-def draw(file: str) -> None:
-    """Time and memory of ours by leaves, and the peers where they were run."""
-    import matplotlib.pyplot as plt
-
-    scale = load("taxonomy_scale")
-    most = max(run["rows"] for run in scale["runs"])
-    runs = [run for run in scale["runs"] if run["rows"] == most]
-    leaves = [run["leaves"] for run in runs]
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-    for ax, key, unit, title in (
-        (axes[0], "fit_s", 1, "fit, seconds"),
-        (axes[1], "peak_bytes", 1e9, "peak memory, GB"),
-    ):
-        ax.loglog(leaves, [run[key] / unit for run in runs], "o-", color="#3b76b8", lw=2.2)
-        ax.set_xticks(leaves, [f"{n:,}" for n in leaves])
-        ax.minorticks_off()
-        values = [run[key] / unit for run in runs]
-        ax.set_yticks(values, [f"{value:.3g}" for value in values])
-        ax.set_xlabel(f"leaves, {most:,} rows")
-        ax.set_title(title)
-        ax.grid(color="#e8ebef")
-        ax.spines[:].set_visible(False)
-    figure.savefig(file, dpi=150)
-    plt.close(figure)

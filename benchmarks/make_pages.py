@@ -114,7 +114,6 @@ def draw_figures() -> None:
     """The figures of the race, the scaling curves and the study."""
     images = DOCS / "images"
     _race_page.draw(_race_page.load_results(), str(images / "race.png"))
-    _taxonomy_page.draw(str(images / "taxonomy.png"))
     scaling.draw(json.loads(scaling.RESULT.read_text()), str(images / "scaling.png"))
     study_page.main([*STUDY, "--images", str(images)])
 

@@ -30,7 +30,7 @@ sys.path.insert(0, str(HERE / "race"))
 from _common import environment, run_child, write_json  # noqa: E402
 from _paired import count, f1  # noqa: E402
 from _taxonomy_data import SIZES, Size, store  # noqa: E402
-from _taxonomy_page import all_tables  # noqa: E402
+from _taxonomy_page import all_tables, scale_table  # noqa: E402
 from contestants import FAST, QUICK, QUICK_FAST, QUICK_SMALL, all_contestants  # noqa: E402
 from environments import InstallError, python_of, versions  # noqa: E402
 from race import run_once  # noqa: E402
@@ -116,7 +116,7 @@ def scale(options):
     }
     result["resumed"] = resume(result["runs"][-1], options)
     write_json(result, options.output)
-    print(json.dumps({k: result[k] for k in ("slopes", "resumed")}, indent=1))
+    print(scale_table(result))
 
 
 def scale_run(rows, leaves, options, checkpoints="", time_limit=None):
