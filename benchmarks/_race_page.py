@@ -115,7 +115,7 @@ def race_table(result: dict[str, Any]) -> str:
         rows.append(row)
     failures = [f"{n}: {e['failed']}" for n, e in peers.items() if "failed" in e]
     header = [
-        "contestant",
+        "model",
         "tree",
         "hF",
         "exact",
@@ -151,7 +151,7 @@ def summary_text(results: list[dict[str, Any]]) -> str:
             if entry.get("recommended_minus", [0, 0, 0])[2] < 0
         ]
     lines = [
-        f"- **Quality.** The recommended recipe has the highest hF of all contestants on "
+        f"- **Quality.** The recommended recipe has the highest hF of all models on "
         f"{len(first)} of {len(results)} sets ({listed(first)}). Significantly above it: "
         f"{listed(below)}."
     ]
@@ -273,7 +273,7 @@ def runs_table(results: list[dict[str, Any]]) -> str:
         rows.append(
             (
                 result["set"],
-                {"peers": "contestants", "pairs": "beside 5.0.8"}[family],
+                {"peers": "all models", "pairs": "beside 5.0.8"}[family],
                 span([len(runs) for runs in done], "d"),
                 span(loads),
                 "; ".join(missing) if entries else "all",

@@ -7,6 +7,7 @@ from copy import copy
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from packed_helpers import unsorted, with_duplicates, with_int64, with_zeros
 from sklearn import linear_model
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -278,33 +279,6 @@ def test_all_columns_are_kept_where_most_of_them_occur(name):
         np.testing.assert_array_equal(wide.coef_, plain.coef_)
         assert isinstance(wide.coef_, np.ndarray)
     np.testing.assert_array_equal(packed.decision_function(rows), plain.decision_function(rows))
-
-
-def with_int64(X):
-    X = X.copy()
-    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
-    return X
-
-
-def unsorted(X):
-    X = X.copy()
-    for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True):
-        X.indices[start:stop] = X.indices[start:stop][::-1]
-        X.data[start:stop] = X.data[start:stop][::-1]
-    X.has_sorted_indices = False
-    return X
-
-
-def with_zeros(X):
-    X = X.copy()
-    X.data[::7] = 0
-    return X
-
-
-def with_duplicates(X):
-    rows = [X.indices, X.data / 2]
-    twice = [np.repeat(values, 2) for values in rows]
-    return sp.csr_matrix((twice[1], twice[0], 2 * X.indptr), shape=X.shape)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from estimator_classes import ESTIMATOR_CLASSES
 from packed_helpers import (
     N_FEATURES,
     NEW,
@@ -33,18 +34,10 @@ from sklearn.utils._param_validation import InvalidParameterError
 from hiclass import (
     EnsembleClassifier,
     FlatClassifier,
-    LocalClassifierPerLevel,
-    LocalClassifierPerNode,
     LocalClassifierPerParentNode,
     explain,
 )
 
-LOCAL = [
-    LocalClassifierPerParentNode,
-    LocalClassifierPerNode,
-    LocalClassifierPerLevel,
-    FlatClassifier,
-]
 CALIBRATED = {"calibration": "temperature", "temperature": 1.0}
 
 
@@ -58,7 +51,7 @@ def dropped(coef, min_coef):
 
 
 @pytest.mark.parametrize("estimator", [SVC, SGD, RidgeClassifier()], ids=["svc", "sgd", "ridge"])
-@pytest.mark.parametrize("estimator_class", LOCAL)
+@pytest.mark.parametrize("estimator_class", ESTIMATOR_CLASSES)
 def test_weights_below_it_are_zero_and_others_as_they_were(estimator_class, estimator):
     y = Y if estimator_class is FlatClassifier else end_early(Y)
     params = {} if estimator is SGD else CALIBRATED
@@ -76,7 +69,7 @@ def test_weights_below_it_are_zero_and_others_as_they_were(estimator_class, esti
         assert packed.estimator.n_features_in_ == len(packed.columns)
 
 
-@pytest.mark.parametrize("estimator_class", LOCAL)
+@pytest.mark.parametrize("estimator_class", ESTIMATOR_CLASSES)
 def test_predictions_follow_from_the_weights_that_are_left(estimator_class):
     model = estimator_class(SVC, min_coef=0.2, **CALIBRATED).fit(X, Y)
     other = estimator_class(SVC, **CALIBRATED).fit(X, Y)
@@ -216,7 +209,7 @@ def test_only_numbers_from_zero_on(min_coef):
         LocalClassifierPerParentNode(SVC, min_coef=min_coef).fit(X, Y)
 
 
-@pytest.mark.parametrize("estimator_class", LOCAL)
+@pytest.mark.parametrize("estimator_class", ESTIMATOR_CLASSES)
 def test_dense_rows_are_refused(estimator_class):
     message = r"min_coef=0\.1 drops .* but X is not sparse: it has numpy\.ndarray rows\. Convert it"
     with pytest.raises(ValueError, match=message) as caught:

@@ -15,6 +15,7 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from estimator_classes import ESTIMATOR_CLASSES
 from packed_helpers import (
     N_FEATURES,
     NEW,
@@ -53,13 +54,6 @@ from hiclass._engine import packed
 from hiclass._engine.fit import ENGINES
 from hiclass._state import Packed
 
-LOCAL = [
-    LocalClassifierPerParentNode,
-    LocalClassifierPerNode,
-    LocalClassifierPerLevel,
-    FlatClassifier,
-]
-
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -97,7 +91,7 @@ CLOSE = {
 
 
 @pytest.mark.parametrize("name", [*EXACT, *CLOSE])
-@pytest.mark.parametrize("estimator_class", LOCAL)
+@pytest.mark.parametrize("estimator_class", ESTIMATOR_CLASSES)
 def test_predictions_are_those_of_classifiers_with_all_columns(estimator_class, name, plain):
     estimator = {**EXACT, **CLOSE}[name]
     if name == "perceptron" and estimator_class is LocalClassifierPerLevel:
@@ -194,7 +188,7 @@ def test_conformal_sets_and_a_tuned_confidence():
 # -- sets of classes -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator_class", LOCAL)
+@pytest.mark.parametrize("estimator_class", ESTIMATOR_CLASSES)
 @pytest.mark.parametrize("estimator", [SGD, LogisticRegression()], ids=["sgd", "logistic"])
 def test_several_labels_per_row(estimator_class, estimator, plain):
     several = [[tuple(path), tuple(Y[i // 2])] for i, path in enumerate(Y)]
@@ -223,7 +217,7 @@ def test_a_dag(plain):
 # -- what users see --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator_class", LOCAL)
+@pytest.mark.parametrize("estimator_class", ESTIMATOR_CLASSES)
 def test_local_classifiers_are_estimators_of_full_width(estimator_class, plain):
     model, other = estimator_class(SGD).fit(X, Y), plain(estimator_class(SGD), X, Y)
     assert list(model.local_classifiers_) == list(other.local_classifiers_)
@@ -273,7 +267,7 @@ def test_the_weights_that_are_kept_are_those_of_the_columns_of_each_problem():
 
 
 @pytest.mark.parametrize("estimator", [SVC, make_pipeline(MaxAbsScaler(), SVC)])
-@pytest.mark.parametrize("estimator_class", LOCAL)
+@pytest.mark.parametrize("estimator_class", ESTIMATOR_CLASSES)
 def test_explanations_are_those_of_classifiers_with_all_columns(estimator_class, estimator, plain):
     make = {"calibration": "temperature"}
     model = estimator_class(estimator, **make).fit(X, Y)
@@ -284,7 +278,7 @@ def test_explanations_are_those_of_classifiers_with_all_columns(estimator_class,
         assert json.dumps(mine) == json.dumps(theirs)
 
 
-@pytest.mark.parametrize("estimator_class", LOCAL)
+@pytest.mark.parametrize("estimator_class", ESTIMATOR_CLASSES)
 def test_reports_are_those_of_classifiers_with_all_columns(estimator_class, plain):
     y = make_rows(40, seed=1)[1]
     for model in (estimator_class(SGD).fit(X, Y), plain(estimator_class(SGD), X, Y)):
@@ -373,7 +367,7 @@ def test_checkpoints_hold_packed_classifiers(tmp_path):
 # -- learning from batches afterwards --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator_class", LOCAL)
+@pytest.mark.parametrize("estimator_class", ESTIMATOR_CLASSES)
 @pytest.mark.parametrize("average", [False, True])
 def test_batches_after_a_fit_may_have_other_columns(estimator_class, average, plain):
     sgd = SGDClassifier(loss="log_loss", max_iter=5, tol=None, average=average, random_state=0)

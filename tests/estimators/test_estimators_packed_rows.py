@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from estimator_classes import ESTIMATOR_CLASSES
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import RidgeClassifier, SGDClassifier
@@ -28,12 +29,6 @@ from hiclass._inference.paths import holds_packed
 
 SGD = SGDClassifier(loss="log_loss", max_iter=20, tol=None, random_state=0)
 N_FEATURES = 600
-LOCAL = [
-    LocalClassifierPerParentNode,
-    LocalClassifierPerNode,
-    LocalClassifierPerLevel,
-    FlatClassifier,
-]
 
 
 def make_rows(n_rows=120, n_features=N_FEATURES):
@@ -95,7 +90,7 @@ FORMS = {
 
 @pytest.mark.filterwarnings("ignore:X has feature names")
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("estimator_class", LOCAL)
+@pytest.mark.parametrize("estimator_class", ESTIMATOR_CLASSES)
 def test_rows_in_any_form_are_predicted_like_sparse_ones(estimator_class, form):
     model = estimator_class(SGD).fit(X, Y)
     assert holds_packed(model._models)
@@ -147,7 +142,7 @@ def test_a_frame_with_names_is_remarked_once(recwarn):
     ],
     ids=["texts", "array of texts", "three dimensions"],
 )
-@pytest.mark.parametrize("estimator_class", LOCAL)
+@pytest.mark.parametrize("estimator_class", ESTIMATOR_CLASSES)
 def test_what_is_not_a_table_of_numbers_is_refused_as_without_packing(
     estimator_class, rows, monkeypatch
 ):

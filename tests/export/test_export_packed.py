@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import skops.io
+from estimator_classes import ESTIMATOR_CLASSES
 from packed_helpers import (
     N_FEATURES,
     NEW,
@@ -31,21 +32,14 @@ from sklearn.svm import LinearSVC
 import hiclass
 from hiclass import (
     EnsembleClassifier,
+    FastLinearSVC,
     FlatClassifier,
-    LocalClassifierPerLevel,
-    LocalClassifierPerNode,
     LocalClassifierPerParentNode,
     explain,
     to_onnx,
 )
 from hiclass._engine.packed import dense_narrow
 
-LOCAL = [
-    LocalClassifierPerParentNode,
-    LocalClassifierPerNode,
-    LocalClassifierPerLevel,
-    FlatClassifier,
-]
 ESTIMATORS = {
     "svc": SVC,
     "sgd": SGD,
@@ -110,7 +104,7 @@ def test_probabilities_change_by_less_than_promised(name, way, tmp_path):
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
-@pytest.mark.parametrize("estimator_class", LOCAL)
+@pytest.mark.parametrize("estimator_class", ESTIMATOR_CLASSES)
 @pytest.mark.parametrize("min_coef", [0, 0.2])
 def test_every_estimator_comes_back(estimator_class, min_coef, way, tmp_path):
     model = fitted(estimator_class=estimator_class, y=end_early(Y), min_coef=min_coef)
@@ -384,3 +378,19 @@ def test_an_onnx_graph_has_the_weights_that_are_kept():
     content, _, proba = run_onnx(model, wide[:5])
     assert len(content) < 10 * n_weights(model) + 40_000
     np.testing.assert_allclose(proba, model.predict_node_proba(wide[:5]), atol=1e-9)
+
+
+@pytest.mark.parametrize("tol", [0.1, 1e-4])
+def test_weights_of_fast_svcs_keep_their_bits(tol, tmp_path):
+    """They have as many as they need: rounded ones would be multiplied in single precision."""
+    params = {"calibration": "temperature", "temperature": 1.0}
+    svc = FastLinearSVC(tol=tol, random_state=0, max_iter=10_000)
+    model = LocalClassifierPerParentNode(svc, **params).fit(X, Y)
+    joblib.dump(model, tmp_path / "model.joblib")
+    for mode in (None, "r"):
+        again = joblib.load(tmp_path / "model.joblib", mmap_mode=mode)
+        for mine, theirs in zip(packed_in(again), packed_in(model), strict=True):
+            assert mine.estimator.coef_.dtype == theirs.estimator.coef_.dtype
+        np.testing.assert_allclose(
+            again.predict_node_proba(NEW), model.predict_node_proba(NEW), rtol=0, atol=1e-12
+        )

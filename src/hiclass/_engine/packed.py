@@ -75,8 +75,9 @@ class Kind:
         ``(estimator)`` to the fitted estimators inside it.
     in_folds : bool
         Whether its parts are fitted to some of the rows only.
-    is_direct : bool
-        Whether scores are products of weights and rows as they are: not of scaled rows.
+    rounds : bool
+        Whether files may have its weights in 32 bits. Not if scores are products of other rows,
+        such as scaled ones, or if its weights have the bits that it needs already.
     """
 
     by_class: tuple[str, ...] = ()
@@ -86,7 +87,7 @@ class Kind:
     parts: Callable[[Any], list[Any]] = lambda estimator: []
     fitted_parts: Callable[[Any], list[Any]] = lambda estimator: []
     in_folds: bool = False
-    is_direct: bool = True
+    rounds: bool = True
 
 
 # -- columns -----------------------------------------------------------------------------------
@@ -181,7 +182,7 @@ def fit_packed(
         estimator,
         columns.astype(np.int32),
         X.shape[1],
-        norm=norm if _is_direct(estimator) else np.inf,
+        norm=norm if _rounds(estimator) else np.inf,
     )
     return without_small_weights(packed, min_coef) if min_coef else packed
 
@@ -226,10 +227,10 @@ def _kind_of(estimator: Any) -> Kind:
     return _OTHER if kind is None else kind
 
 
-def _is_direct(estimator: Any) -> bool:
-    """Whether the scores of everything inside are products of weights and rows."""
+def _rounds(estimator: Any) -> bool:
+    """Whether files may have the weights of everything inside in 32 bits."""
     kind = _kind_of(estimator)
-    return kind.is_direct and all(_is_direct(part) for part in kind.parts(estimator))
+    return kind.rounds and all(_rounds(part) for part in kind.parts(estimator))
 
 
 def _all_pins(
@@ -332,10 +333,14 @@ def dense_narrow(packed: Packed) -> Any:
     weights = [matrix for _, _, matrix in _all_weights(packed.estimator)]
     if not packed.double and not any(map(sp.issparse, weights)):
         return packed.estimator
-    estimator = deepcopy(packed.estimator)
+    return _with_dense_weights(deepcopy(packed.estimator), packed.double)
+
+
+def _with_dense_weights(estimator: Any, double: bool) -> Any:
+    """The same estimator, whose weights become arrays; ``double`` makes them 64 bits wide."""
     for part, name, matrix in list(_all_weights(estimator)):
         dense = matrix.toarray() if sp.issparse(matrix) else matrix
-        vars(part)[name] = dense.astype(np.float64) if packed.double else dense
+        vars(part)[name] = dense.astype(np.float64, copy=False) if double else dense
     return estimator
 
 
@@ -354,11 +359,7 @@ def unpacked(fitted: Any) -> Any:
     """
     if not isinstance(fitted, Packed):
         return fitted
-    estimator = widened(fitted)
-    for part, name, weights in list(_all_weights(estimator)):
-        if sp.issparse(weights):
-            vars(part)[name] = weights.toarray()
-    return estimator
+    return _with_dense_weights(widened(fitted), fitted.double)
 
 
 def without_small_weights(packed: Packed, smallest: float) -> Packed:
@@ -509,7 +510,7 @@ _OTHER = Kind(allows=lambda estimator: False)
 #: By type; only estimators of exactly these types are packed.
 KINDS: dict[type, Kind] = {
     LinearSVC: Kind(by_class=("coef_",), allows=_is_l2_svc, pins=_svc_pins),
-    FastLinearSVC: Kind(by_class=("coef_",)),
+    FastLinearSVC: Kind(by_class=("coef_",), rounds=False),
     LogisticRegression: Kind(by_class=("coef_",), allows=_is_new_logistic),
     SGDClassifier: _SGD,
     Perceptron: _SGD,
@@ -519,12 +520,12 @@ KINDS: dict[type, Kind] = {
         by_column=(("mean_", 0.0), ("var_", 0.0), ("scale_", 1.0)),
         allows=lambda scaler: not scaler.with_mean,
     ),
-    Pipeline: Kind(allows=_scales_columns, parts=_steps, fitted_parts=_steps, is_direct=False),
+    Pipeline: Kind(allows=_scales_columns, parts=_steps, fitted_parts=_steps, rounds=False),
     CalibratedClassifierCV: Kind(
         parts=_to_calibrate,
         fitted_parts=_calibrated,
         in_folds=True,
-        is_direct=False,
+        rounds=False,
     ),
 }
 if hasattr(linear_model, "PassiveAggressiveClassifier"):  # until scikit-learn 1.10

@@ -95,8 +95,6 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         "leaf_only",
         "n_jobs",
     )
-    #: Whether it goes down the tree step by step, as some decodings do.
-    _has_steps: ClassVar[bool] = True
     _instead_of_calibration: ClassVar[str] = (
         "use sklearn.calibration.CalibratedClassifierCV as local classifier"
     )
@@ -161,7 +159,6 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_decision_parameters(self) -> None:
         check_parameters(self, self._decision_parameters)
-        self._check_decoding()
         if self._is_about_sets():
             check_set_parameters(self)
         elif "_models" in self.__dict__ and self.threshold != 0.5:
@@ -170,16 +167,6 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"leaf_only=True wants every path to end at a leaf, but min_confidence="
                 f"{self.min_confidence} ends paths earlier. Set one of the two."
-            )
-
-    def _check_decoding(self) -> None:
-        """Refuse a decoding that this estimator would refuse by its name."""
-        given = self.decoding
-        if isinstance(given, Decoding) and given.step_by_step and not self._has_steps:
-            raise ValueError(
-                f"decoding={given!r} goes down the tree step by step, which "
-                f"{type(self).__name__} does not: it predicts final classes at once. Use another "
-                f"decoding, such as 'best_path'."
             )
 
     def _refuse_threshold(self) -> None:

@@ -14,10 +14,47 @@ from hiclass._typing import IntArray
 from hiclass.hierarchy import Hierarchy
 
 
-class LocalClassifiers(Mapping[Any, Any]):
-    """The local classifiers of a fitted model, looked up by path or label.
+class LevelClassifiers(Mapping[Any, Any]):
+    """The local classifiers of a fitted model, looked up by level, from 1.
 
     One that was fitted on some of the columns is a copy, which has the width of X.
+
+    Parameters
+    ----------
+    estimators : dict
+        Fitted estimators by level.
+    """
+
+    def __init__(self, estimators: dict[int, Any]) -> None:
+        self._estimators = estimators
+
+    def __getitem__(self, key: Any) -> Any:
+        return shown(self.stored(key))
+
+    def stored(self, key: Any) -> Any:
+        """The classifier as the model has it, packed or not."""
+        return self._estimators[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._estimators
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._estimators)
+
+    def __len__(self) -> int:
+        return len(self._estimators)
+
+    def __repr__(self) -> str:
+        return repr({level: _inside(fitted) for level, fitted in self._estimators.items()})
+
+    def names_of_types(self) -> list[str]:
+        """What kinds of classifiers there are."""
+        names = (type(_inside(fitted)).__name__ for fitted in self._estimators.values())
+        return list(dict.fromkeys(names))
+
+
+class LocalClassifiers(LevelClassifiers):
+    """The same for classifiers of nodes, looked up by path or label.
 
     Parameters
     ----------
@@ -28,11 +65,8 @@ class LocalClassifiers(Mapping[Any, Any]):
     """
 
     def __init__(self, estimators: dict[int, Any], hierarchy: Hierarchy) -> None:
-        self._estimators = estimators
+        super().__init__(estimators)
         self._hierarchy = hierarchy
-
-    def __getitem__(self, key: Any) -> Any:
-        return shown(self.stored(key))
 
     def stored(self, key: Any) -> Any:
         """The classifier as the model has it, packed or not."""
@@ -60,60 +94,13 @@ class LocalClassifiers(Mapping[Any, Any]):
             for node in self._estimators
         )
 
-    def __len__(self) -> int:
-        return len(self._estimators)
-
     def __repr__(self) -> str:
         return f"LocalClassifiers({len(self)} classifiers)"
-
-    def names_of_types(self) -> list[str]:
-        """What kinds of classifiers there are."""
-        return _names_of_types(self._estimators)
-
-
-class LevelClassifiers(Mapping[int, Any]):
-    """The same for classifiers per level, looked up by level, from 1.
-
-    Parameters
-    ----------
-    estimators : dict
-        Fitted estimators by level.
-    """
-
-    def __init__(self, estimators: dict[int, Any]) -> None:
-        self._estimators = estimators
-
-    def __getitem__(self, level: Any) -> Any:
-        return shown(self.stored(level))
-
-    def stored(self, level: Any) -> Any:
-        """The classifier as the model has it, packed or not."""
-        return self._estimators[level]
-
-    def __contains__(self, level: object) -> bool:
-        return level in self._estimators
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._estimators)
-
-    def __len__(self) -> int:
-        return len(self._estimators)
-
-    def __repr__(self) -> str:
-        return repr({level: _inside(fitted) for level, fitted in self._estimators.items()})
-
-    def names_of_types(self) -> list[str]:
-        """What kinds of classifiers there are."""
-        return _names_of_types(self._estimators)
 
 
 def _inside(fitted: Any) -> Any:
     """The classifier inside a packed one, which has fewer columns but the same parameters."""
     return fitted.estimator if isinstance(fitted, Packed) else fitted
-
-
-def _names_of_types(estimators: dict[int, Any]) -> list[str]:
-    return list(dict.fromkeys(type(_inside(fitted)).__name__ for fitted in estimators.values()))
 
 
 def local_classifiers(model: Any) -> LocalClassifiers:

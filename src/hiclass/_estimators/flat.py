@@ -112,7 +112,6 @@ class FlatClassifier(BaseHierarchicalClassifier):
     """
 
     _strategy = STRATEGIES["flat"]
-    _has_steps = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LOCAL_CONSTRAINTS,
         "decoding": [
@@ -163,3 +162,13 @@ class FlatClassifier(BaseHierarchicalClassifier):
         self.checkpoint_dir = checkpoint_dir
         self.random_state = random_state
         self.verbose = verbose
+
+    def _check_decision_parameters(self) -> None:
+        super()._check_decision_parameters()
+        given = self.decoding
+        if isinstance(given, Decoding) and given.step_by_step:  # names are in the constraints
+            raise ValueError(
+                f"decoding={given!r} goes down the tree step by step, which FlatClassifier does "
+                f"not: it predicts final classes at once. Use another decoding, such as "
+                f"'best_path'."
+            )
