@@ -1,6 +1,7 @@
 """Hierarchical classification with scikit-learn: rows are classified into a tree of classes."""
 
 from hiclass import datasets, metrics
+from hiclass._engine.by_depth import ByDepth
 from hiclass._estimators.conformal import ConformalClassifier, tune_confidence
 from hiclass._estimators.ensemble import EnsembleClassifier
 from hiclass._estimators.flat import FlatClassifier
@@ -23,6 +24,7 @@ from hiclass.model_selection import HierarchicalKFold
 
 __all__ = [
     "TRUSTED_TYPES",
+    "ByDepth",
     "ConformalClassifier",
     "EnsembleClassifier",
     "FastLinearSVC",

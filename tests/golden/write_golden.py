@@ -21,6 +21,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from hiclass import (
+    ByDepth,
     ConformalClassifier,
     EnsembleClassifier,
     FlatClassifier,
@@ -80,6 +81,8 @@ def models():
     yield "dag", LocalClassifierPerNode(estimator, hierarchy=DAG).fit(X, [row[0] for row in SETS])
     yield "batches_node", in_batches(LocalClassifierPerNode(estimator))
     yield "batches_level", in_batches(LocalClassifierPerLevel(estimator))
+    by_depth = ByDepth(estimator, var_smoothing=[1e-9, 1e-2])
+    yield "by_depth", LocalClassifierPerParentNode(by_depth).fit(X, Y)
     # Classifiers of the one column that sparse rows have.
     rows = sp.csr_matrix(X * [1, 0])
     yield "packed", LocalClassifierPerParentNode(LinearSVC(random_state=0)).fit(rows, Y)

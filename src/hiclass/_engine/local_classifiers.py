@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from hiclass._compat import BaseComposition, MetadataRouter, MethodMapping, routing_enabled
+from hiclass._engine.by_depth import ByDepth
 from hiclass._wrapping import name_for_fit, unwrap
 
 _PLAIN = (type(None), bool, int, float, str)
@@ -23,46 +24,69 @@ class Prototype:
 
     Attributes
     ----------
-    given : estimator or callable
-        The estimator, or a callable that takes the key of a problem and returns one.
+    given : estimator, ByDepth or callable
+        The estimator, or one by depth, or a callable that takes the key of a problem and returns
+        one.
     parameter : str
         The parameter of the hierarchical classifier that holds it.
     default : str
         What it is by default, as a user writes it.
     kinds : str
         What it may be, for error messages.
-    may_be_factory : bool, default=True
-        Whether it may be a callable.
+    may_vary : bool, default=True
+        Whether it may differ between problems: be a callable or a ``ByDepth``.
     """
 
     given: Any
     parameter: str
     default: str
     kinds: str
-    may_be_factory: bool = True
+    may_vary: bool = True
 
     @property
     def is_factory(self) -> bool:
         """Whether it is a callable that makes estimators."""
         given = self.given
-        if not self.may_be_factory or hasattr(given, "fit"):
+        if not self.may_vary or hasattr(given, "fit"):
             return False
         return callable(given) and not isinstance(given, type)
 
+    @property
+    def _varies_by_depth(self) -> bool:
+        return self.may_vary and isinstance(self.given, ByDepth)
+
+    @property
+    def typical(self) -> Any:
+        """The estimator whose methods and tags are those of all; None if a callable makes them."""
+        if self._varies_by_depth:
+            return self.given.estimator
+        return None if self.is_factory else self.given
+
+    def by_depth(self) -> tuple[Any, ...]:
+        """The estimators from depth 0 on, checked; the last one serves all deeper problems.
+
+        As a rule there is one for all, and none if a callable makes them.
+        """
+        if self.is_factory:
+            return ()
+        given = self.given.estimators() if self._varies_by_depth else (self.given,)
+        return tuple(self._checked(estimator, self.parameter) for estimator in given)
+
     def tags(self) -> Any:
         """Tags of the estimator; None if it is trusted with any X."""
-        return None if self.is_factory else estimator_tags(self.given)
+        return None if self.is_factory else estimator_tags(self.typical)
 
     def promises_proba(self, calibrated: bool) -> bool:
         """Whether fitted copies will have probabilities; a callable is trusted to see to it."""
-        scored = calibrated and hasattr(self.given, "decision_function")
-        return self.is_factory or scored or hasattr(self.given, "predict_proba")
+        names = ("predict_proba", "decision_function") if calibrated else ("predict_proba",)
+        given = self.by_depth() if self._varies_by_depth else (self.typical,)
+        return self.is_factory or all(any(hasattr(e, name) for name in names) for e in given)
 
     def of(self, key: Any) -> Any:
-        """The estimator for the problem with this key, checked."""
-        name, estimator = self.parameter, self.given
-        if self.is_factory:
-            name, estimator = f"{name}({key!r})", estimator(key)
+        """The estimator that the callable makes for the problem with this key, checked."""
+        return self._checked(self.given(key), f"{self.parameter}({key!r})")
+
+    def _checked(self, estimator: Any, name: str) -> Any:
         if inspect.isclass(estimator):
             kind = estimator.__name__
             raise TypeError(f"{name} is the class {kind}; give an instance, {kind}().")
@@ -78,7 +102,7 @@ class Prototype:
             for method in ("fit", "partial_fit"):
                 if hasattr(type(owner), method):
                     mapping.add(caller=method, callee=method)
-            router.add(**{self.parameter: self.given}, method_mapping=mapping)
+            router.add(**{self.parameter: self.typical}, method_mapping=mapping)
         return router
 
     def check_inner_params(self, params: dict[str, Any], given: Any, owner: Any) -> None:

@@ -158,7 +158,7 @@ def route_params(
         routed = process_routing(model, method, **params)
         return dict(routed[prototype.parameter][method])
     for name in params:
-        check_accepts_weights(prototype.given, name, method)
+        check_accepts_weights(prototype.typical, name, method)
     return params
 
 
@@ -383,8 +383,8 @@ def local_prototype(model: Any) -> Prototype:
         given,
         "local_classifier",
         "LogisticRegression()",
-        "a classifier with fit and predict_proba, or a callable that takes the path of a node and "
-        "returns one",
+        "a classifier with fit and predict_proba, a ByDepth of one, or a callable that takes the "
+        "path of a node and returns one",
     )
 
 
@@ -412,17 +412,22 @@ def make_estimators(
             return {}
         return read_class_weights(estimator, hierarchy, final)
 
-    is_factory = prototype.is_factory
-    shared: Weights = {} if is_factory else weights_of(prototype.given)
-    if of_sets and not is_factory:
-        check_has_proba(prototype.given)
+    shared = [(estimator, weights_of(estimator)) for estimator in prototype.by_depth()]
+    if of_sets:
+        for estimator, _ in shared:
+            check_has_proba(estimator)
+
+    def find(problem: LocalProblem) -> tuple[Any, Weights]:
+        if len(shared) == 1:
+            return shared[0]
+        if shared:
+            return shared[min(strategy.depth(problem, hierarchy), len(shared) - 1)]
+        estimator = prototype.of(strategy.key(hierarchy, problem.owner))
+        check(estimator)
+        return estimator, weights_of(estimator)
 
     def make(problem: LocalProblem) -> Any:
-        estimator, weights = prototype.given, shared
-        if is_factory:
-            estimator = prototype.of(strategy.key(hierarchy, problem.owner))
-            check(estimator)
-            weights = weights_of(estimator)
+        estimator, weights = find(problem)
         estimator = copy_estimator(estimator)
         if weights:
             set_class_weights(estimator, weights, problem, strategy, hierarchy)
@@ -439,9 +444,8 @@ def check_local_parameters(model: Any) -> None:
     """Check all parameters of an estimator with local classifiers, before any work."""
     model._check_parameters()
     check_temperature(model)
-    prototype = model._prototype()
-    if not prototype.is_factory:
-        check_capability(model, prototype.of(None))
+    for estimator in model._prototype().by_depth():
+        check_capability(model, estimator)
 
 
 def check_temperature(model: Any) -> None:

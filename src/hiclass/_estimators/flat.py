@@ -22,9 +22,9 @@ class FlatClassifier(BaseHierarchicalClassifier):
 
     Parameters
     ----------
-    local_classifier : estimator or callable, default=None
-        The classifier, ``LogisticRegression()`` by default; it is copied. Or a callable that takes
-        the empty path ``()`` and returns it.
+    local_classifier : estimator, ByDepth or callable, default=None
+        The classifier, ``LogisticRegression()`` by default; it is copied. Of a ``ByDepth``, that of
+        depth 0. Or a callable that takes the empty path ``()`` and returns it.
         A ``class_weight`` given as a dict has labels, or path tuples, as keys.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by

@@ -306,7 +306,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
             "estimator",
             "ExtraTreesRegressor()",
             "a regressor, or a classifier with predict_proba, that takes several outputs",
-            may_be_factory=False,
+            may_vary=False,
         )
 
     def _promises_proba(self) -> bool:
@@ -315,7 +315,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_temperature(self)
-        self._check_capability(self._prototype().of(None))
+        self._check_capability(*self._prototype().by_depth())
 
     def _check_capability(self, estimator: Any) -> None:
         """Refuse, before any work, an estimator that could not predict what is wanted."""

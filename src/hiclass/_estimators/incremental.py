@@ -78,8 +78,8 @@ def _has_partial_fit(self: Any) -> None:
             f"{self._strategy.name!r}, does not say what a batch updates. Call fit with all rows."
         )
     prototype = self._prototype()
-    if not prototype.is_factory and not hasattr(prototype.given, "partial_fit"):
-        raise AttributeError(_without_partial_fit(type(self).__name__, prototype.given))
+    if not prototype.is_factory and not hasattr(prototype.typical, "partial_fit"):
+        raise AttributeError(_without_partial_fit(type(self).__name__, prototype.typical))
 
 
 def _without_partial_fit(name: str, estimator: Any) -> str:

@@ -33,10 +33,11 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
 
     Parameters
     ----------
-    local_classifier : estimator or callable, default=None
+    local_classifier : estimator, ByDepth or callable, default=None
         The classifier that is copied and fitted for every node, ``LogisticRegression()`` by
-        default. Or a callable that takes the path of a node, a tuple of labels (in a DAG, its
-        label), and returns the classifier for it.
+        default. ``ByDepth(classifier, C=[...])`` has other parameters at every depth. Or a callable
+        that takes the path of a node, a tuple of labels (in a DAG, its label), and returns the
+        classifier for it.
         A ``class_weight`` given as a dict has labels, or path tuples, as keys.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
@@ -196,10 +197,11 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
 
     Parameters
     ----------
-    local_classifier : estimator or callable, default=None
+    local_classifier : estimator, ByDepth or callable, default=None
         The classifier that is copied and fitted for every parent node, ``LogisticRegression()`` by
-        default. Or a callable that takes the path of a parent node, a tuple of labels that is empty
-        for the root (in a DAG, its label), and returns the classifier for it.
+        default. ``ByDepth(classifier, C=[...])`` has other parameters at every depth. Or a callable
+        that takes the path of a parent node, a tuple of labels that is empty for the root (in a
+        DAG, its label), and returns the classifier for it.
         A ``class_weight`` given as a dict has labels, or path tuples, as keys.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
@@ -349,10 +351,10 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
 
     Parameters
     ----------
-    local_classifier : estimator or callable, default=None
+    local_classifier : estimator, ByDepth or callable, default=None
         The classifier that is copied and fitted for every level, ``LogisticRegression()`` by
-        default. Or a callable that takes the number of a level, from 1, and returns the classifier
-        for it.
+        default. ``ByDepth(classifier, C=[...])`` has other parameters at every level. Or a callable
+        that takes the number of a level, from 1, and returns the classifier for it.
         A ``class_weight`` given as a dict has labels, or path tuples, as keys.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by

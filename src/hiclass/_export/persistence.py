@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from hiclass._engine.by_depth import ByDepth
 from hiclass._estimators.conformal import ConformalClassifier
 from hiclass._estimators.ensemble import EnsembleClassifier
 from hiclass._estimators.flat import FlatClassifier
@@ -54,6 +55,7 @@ _TYPES: tuple[type[Any], ...] = (
     EnsembleClassifier,
     ConformalClassifier,
     FastLinearSVC,
+    ByDepth,
     LocalModels,
     Packed,
     EnsembleModels,

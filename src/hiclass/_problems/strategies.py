@@ -393,6 +393,12 @@ class Strategy:
             return options.ends
         return options_of(options, self.nodes(hierarchy, owner))
 
+    def depth(self, problem: LocalProblem, hierarchy: Hierarchy) -> int:
+        """The smallest level of the nodes at which a problem decides: 0 at the root."""
+        level = int(hierarchy.levels[self.nodes(hierarchy, problem.owner)].min())
+        # The classifier of a node decides at its parent; the gate of a node at the node itself.
+        return level - 1 if self.is_binary and not problem.gate else level
+
     def stops(self, problem: LocalProblem, hierarchy: Hierarchy) -> list[bool]:
         """Which classes of a problem mean "stop here"."""
         if self.decides is not Decides.BRANCHES:

@@ -1,0 +1,157 @@
+"""A local classifier whose parameters depend on the depth of its node, as plain data.
+
+A function of the path can do the same and more, but no file can hold it, and no search can look
+into it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import BaseEstimator, clone
+
+
+class ByDepth(BaseEstimator):
+    """A local classifier with other parameters at every depth of the hierarchy.
+
+    Wherever an estimator takes a ``local_classifier``, it takes a ``ByDepth`` of one as well. The
+    depth of a local classifier is the level of the node at which it decides: 0 at the root. So
+    depth 0 has the root per parent node, the classes of level 1 per node, and level 1 per level; a
+    gate has the depth of its own node, and a flat model is depth 0. Unlike a function of the path,
+    a ``ByDepth`` can be saved with skops, and searches reach into it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The classifier whose parameters change with the depth.
+    **values : dict of list
+        For parameters of the estimator, under their names, a list with one value per depth, from
+        the root down; the last value goes on for all deeper nodes. Parameters of a step of a
+        pipeline are named ``step__parameter``.
+
+    Raises
+    ------
+    TypeError
+        If the estimator is none, or has no parameters to set, or values are not in a list.
+    ValueError
+        If the estimator has no such parameter, or a list is empty.
+
+    See Also
+    --------
+    LocalClassifierPerParentNode : One multi-class classifier per parent node.
+
+    Notes
+    -----
+    In a search ``local_classifier__C`` is the list of a ``ByDepth``, whether or not it had one
+    before, and ``local_classifier__estimator__C`` the parameter of the estimator itself, which
+    holds at every depth without a value of its own.
+
+    Examples
+    --------
+    A node far down has few rows, and may follow them more closely:
+
+    >>> from sklearn.svm import LinearSVC
+    >>> from hiclass import ByDepth, LocalClassifierPerParentNode
+    >>> X = [[1, 2], [3, 4], [5, 9], [6, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"], ["Plant", "Moss"]]
+    >>> model = LocalClassifierPerParentNode(ByDepth(LinearSVC(), C=[0.5, 2]))
+    >>> for path, classifier in model.fit(X, y).local_classifiers_.items():
+    ...     print(path, classifier)
+    () LinearSVC(C=0.5)
+    ('Animal',) LinearSVC(C=2)
+    ('Plant',) LinearSVC(C=2)
+    """
+
+    def __init__(self, estimator: Any, **values: list[Any]) -> None:
+        _check(estimator, values)
+        self.estimator = estimator
+        self.values = values
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters: the estimator and the lists of values.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the parameters of the estimator, as ``estimator__parameter``.
+
+        Returns
+        -------
+        dict
+            The parameters by name.
+        """
+        return {**super().get_params(deep), **self.values}
+
+    def set_params(self, **params: Any) -> ByDepth:
+        """Set the estimator, its parameters, or lists of values.
+
+        Parameters
+        ----------
+        **params : dict
+            ``estimator``, ``estimator__parameter``, or a parameter of the estimator with a list of
+            values, one per depth.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As when it is made.
+        """
+        inner = {name: value for name, value in params.items() if self._is_inner(name)}
+        super().set_params(**inner)
+        values = {**self.values, **{n: v for n, v in params.items() if n not in inner}}
+        _check(self.estimator, values)
+        self.values = values
+        return self
+
+    def _is_inner(self, name: str) -> bool:
+        return name not in self.values and name.partition("__")[0] == "estimator"
+
+    def estimators(self) -> tuple[Any, ...]:
+        """Make the estimators of all depths.
+
+        Returns
+        -------
+        tuple of estimator
+            Unfitted copies from depth 0 on; the last one serves all deeper nodes.
+        """
+        n_depths = max(map(len, self.values.values()), default=1)
+        return tuple(clone(self.estimator).set_params(**self._at(d)) for d in range(n_depths))
+
+    def _at(self, depth: int) -> dict[str, Any]:
+        return {name: given[min(depth, len(given) - 1)] for name, given in self.values.items()}
+
+
+def _check(estimator: Any, values: dict[str, Any]) -> None:
+    """Refuse what is not an estimator, unknown parameters, and values that are not lists."""
+    if isinstance(estimator, type):
+        kind = estimator.__name__
+        raise TypeError(
+            f"The estimator of ByDepth is the class {kind}; give an instance, {kind}()."
+        )
+    if not all(hasattr(estimator, name) for name in ("fit", "get_params", "set_params")):
+        raise TypeError(
+            f"The estimator of ByDepth, {estimator!r}, has no parameters that could depend on the "
+            f"depth. Give a classifier with fit, get_params and set_params."
+        )
+    known = estimator.get_params(deep=True)
+    for name, given in values.items():
+        if name not in known:
+            raise ValueError(
+                f"{name!r} is not a parameter of {type(estimator).__name__}, the estimator of "
+                f"ByDepth. Its parameters are {', '.join(sorted(known))}."
+            )
+        if not isinstance(given, list | tuple):
+            raise TypeError(
+                f"{name}={given!r} of ByDepth is not a list. Give one value per depth, from the "
+                f"root down; {name}=[{given!r}] is the same at every depth."
+            )
+        if not given:
+            raise ValueError(
+                f"{name}={given!r} of ByDepth is empty. Give one value per depth, from the root "
+                f"down, or leave {name} out."
+            )
