@@ -17,6 +17,7 @@ FLOORS = [
     ("_out_of_fold", "what is learned from held-out rows", ""),
     ("_estimators", "the public estimators: fit and predict", "fp"),
     ("torch", "the network", ""),
+    ("_automatic", "features of tables", ""),
     ("_export   |   _inspect   |   datasets", "files · reasons, reports · data", ""),
     ("_cli", "the command line", ""),
 ]

@@ -1,6 +1,7 @@
 """Hierarchical classification with scikit-learn: rows are classified into a tree of classes."""
 
 from hiclass import datasets, metrics
+from hiclass._automatic.features import TableFeatures
 from hiclass._engine.by_depth import ByDepth
 from hiclass._estimators.conformal import ConformalClassifier, tune_confidence
 from hiclass._estimators.ensemble import EnsembleClassifier
@@ -35,6 +36,7 @@ __all__ = [
     "LocalClassifierPerLevel",
     "LocalClassifierPerNode",
     "LocalClassifierPerParentNode",
+    "TableFeatures",
     "datasets",
     "explain",
     "load",

@@ -417,3 +417,23 @@ class Stream:
     policy: Any
     settings: tuple[Any, ...]
     ended_early: bool
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What becomes of numbers, and of missing ones.
+
+    Attributes
+    ----------
+    fill : ndarray of shape (n_numbers,)
+        What stands for a missing number.
+    flagged : ndarray of int
+        The numbers of which a feature of their own says whether they are missing.
+    mean, scale : ndarray of shape (n_numbers,) or (0,)
+        What is taken off, and what numbers are divided by then; empty if they are not scaled.
+    """
+
+    fill: FloatArray
+    flagged: IntArray
+    mean: FloatArray
+    scale: FloatArray

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hiclass._cli._columns import GivenAway, choose_columns, find_given_away, is_date
+from hiclass._automatic.dates import is_date
+from hiclass._cli._columns import GivenAway, choose_columns, find_given_away
 from hiclass._cli._tables import Table
 
 N = 60
@@ -35,9 +36,9 @@ DAYS = [i % 28 + 1 for i in range(N)]
 NUMBER = ("numbers", "every cell is a number")
 ID = (None, "an id: a different whole number in every row")
 UNIQUE = (None, "a different value in every row")
-DATES = (None, "dates")
+DATES = ("dates", "every cell is a date")
 RISE, FALL = (
-    f"whole numbers that only {does}, as those of an id may; to use it: --numbers "
+    f"whole numbers that only {does}, as those of an id may; to use it, name it"
     for does in ("rise", "fall")
 )
 # The name of a column, its cells, and the kind and the reason that are expected.
@@ -45,8 +46,8 @@ CASES = {
     "an id with gaps": ("complaint_id", [str(i) for i in NUMBERS], *ID),
     "an id in camel case": ("rowId", NUMBERS, *ID),
     "no id by its name": ("paid", NUMBERS, *NUMBER),
-    "it only rises": ("weight_g", sorted(NUMBERS), None, f"{RISE}weight_g"),
-    "it only falls": ("weight g", sorted(NUMBERS)[::-1], None, f"{FALL}'weight g'"),
+    "it only rises": ("weight_g", sorted(NUMBERS), None, RISE),
+    "it only falls": ("weight g", sorted(NUMBERS)[::-1], None, FALL),
     "few rows rise by chance": ("n", sorted(NUMBERS[:18]), *NUMBER),
     "an id of few rows": ("ID", NUMBERS[:4], *ID),
     "an id that counts few rows": ("id", [1, 2, 3, 4], *ID),
@@ -135,14 +136,15 @@ def test_texts_that_are_not_dates(text):
 def test_what_is_ignored_or_not_named_is_said():
     table = make_table(a=["x", "y"], b=["x", "y"], c=["x", "y"], t=["1", "2"])
     named = choose_columns(table, ["t"], {"categories": ["a"]}, ["b"])
-    assert named.columns == {"text": [], "numbers": [], "categories": ["a"]}
+    assert named.columns == {"text": [], "numbers": [], "categories": ["a"], "dates": []}
     assert (named.reasons, named.left_out) == ({}, {"b": "not named", "c": "not named"})
 
 
 def find(y, **columns):
     """The columns, all of them categories, that give a level away."""
     numbers = [name for name in columns if name.startswith("n")]
-    kinds = {"text": [], "numbers": numbers, "categories": [c for c in columns if c not in numbers]}
+    categories = [name for name in columns if name not in numbers]
+    kinds = {"text": [], "numbers": numbers, "categories": categories, "dates": []}
     y = np.array(y, dtype=object)
     return find_given_away(make_table(**columns), kinds, y)
 

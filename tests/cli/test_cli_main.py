@@ -47,7 +47,7 @@ def test_a_command_that_is_not_understood_has_status_2(run, arguments, message):
     [
         (
             ["fit", "--target", "a", "b", "data.csv", "-o", "m"],
-            "--target, --text, --numbers, --categories, --ignore",
+            "--target, --text, --numbers, --categories, --dates, --ignore",
         ),
         (["tree", "--target", "a", "data.csv"], "--target"),
         (["predict", "m.skops", "--keep", "id", "new.csv"], "--keep"),

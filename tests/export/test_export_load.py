@@ -161,7 +161,7 @@ HIERARCHY = hiclass.Hierarchy.from_paths(Y)
         flagged(5),
         flagged(HIERARCHY),
         make_pipeline(StandardScaler(), flagged(HIERARCHY)),
-        {"format": "hiclass model", "version": 1},
+        {"format": "hiclass model", "version": 2},
         make_pipeline(StandardScaler(), LogisticRegression()).fit([[0.0], [1.0]], [0, 1]),
         LocalClassifierPerParentNode(),
     ],

@@ -31,6 +31,7 @@ def test_the_types_that_files_consist_of_keep_their_names():
     """These names are in files out there: a module or a class that moves can no longer be read."""
     assert set(hiclass.TRUSTED_TYPES) == {
         "hiclass._engine.by_depth.ByDepth",
+        "hiclass._automatic.features.TableFeatures",
         "hiclass._estimators.conformal.ConformalClassifier",
         "hiclass._estimators.ensemble.EnsembleClassifier",
         "hiclass._estimators.flat.FlatClassifier",
@@ -50,6 +51,7 @@ def test_the_types_that_files_consist_of_keep_their_names():
         "hiclass._state.Options",
         "hiclass._state.Packed",
         "hiclass._state.RestrictedModels",
+        "hiclass._state.Scaling",
         "hiclass._state.SetEnsembleModels",
         "hiclass._state.SetFormat",
         "hiclass._state.SetModels",

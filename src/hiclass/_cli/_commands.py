@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from hiclass._automatic.kinds import KINDS
 from hiclass._cli import _screen
 from hiclass._cli._columns import Choice, choose_columns, find_given_away
 from hiclass._cli._errors import CommandError
-from hiclass._cli._features import (
-    KINDS,
-    check_features,
-    feature_names,
-    make_features,
-    prepare,
-    texts,
-)
+from hiclass._cli._features import make_features, placed, prepare, texts
 from hiclass._cli._labels import check_types, like, read_labels
 from hiclass._cli._models import Model, load_model, save_model
 from hiclass._cli._recipe import make_model, set_jobs
@@ -51,8 +46,10 @@ def fit(args: argparse.Namespace) -> None:
     named = {kind: list(getattr(args, kind) or []) for kind in KINDS}
     choice = choose_columns(table, args.target, named, args.ignore or [])
     columns = choice.columns
-    X = prepare(table, columns)
-    check_features(X, columns, table.name)
+    X = prepare(table, chain.from_iterable(columns.values()))
+    features = make_features(columns)
+    with placed(table):
+        rows = features.fit_transform(X)
     _describe(args, choice)
     if choice.reasons:
         _warn_of_given_away(args, table, choice, y)
@@ -69,11 +66,11 @@ def fit(args: argparse.Namespace) -> None:
         random_state=args.seed,
         verbose=int(not args.quiet and sys.stderr.isatty()),
     )
-    pipeline = Pipeline([("features", make_features(columns)), ("classifier", classifier)])
+    pipeline = Pipeline([("features", features), ("classifier", classifier)])
     if args.cv is not None:
         _cross_validate(args, pipeline, X, y)
     start = time.perf_counter()
-    pipeline.fit(X, y)
+    classifier.fit(rows, y)
     seconds = time.perf_counter() - start
     _screen.note(
         f"Fitted {args.model} on {_screen.count(len(X), 'row')} in {seconds:.1f} s: "
@@ -81,7 +78,7 @@ def fit(args: argparse.Namespace) -> None:
         args.quiet,
     )
     set_jobs(classifier, None)
-    save_model(Model(pipeline, list(args.target), columns), args.output)
+    save_model(Model(pipeline, list(args.target)), args.output)
     if args.output != "-":
         size = _screen.size_text(Path(args.output).stat().st_size)
         _screen.note(f"Wrote {args.output} ({size})", args.quiet)
@@ -93,10 +90,9 @@ def predict(args: argparse.Namespace) -> None:
     format = format_of(args.output, args.output_format, output=True)
     model = load_model(args.model_file)
     table = _read(args)
-    X = prepare(table, model.columns)
+    features = _features(model, table)
     keep = list(table.frame.columns) if args.keep is None else list(args.keep)
     result = {name: table.column(name) for name in keep}
-    features = model.opened.transform(X)
     predicted = _predict(args, model, features)
     confidence = model.opened.model.predict_confidence(features).round(6)
     for level, name in enumerate(model.target):
@@ -113,7 +109,14 @@ def predict(args: argparse.Namespace) -> None:
     frame = pd.DataFrame({n: pd.Series(cells, dtype=cells.dtype) for n, cells in result.items()})
     write_table(frame, args.output, format=format, as_they_are=args.unprotected)
     if args.output != "-":
-        _screen.note(f"Wrote {args.output}: {_screen.count(len(X), 'row')}", args.quiet)
+        _screen.note(f"Wrote {args.output}: {_screen.count(len(frame), 'row')}", args.quiet)
+
+
+def _features(model: Model, table: Table) -> Any:
+    """The rows of a file as the classifier sees them."""
+    X = prepare(table, model.features.columns_)
+    with placed(table):
+        return model.opened.transform(X)
 
 
 def _predict(args: argparse.Namespace, model: Model, features: Any) -> Any:
@@ -138,8 +141,7 @@ def evaluate(args: argparse.Namespace) -> None:
     table, y = _labels(args, table, model.target)
     examples = None if args.examples is None else texts(table, args.examples)
     y = like(y, model.opened.model.hierarchy_, model.target, table)
-    X = prepare(table, model.columns)
-    features = model.opened.transform(X)
+    features = _features(model, table)
     predicted = _predict(args, model, features)
     _screen.write_scores(y, predicted, model.target)
     if args.report is not None:
@@ -149,7 +151,7 @@ def evaluate(args: argparse.Namespace) -> None:
             y,
             args.report,
             title=Path(table.name).name,
-            names=feature_names(model.opened.before[0], model.columns),
+            names=model.opened.names_out(None),
             examples=examples,
         )
         _screen.note(f"Wrote {args.report}", args.quiet)
@@ -162,7 +164,7 @@ def write_report(
     path: str,
     *,
     title: str,
-    names: list[str],
+    names: list[str] | None,
     examples: Any = None,
 ) -> None:
     """Write the report on a classifier to a file, whole or not at all."""
@@ -229,7 +231,8 @@ def _describe(args: argparse.Namespace, choice: Choice) -> None:
     if choice.reasons:
         _screen.note(
             "No column is named as a feature, so the features are chosen by their cells. --ignore "
-            "leaves columns out; with --text, --numbers or --categories you name all features.",
+            "leaves columns out; with --text, --numbers, --categories or --dates you name all "
+            "features.",
             args.quiet,
         )
     for kind, names in choice.columns.items():

@@ -22,7 +22,7 @@ import numpy as np
 from hiclass import datasets, metrics
 from hiclass._cli import _screen
 from hiclass._cli._commands import write_report
-from hiclass._cli._features import Columns, feature_names, make_features
+from hiclass._cli._features import Columns, make_features
 from hiclass._cli._recipe import make_baseline, make_model
 from hiclass._cli._tables import check_output
 from hiclass._out_of_fold.temperatures import best_temperature
@@ -157,7 +157,7 @@ def _show(args: argparse.Namespace, part: Part) -> None:
     _write_paths(part, predicted, confidence)
     _screen.note("Writing the report", args.quiet)
     path = Path(args.report_dir) / f"{part.name}.html"
-    names = feature_names(features, part.columns)
+    names = features.get_feature_names_out().tolist()
     write_report(model, X_test, y, str(path), title=part.name, names=names)
     _screen.write(f"\nReport: {path}")
     _screen.write()

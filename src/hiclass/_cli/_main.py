@@ -38,10 +38,10 @@ examples:
   hiclass fit animals.parquet --target class order family --cv 5 -o animals.skops
   hiclass fit data.jsonl.gz --target a b --text narrative --model parent -o model.skops
 
-An empty cell in a column of labels ends the path of its row. Without --text, --numbers and
---categories, the other columns are features, except ids, dates, columns with one value and columns
-with a different value in every row. What was chosen is written to standard error with the reasons,
-and a warning names every column that alone nearly determines the target.
+An empty cell in a column of labels ends the path of its row. Without --text, --numbers,
+--categories and --dates, the other columns are features, except ids, columns with one value and
+columns with a different value in every row. What was chosen is written to standard error with the
+reasons, and a warning names every column that alone nearly determines the target.
 """
 PREDICT_EXAMPLES = """\
 examples:
@@ -239,11 +239,13 @@ def _add_fit(commands: Any) -> None:
     _add_label_options(command)
     columns = command.add_argument_group(
         "features",
-        "Chosen by their cells. If --text, --numbers or --categories name any, these are all.",
+        "Chosen by their cells. If --text, --numbers, --categories or --dates name any, these are "
+        "all.",
     )
     columns.add_argument("--text", nargs="+", metavar="COLUMN", help="columns of text")
     columns.add_argument("--numbers", nargs="+", metavar="COLUMN", help="columns of numbers")
     columns.add_argument("--categories", nargs="+", metavar="COLUMN", help="columns of categories")
+    columns.add_argument("--dates", nargs="+", metavar="COLUMN", help="columns of dates")
     columns.add_argument(
         "--ignore", nargs="+", metavar="COLUMN", help="columns that are not features"
     )

@@ -8,8 +8,8 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from hiclass._automatic.features import TableFeatures
 from hiclass._cli._errors import CommandError
-from hiclass._cli._features import KINDS, Columns
 from hiclass._cli._tables import open_output
 from hiclass._export.persistence import (
     FORMAT,
@@ -25,16 +25,22 @@ from hiclass._wrapping import Unwrapped, is_fitted_classifier, unwrap
 
 @dataclass(frozen=True)
 class Model:
-    """A fitted pipeline, and the columns that it was fitted on."""
+    """A fitted pipeline of features and a classifier, and the columns of the labels."""
 
     pipeline: Pipeline
     target: list[str]
-    columns: Columns
 
     @property
     def opened(self) -> Unwrapped:
         """The hierarchical classifier at the end of the pipeline, and what is before it."""
         return unwrap(self.pipeline)
+
+    @property
+    def features(self) -> TableFeatures:
+        """What makes features of the columns of a file."""
+        features = self.opened.before[0]
+        assert isinstance(features, TableFeatures)  # as load_model has found
+        return features
 
 
 def save_model(model: Model, path: str) -> None:
@@ -47,7 +53,6 @@ def save_model(model: Model, path: str) -> None:
         "hiclass": __version__,
         "pipeline": model.pipeline,
         "target": model.target,
-        "columns": model.columns,
     }
     with open_output(path) as file:
         skops.io.dump(content, file, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
@@ -74,11 +79,9 @@ def load_model(path: str) -> Model:
         content = read_model_file(path)
         if is_command_line_file(content):
             check_format_version(content, path)
-            pipeline, columns = content.get("pipeline"), content.get("columns")
-            target = content.get("target")
-            fitted = isinstance(pipeline, Pipeline) and is_fitted_classifier(unwrap(pipeline).model)
-            if fitted and target and _are_names(target) and _are_columns(columns):
-                return Model(pipeline, target, columns)
+            pipeline, target = content.get("pipeline"), content.get("target")
+            if isinstance(pipeline, Pipeline) and _is_fitted(pipeline) and _are_names(target):
+                return Model(pipeline, target)
     except FileNotFoundError as error:
         raise CommandError(f"{error} Make a model with: hiclass fit.") from error
     except ModelFileError as error:
@@ -87,9 +90,13 @@ def load_model(path: str) -> Model:
 
 
 def _are_names(names: Any) -> bool:
-    return isinstance(names, list) and all(isinstance(name, str) for name in names)
+    some = isinstance(names, list) and len(names) > 0
+    return some and all(isinstance(name, str) for name in names)
 
 
-def _are_columns(columns: Any) -> bool:
-    known = isinstance(columns, dict) and set(columns) == set(KINDS)
-    return known and all(_are_names(names) for names in columns.values())
+def _is_fitted(pipeline: Pipeline) -> bool:
+    """Whether features of columns are at the beginning, and a fitted classifier at the end."""
+    opened = unwrap(pipeline)
+    features = opened.before[0] if opened.before else None
+    reads = isinstance(features, TableFeatures) and hasattr(features, "columns_")
+    return reads and is_fitted_classifier(opened.model)

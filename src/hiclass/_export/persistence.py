@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from hiclass._automatic.features import TableFeatures
 from hiclass._engine.by_depth import ByDepth
 from hiclass._estimators.conformal import ConformalClassifier
 from hiclass._estimators.ensemble import EnsembleClassifier
@@ -38,6 +39,7 @@ from hiclass._state import (
     Options,
     Packed,
     RestrictedModels,
+    Scaling,
     SetEnsembleModels,
     SetFormat,
     SetModels,
@@ -75,6 +77,9 @@ _TYPES: tuple[type[Any], ...] = (
     BatchModels,
     Stream,
     LevelColumns,
+    # Features of tables.
+    TableFeatures,
+    Scaling,
     # The type of the labels, and the models of an ensemble by name.
     np.dtype,
     Bunch,
@@ -146,7 +151,7 @@ def _import_skops() -> Any:
 # -- files -------------------------------------------------------------------------------------
 
 #: What the files of ``hiclass fit`` hold about themselves.
-FORMAT, FORMAT_VERSION = "hiclass model", 1
+FORMAT, FORMAT_VERSION = "hiclass model", 2
 #: What they hold besides: the list of columns that a ColumnTransformer leaves out is a type of its
 #: own in scikit-learn 1.6, which skops does not know.
 _OF_PIPELINES = ("sklearn.compose._column_transformer._RemainderColsList",)
