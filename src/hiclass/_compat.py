@@ -18,7 +18,13 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
-from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import (
+    UNUSED,
+    MetadataRouter,
+    MethodMapping,
+    get_routing_for_object,
+    process_routing,
+)
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
@@ -44,6 +50,7 @@ __all__ = [
     "TerminatedWorkerError",
     "check_is_fitted",
     "check_sample_weight",
+    "get_routing_for_object",
     "n_rows_of",
     "offered_if",
     "process_routing",

@@ -8,6 +8,7 @@ taking the wrapping apart, which happens here and nowhere else.
 from __future__ import annotations
 
 import copy
+import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from hiclass._compat import get_routing_for_object, routing_enabled
 from hiclass.hierarchy import Hierarchy
 
 
@@ -211,3 +213,38 @@ def name_for_fit(model: Any, parameter: str) -> str:
             model = model.estimator
         else:
             return prefix + parameter
+
+
+def name_for_groups(model: Any) -> str | None:
+    """The name under which ``fit`` of a model takes the groups of rows; None if it takes none.
+
+    Groups are for searches, whose folds keep them together, and for every ``fit`` that names them.
+
+    Parameters
+    ----------
+    model : estimator
+        A model, or a pipeline that ends in one.
+
+    Returns
+    -------
+    str or None
+        For the last step of a pipeline ``step__groups``; with metadata routing enabled, ``groups``
+        where anything inside has requested them.
+    """
+    # What only hands arguments on to another estimator says which one.
+    model = getattr(model, "stands_for", model)
+    if routing_enabled():
+        return "groups" if get_routing_for_object(model).consumes("fit", {"groups"}) else None
+    prefix = ""
+    while steps := _steps(model):
+        name, model = steps[-1]
+        prefix += f"{name}__"
+    return f"{prefix}groups" if _is_search(model) or _names_groups(model) else None
+
+
+def _names_groups(model: Any) -> bool:
+    """Whether ``fit`` has a parameter of that name."""
+    try:
+        return "groups" in inspect.signature(model.fit).parameters
+    except (AttributeError, TypeError, ValueError):
+        return False  # a builtin without a signature, or a step that is none

@@ -24,7 +24,7 @@ from hiclass._labels.columns import (
 from hiclass._rows import n_rows_of
 from hiclass._targets.paths import as_hierarchy, check_n_labels, nodes_of
 from hiclass._targets.sets import encode_in_dag, encode_sets
-from hiclass._typing import IntArray
+from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
 
@@ -69,6 +69,60 @@ def deal_units(counts: Any, n_splits: int) -> IntArray:
         fold[unit] = np.argmin((weight[nodes] * rows) @ dealt[nodes])
         dealt[nodes, fold[unit]] += rows
     return fold
+
+
+def count_units(closed: Any, unit: IntArray) -> Any:
+    """Rows of every node in every unit.
+
+    Parameters
+    ----------
+    closed : sparse array of bool of shape (n_rows, n_nodes)
+        Which nodes every row is in, all above them included.
+    unit : ndarray of int of shape (n_rows,)
+        The unit of every row, from 0 on.
+
+    Returns
+    -------
+    sparse array of shape (n_units, n_nodes)
+    """
+    shape = (int(unit.max()) + 1, len(unit))
+    rows_of = from_entries(unit, np.arange(len(unit)), shape)
+    return rows_of.astype(np.int32) @ closed.astype(np.int32)
+
+
+def hold_out_groups(unit: IntArray, n_rows: int, rng: Any) -> AnyArray:
+    """Hold out whole groups, in random order: so many that their rows come nearest to a number.
+
+    At least one group is held out, and one is left.
+
+    Parameters
+    ----------
+    unit : ndarray of int
+        The group of every row, from 0 on.
+    n_rows : int
+        About how many rows to hold out.
+    rng : Generator or RandomState
+        Draws the order.
+
+    Returns
+    -------
+    ndarray of bool
+        Which rows are held out.
+
+    Raises
+    ------
+    ValueError
+        If there is one group only.
+    """
+    size = np.bincount(unit)
+    if len(size) < 2:
+        raise ValueError(
+            "groups has 1 different group, but whole groups are held out, and others have to be "
+            "left to fit on. Give rows of at least 2 groups, or leave groups out."
+        )
+    order = rng.permutation(len(size))
+    distance = np.abs(np.cumsum(size[order])[:-1] - n_rows)
+    return np.isin(unit, order[: 1 + int(np.argmin(distance))])
 
 
 class HierarchicalKFold(BaseCrossValidator):
@@ -184,7 +238,7 @@ class HierarchicalKFold(BaseCrossValidator):
         n_rows = classes.shape[0]
         if X is not None:
             check_n_labels(n_rows, n_rows_of(X))
-        unit = np.arange(n_rows) if groups is None else _read_groups(groups, n_rows)
+        unit = np.arange(n_rows) if groups is None else read_groups(groups, n_rows)
         n_units, things = int(unit.max()) + 1, "rows" if groups is None else "groups"
         if self.n_splits > n_units:
             raise ValueError(f"n_splits={self.n_splits} is more than the {n_units} {things}.")
@@ -195,9 +249,7 @@ class HierarchicalKFold(BaseCrossValidator):
         if classes.ndim == 1:
             fold[order] = deal_folds(classes[order], self.n_splits)
         else:
-            rows_of = from_entries(unit, np.arange(n_rows), (n_units, n_rows))
-            counts = rows_of.astype(np.int32) @ classes.astype(np.int32)
-            fold[order] = deal_units(counts[order], self.n_splits)
+            fold[order] = deal_units(count_units(classes, unit)[order], self.n_splits)
         return fold[unit]
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
@@ -247,8 +299,26 @@ def _check_single(columns: LabelColumns) -> None:
     refuse_path_tuples(columns, "use HierarchicalKFold(multi_label=True)")
 
 
-def _read_groups(groups: Any, n_rows: int) -> IntArray:
-    """The group of every row as a number: any value is a group, also 0.5 and the empty string."""
+def read_groups(groups: Any, n_rows: int) -> IntArray:
+    """The group of every row as a number: any value is a group, also 0.5 and the empty string.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_rows,)
+        Names or numbers of groups.
+    n_rows : int
+        How many rows there are.
+
+    Returns
+    -------
+    ndarray of int of shape (n_rows,)
+        Numbers from 0 on, in the order in which groups come first.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there is not one group for every row.
+    """
     columns, ndim = split_columns(groups, "groups")
     if ndim != 1:
         raise ValueError(

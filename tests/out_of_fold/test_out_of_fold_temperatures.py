@@ -23,6 +23,7 @@ from hiclass import (
     metrics,
 )
 from hiclass._inference.paths import final_proba, node_proba
+from hiclass._out_of_fold.folds import deal_paths
 from hiclass._out_of_fold.temperatures import _f_of, best_temperature, fit_out_of_fold, reached_f
 from hiclass.model_selection import deal_folds
 
@@ -288,7 +289,7 @@ def test_every_row_is_held_out_once(n_rows):
         model = LOCAL["flat"](recording(Soft, queries), hierarchy=hierarchy)
         return model.fit(X[rows], [y[i] for i in rows])._models
 
-    fit_out_of_fold(fit_fold, X, nodes, hierarchy, None, calibrate=False)
+    fit_out_of_fold(fit_fold, X, nodes, deal_paths(nodes, hierarchy), None, calibrate=False)
     n_folds = min(3, n_rows)
     assert len(trained) == n_folds
     held_out = [np.setdiff1d(np.arange(n_rows), rows) for rows in trained]

@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from hiclass import Hierarchy
-from hiclass._out_of_fold.thresholds import _best, best_thresholds, rarest_nodes, tune_thresholds
+from hiclass._out_of_fold.folds import deal_sets, rarest_nodes
+from hiclass._out_of_fold.thresholds import _best, best_thresholds, tune_thresholds
 from hiclass._targets.sets import encode_sets
 
 TREE = Hierarchy.from_edges([("a", "b"), (None, "c")])
@@ -75,7 +76,10 @@ def test_without_any_hint_the_threshold_is_one_half():
     found = best_thresholds(columns(3), truth, np.ones(3), TREE)
     assert found[1:].tolist() == [0.5, 0.5, 0.5]
     target = encode_sets([["a"]], TREE)
-    assert tune_thresholds(None, np.zeros((1, 1)), target, None).tolist() == [0.5] * TREE.n_nodes
+    assert (
+        tune_thresholds(None, np.zeros((1, 1)), target, deal_sets(target), None).tolist()
+        == [0.5] * TREE.n_nodes
+    )
 
 
 def test_rows_are_dealt_out_by_their_rarest_class():

@@ -28,7 +28,7 @@ from sklearn.svm import LinearSVC
 
 from hiclass._engine.checkpoints import checkpoint_key, load_checkpoint, save_checkpoint
 from hiclass._engine.liblinear import alone, check_weights, fit_linear_svc, fits_in_threads
-from hiclass._engine.local_classifiers import named_for_fit
+from hiclass._engine.local_classifiers import named_for_fit, with_groups
 from hiclass._engine.packed import fit_packed, refuse_min_coef
 from hiclass._engine.processes import run_in_processes
 from hiclass._engine.progress import Progress
@@ -261,7 +261,8 @@ def _run(
     if first is None:
         return
     # Threads need no start. Judged by the largest problem, should a factory make others as well.
-    if free and fits_in_threads(first.estimator, X, shared.fit_params):
+    fit_params = with_groups(first.estimator, shared.fit_params)
+    if free and fits_in_threads(first.estimator, X, fit_params):
         engine = ENGINES["threads"]
     n_workers = engine.n_workers(n_jobs)
     tasks = chain([first], tasks)
@@ -352,6 +353,7 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
         k: take_rows(v, task.rows) if k in shared.per_row else v
         for k, v in shared.fit_params.items()
     }
+    params = with_groups(task.estimator, params)
     X = take_rows(X, task.rows) if task.X is None else task.X
     estimator = task.estimator
     remarks: list[str] = []

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 
 from hiclass._compat import BaseComposition, MetadataRouter, MethodMapping, routing_enabled
 from hiclass._engine.by_depth import ByDepth
-from hiclass._wrapping import name_for_fit, unwrap
+from hiclass._wrapping import name_for_fit, name_for_groups, unwrap
 
 _PLAIN = (type(None), bool, int, float, str)
 
@@ -216,3 +216,13 @@ def named_for_fit(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
         return params
     name = name_for_fit(estimator, "sample_weight")
     return {(name if key == "sample_weight" else key): value for key, value in params.items()}
+
+
+def with_groups(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments with the groups of rows as an estimator takes them, or without them."""
+    if "groups" not in params:
+        return params
+    name = name_for_groups(estimator)
+    if name is None:
+        return {key: value for key, value in params.items() if key != "groups"}
+    return {(name if key == "groups" else key): value for key, value in params.items()}

@@ -128,6 +128,10 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         given = getattr(self, "hierarchy", None)
         return self.multi_label or (isinstance(given, Hierarchy) and not given.is_tree)
 
+    def _needs_own_rows(self) -> bool:
+        """Whether inner classes with rows of their own must have some wherever it is fitted."""
+        return False
+
     # -- parameters ----------------------------------------------------------------------------
 
     def set_params(self, **params: Any) -> Any:

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from hiclass._compat import Interval, StrOptions, check_is_fitted, routing_enabled
 from hiclass._engine.fit import is_per_row
+from hiclass._engine.local_classifiers import with_groups
 from hiclass._estimators.base import BaseHierarchicalClassifier, check_parameters
 from hiclass._estimators.fitting import fitting
 from hiclass._estimators.offers import require_paths
@@ -24,6 +25,7 @@ from hiclass._targets.paths import check_n_labels, known_nodes
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._warnings import warn_user
 from hiclass._wrapping import detached, name_for_fit, named, unwrap
+from hiclass.model_selection import hold_out_groups, read_groups
 
 _NO_PROBA = (
     "The model has no probabilities. Give it calibration='temperature' or a local classifier with "
@@ -194,6 +196,9 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         "random_state": ["random_state"],
     }
 
+    #: Groups are requested by default, as by scikit-learn's group splitters.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
+
     def __init__(
         self,
         model: Any,
@@ -243,7 +248,15 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         decision: Decision = inside.model._decide(inside.transform(X))
         return decision
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        **fit_params: Any,
+    ) -> Any:
         """Fit the model on a part of the rows and calibrate on the rest.
 
         Parameters
@@ -255,6 +268,10 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows for the ``fit`` of the model. Calibration makes no use of them: the
             guarantee is for rows that count the same.
+        groups : array-like of shape (n_samples,), default=None
+            The group of every row, such as a patient or a recording. Whole groups calibrate, about
+            as many rows of them as ``calibration_size`` says, and the model is handed the groups of
+            the others, if it takes them. A frozen model has no use for groups.
         **fit_params : dict
             More keyword arguments for the ``fit`` of the model; what has one entry per row is
             split.
@@ -269,15 +286,18 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         TypeError
             If the model is not a hierarchical classifier of this library.
         ValueError
-            If it has no probabilities, or if no row is left to fit it on.
+            If it has no probabilities, or if no row or group is left to fit it on.
         """
         with fitting(self):
             check_parameters(self, tuple(self._parameter_constraints))
             self._check_model()
             X = check_X(self, X, self._input_tags(), reset=True)
             check_n_labels(read_labels(y).n_rows, n_rows_of(X))
+            unit = None if groups is None else read_groups(groups, n_rows_of(X))
             fit_params = self._with_weights(X, sample_weight, fit_params)
-            model, X_held_out, y_held_out = self._fit_model(X, y, fit_params)
+            if unit is not None and not isinstance(self.model, FrozenEstimator):
+                fit_params = with_groups(self.model, {**fit_params, "groups": groups})
+            model, X_held_out, y_held_out = self._fit_model(X, y, unit, fit_params)
             inside = unwrap(model).model
             require_paths(inside, type(self).__name__)
             if not inside._models.has_proba:
@@ -312,7 +332,9 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             name = name_for_fit(self._given(), name)
         return {**fit_params, name: as_weights(sample_weight, X)}
 
-    def _fit_model(self, X: Any, y: Any, fit_params: dict[str, Any]) -> tuple[Any, Any, Any]:
+    def _fit_model(
+        self, X: Any, y: Any, groups: IntArray | None, fit_params: dict[str, Any]
+    ) -> tuple[Any, Any, Any]:
         """The fitted model, and the rows that it has not been fitted on."""
         if isinstance(self.model, FrozenEstimator):
             check_is_fitted(unwrap(self.model).model)
@@ -322,21 +344,25 @@ class ConformalClassifier(BaseHierarchicalClassifier):
                 )
             return detached(self._given()), X, y  # as it is now: its owner may let it learn
         n_rows = n_rows_of(X)
-        train, held_out = self._split(n_rows)
+        train, held_out = self._split(n_rows, groups)
         fit_params = {
             k: take_rows(v, train) if is_per_row(v, n_rows) else v for k, v in fit_params.items()
         }
         model = clone(self._given()).fit(take_rows(X, train), take_rows(y, train), **fit_params)
         return model, take_rows(X, held_out), take_rows(y, held_out)
 
-    def _split(self, n_rows: int) -> tuple[IntArray, IntArray]:
+    def _split(self, n_rows: int, groups: IntArray | None) -> tuple[IntArray, IntArray]:
         n_held_out = int(np.ceil(self.calibration_size * n_rows))
         if n_held_out >= n_rows:
             raise ValueError(
                 f"calibration_size={self.calibration_size} leaves no row to fit the model on "
                 f"(n_samples={n_rows}). Give more rows or a smaller share."
             )
-        order = check_random_state(self.random_state).permutation(n_rows)
+        rng = check_random_state(self.random_state)
+        if groups is not None:
+            held_out = hold_out_groups(groups, n_held_out, rng)
+            return np.flatnonzero(~held_out), np.flatnonzero(held_out)
+        order = rng.permutation(n_rows)
         return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
 
     def _scores(self, X: Any, y: Any) -> FloatArray:

@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from hiclass._compat import (
-    UNUSED,
     BaseComposition,
     MetadataRouter,
     MethodMapping,
@@ -20,15 +19,17 @@ from hiclass._compat import (
 )
 from hiclass._engine.fit import is_per_row
 from hiclass._estimators.base import BaseHierarchicalClassifier
-from hiclass._estimators.fitting import fitting
+from hiclass._estimators.fitting import FIT_REQUESTS, fitting
 from hiclass._inference.decodings import DECODINGS, Decoding
-from hiclass._out_of_fold.temperatures import fit_folds, reached_f
+from hiclass._out_of_fold.folds import check_groups, deal_paths, fit_folds
+from hiclass._out_of_fold.temperatures import reached_f
 from hiclass._out_of_fold.weights import learn_weights
 from hiclass._rows import as_weights, check_X, n_rows_of, take_rows
 from hiclass._state import EnsembleModels, SetEnsembleModels
 from hiclass._targets.paths import encode
 from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
+from hiclass.model_selection import read_groups
 
 _NO_PROBA = (
     "The model {!r} has no probabilities. Give it calibration='temperature' or a local classifier "
@@ -198,7 +199,15 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         self._set_params("models", **params)
         return self
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        **fit_params: Any,
+    ) -> Any:
         """Fit all models.
 
         Parameters
@@ -209,6 +218,10 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             Labels in any form that the models take.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, handed to every model.
+        groups : array-like of shape (n_samples,), default=None
+            The group of every row, such as a patient or a recording, handed to every model. What
+            the ensemble itself learns out of fold (weights, expected F-score) is learned from folds
+            of whole groups, too; at least three are needed then.
         **fit_params : dict
             More keyword arguments for the ``fit`` of every model.
 
@@ -222,14 +235,28 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             weights = self._check_models()
             X = check_X(self, X, self._input_tags(), reset=True)
             sample_weight = as_weights(sample_weight, X)
+            unit = self._read_groups(groups, n_rows_of(X))
+            if groups is not None:
+                fit_params = {**fit_params, "groups": groups}
             params = self._params_of_models(sample_weight, fit_params)
             models = [clone(model).fit(X, y, **params[name]) for name, model in self.models]
             joint = self._join([model._models for model in models], weights)
-            joint, f = self._learn_out_of_fold(X, y, params, models, joint, sample_weight)
+            joint, f = self._learn_out_of_fold(X, y, params, models, joint, sample_weight, unit)
             self._name_models(models, joint.weights)
             self._remember(joint, models[0]._format, expected_f1=f)
             self._check_decision_parameters()  # which models of sets read in another way
         return self
+
+    def _read_groups(self, groups: Any, n_rows: int) -> IntArray | None:
+        """The group of every row as a number, checked before any model is fitted."""
+        unit = None if groups is None else read_groups(groups, n_rows)
+        if unit is not None and (self._learns_weights or self._learns_f):
+            check_groups(unit)
+        return unit
+
+    def _needs_own_rows(self) -> bool:
+        """As any of the models."""
+        return any(model._needs_own_rows() for _, model in self.models)
 
     @property
     def _learns_weights(self) -> bool:
@@ -249,6 +276,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         models: list[Any],
         joint: EnsembleModels,
         sample_weight: AnyArray | None,
+        groups: IntArray | None,
     ) -> tuple[EnsembleModels, float | None]:
         """Learn the weights, and the F-score that is reached with them, whichever is wanted."""
         if joint.of_sets:
@@ -272,7 +300,9 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             X_fold, y_fold = take_rows(X, rows), take_rows(y, rows)
             return self._refit_all(models, X_fold, y_fold, joint, sliced)
 
-        held_out = fit_folds(fit_fold, nodes, joint.hierarchy)
+        own = self._needs_own_rows()
+        fold = deal_paths(nodes, joint.hierarchy, groups, keep_own=own)
+        held_out = list(fit_folds(fit_fold, fold))
         if self._learns_weights:
             weights = learn_weights(joint, held_out, X, nodes, row_weights)
             joint = replace(joint, weights=weights)
@@ -404,5 +434,4 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             router.add(**{name: model}, method_mapping=mapping)
         return router
 
-    # fit hands sample weights on to the models and makes no other use of them.
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+    __metadata_request__fit: ClassVar[dict[str, Any]] = FIT_REQUESTS

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
-from hiclass._compat import Interval, StrOptions, process_routing, routing_enabled
+from hiclass._compat import UNUSED, Interval, StrOptions, process_routing, routing_enabled
 from hiclass._engine.class_weights import Weights, read_class_weights, set_class_weights
 from hiclass._engine.fit import FitSettings, fit_problems
 from hiclass._engine.local_classifiers import (
@@ -30,12 +30,14 @@ from hiclass._engine.local_classifiers import (
     copy_estimator,
     may_name_classes,
     set_random_state,
+    with_groups,
 )
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.set_fitting import check_has_proba, fit_set_problems
 from hiclass._estimators.sets import check_set_parameters
 from hiclass._inference.batches import known_options
 from hiclass._inference.evidence import check_scores
+from hiclass._out_of_fold.folds import deal_paths, deal_sets
 from hiclass._out_of_fold.temperatures import fit_out_of_fold
 from hiclass._out_of_fold.thresholds import tune_thresholds
 from hiclass._problems.index import (
@@ -53,6 +55,7 @@ from hiclass._targets.paths import Target, as_hierarchy, check_n_labels, encode
 from hiclass._targets.sets import SetTarget, encode_in_dag, encode_sets
 from hiclass._typing import IntArray
 from hiclass.hierarchy import Hierarchy
+from hiclass.model_selection import read_groups
 
 #: The parameters that all estimators with local classifiers have.
 LOCAL_CONSTRAINTS: dict[str, Any] = {
@@ -75,11 +78,17 @@ LOCAL_CONSTRAINTS: dict[str, Any] = {
     "verbose": ["verbose"],
 }
 
+#: What their ``fit`` requests by default where metadata routing is enabled: groups, as the group
+#: splitters of scikit-learn do. Sample weights are only handed on to the local classifiers.
+FIT_REQUESTS: dict[str, Any] = {"sample_weight": UNUSED, "groups": True}
+
 
 # -- fit -----------------------------------------------------------------------------------------
 
 
-def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
+def fit(
+    self: Any, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any
+) -> Any:
     """Fit one local classifier per local problem.
 
     Parameters
@@ -93,6 +102,11 @@ def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any)
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, handed to every local classifier by keyword; in a pipeline, or a
         search over one, to its last step.
+    groups : array-like of shape (n_samples,), default=None
+        The group of every row, such as a patient or a recording. What is learned out of fold
+        (temperature, expected F-score, thresholds) is learned from folds of whole groups; at
+        least three are needed then, and groups play no other role in this estimator. They are
+        handed on to local classifiers that are searches or whose ``fit`` names them.
     **fit_params : dict
         More keyword arguments for the ``fit`` of every local classifier; what has one entry per
         row is sliced. With metadata routing enabled, what the local classifier requested.
@@ -107,11 +121,12 @@ def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any)
         X = check_X(self, X, self._input_tags(), reset=True)
         target = encode_labels(self, y)
         check_n_labels(target.n_rows, n_rows_of(X))
-        recipe = local_recipe(self, route_params(self, X, sample_weight, fit_params))
+        params = route_params(self, X, sample_weight, fit_params, groups=groups)
+        recipe, fold = local_recipe(self, params), fold_of_rows(self, target, groups)
         models = fit_models(recipe, X, target)
         weights = recipe.fit_params.get("sample_weight")
         fit_fold = partial(fit_models, recipe, X, target)
-        models, learned = learn_out_of_fold(self, fit_fold, models, X, target, weights)
+        models, learned = learn_out_of_fold(self, fit_fold, models, X, target, weights, fold)
         self._remember(models, target.format, **learned)
         self._n_own = rows_by_node(target)
     return self
@@ -145,18 +160,26 @@ def encode_labels(
 
 
 def route_params(
-    model: Any, X: Any, sample_weight: Any, fit_params: dict[str, Any], method: str = "fit"
+    model: Any,
+    X: Any,
+    sample_weight: Any,
+    fit_params: dict[str, Any],
+    method: str = "fit",
+    groups: Any = None,
 ) -> dict[str, Any]:
     """What a method of the local classifiers is given by keyword."""
     params = dict(fit_params)
     if sample_weight is not None:
         params["sample_weight"] = as_weights(sample_weight, X)
     prototype = model._prototype()
+    if groups is not None:
+        params["groups"] = groups
     if prototype.is_factory:
-        return params
+        return params  # whether a classifier takes groups is seen when it has been made
     if routing_enabled():
         routed = process_routing(model, method, **params)
         return dict(routed[prototype.parameter][method])
+    params = with_groups(prototype.typical, params)
     for name in params:
         check_accepts_weights(prototype.typical, name, method)
     return params
@@ -313,6 +336,23 @@ def _fit_sets(recipe: Recipe, X: Any, target: SetTarget, rows: IntArray | None) 
     )
 
 
+def fold_of_rows(model: Any, target: Any, groups: Any) -> IntArray | None:
+    """The fold of every row for what is learned out of fold; None if the parameters require none.
+
+    Groups are checked in any case, and both before anything is fitted.
+    """
+    unit = None if groups is None else read_groups(groups, target.n_rows)
+    if target.of_sets:
+        return deal_sets(target, unit) if model.threshold == "tuned" else None
+    if not _calibrates(model) and not model._learns_f:
+        return None
+    return deal_paths(target.nodes, target.hierarchy, unit, keep_own=model._needs_own_rows())
+
+
+def _calibrates(model: Any) -> bool:
+    return model.calibration is not None and model.temperature is None
+
+
 def learn_out_of_fold(
     model: Any,
     fit_fold: Callable[[IntArray], Any],
@@ -320,28 +360,20 @@ def learn_out_of_fold(
     X: Any,
     target: Any,
     weights: Any,
+    fold: IntArray | None,
 ) -> tuple[Any, dict[str, Any]]:
     """Learn from held-out rows what the parameters require: a temperature, an F, thresholds.
 
-    ``fit_fold`` fits the same models on some of the rows. Returns the models, with their
-    temperature, and what else was learned, by name.
+    ``fit_fold`` fits the same models on some of the rows, ``fold`` is from :func:`fold_of_rows`.
+    Returns the models, with their temperature, and what else was learned, by name.
     """
-    if target.of_sets:
-        tuned = model.threshold == "tuned"
-        return models, {
-            "thresholds": tune_thresholds(fit_fold, X, target, weights) if tuned else None
-        }
-    calibrate = model.calibration is not None and model.temperature is None
-    if not calibrate and not model._learns_f:
+    if fold is None:
         return models, {}
+    if target.of_sets:
+        return models, {"thresholds": tune_thresholds(fit_fold, X, target, fold, weights)}
+    calibrate = _calibrates(model)
     temperature, f = fit_out_of_fold(
-        fit_fold,
-        X,
-        target.nodes,
-        target.hierarchy,
-        weights,
-        calibrate=calibrate,
-        leaf_only=model.leaf_only,
+        fit_fold, X, target.nodes, fold, weights, calibrate=calibrate, leaf_only=model.leaf_only
     )
     return replace(models, temperature=temperature) if calibrate else models, {"expected_f1": f}
 

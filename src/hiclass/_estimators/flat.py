@@ -8,7 +8,7 @@ from hiclass._compat import UNUSED, StrOptions
 from hiclass._estimators import fitting, incremental
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.fitted import local_classes, local_classifiers
-from hiclass._estimators.fitting import LOCAL_CONSTRAINTS, local_prototype
+from hiclass._estimators.fitting import FIT_REQUESTS, LOCAL_CONSTRAINTS, local_prototype
 from hiclass._inference.decodings import DECODINGS, Decoding
 from hiclass._problems.strategies import STRATEGIES
 
@@ -120,7 +120,7 @@ class FlatClassifier(BaseHierarchicalClassifier):
             Decoding,
         ],
     }
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+    __metadata_request__fit: ClassVar[dict[str, Any]] = FIT_REQUESTS
     __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
     _prototype = local_prototype
     fit = fitting.fit

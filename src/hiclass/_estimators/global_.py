@@ -17,18 +17,20 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
 
-from hiclass._compat import UNUSED, Interval, StrOptions, routing_enabled
+from hiclass._compat import Interval, StrOptions, routing_enabled
 from hiclass._engine.fit import FitSettings
 from hiclass._engine.local_classifiers import Prototype
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.fitted import LocalClassifiers, local_classifiers
 from hiclass._estimators.fitting import (
+    FIT_REQUESTS,
     LOCAL_CONSTRAINTS,
     Recipe,
     check_temperature,
     encode_labels,
     fit_models,
     fitting,
+    fold_of_rows,
     learn_out_of_fold,
     make_estimators,
     route_params,
@@ -184,8 +186,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         "calibration": [StrOptions({"temperature"}), None],
         "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
     }
-    # fit hands sample weights on to the estimator and makes no other use of them.
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+    __metadata_request__fit: ClassVar[dict[str, Any]] = FIT_REQUESTS
 
     def __init__(
         self,
@@ -222,7 +223,15 @@ class GlobalClassifier(BaseHierarchicalClassifier):
 
     # -- fit -----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        **fit_params: Any,
+    ) -> Any:
         """Fit one estimator to the whole hierarchy.
 
         Parameters
@@ -236,6 +245,11 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, none of them negative, handed to the estimator by keyword; in a
             pipeline, or a search over one, to its last step.
+        groups : array-like of shape (n_samples,), default=None
+            The group of every row, such as a patient or a recording. What is learned out of fold
+            (temperature, expected F-score, thresholds) is learned from folds of whole groups; at
+            least three are needed then, and groups play no other role in this estimator. They are
+            handed on to an estimator that is a search or whose ``fit`` names them.
         **fit_params : dict
             More keyword arguments for the ``fit`` of the estimator; what has one entry per row is
             sliced. With metadata routing enabled, what the estimator requested.
@@ -253,11 +267,12 @@ class GlobalClassifier(BaseHierarchicalClassifier):
             # Shares of rows with negative weights are no probabilities, and no numbers where they
             # cancel out: trees would fail only when they predict.
             weights = check_weights(sample_weight, X)
-            recipe = self._recipe(route_params(self, X, weights, fit_params))
+            recipe = self._recipe(route_params(self, X, weights, fit_params, groups=groups))
+            fold = fold_of_rows(self, target, groups)
             models = fit_models(recipe, X, target)
             fit_fold = partial(fit_models, recipe, X, target)
             weights = recipe.fit_params.get("sample_weight")
-            models, learned = learn_out_of_fold(self, fit_fold, models, X, target, weights)
+            models, learned = learn_out_of_fold(self, fit_fold, models, X, target, weights, fold)
             self._remember(models, target.format, **learned)
         return self
 

@@ -13,9 +13,9 @@ from hiclass._estimators.fitted import (
     local_classifiers,
     stop_classifiers,
 )
-from hiclass._estimators.fitting import LOCAL_CONSTRAINTS, local_prototype
+from hiclass._estimators.fitting import FIT_REQUESTS, LOCAL_CONSTRAINTS, local_prototype
 from hiclass._inference.decodings import DECODINGS, Decoding
-from hiclass._problems.policies import POLICIES, Policy
+from hiclass._problems.policies import POLICIES, Policy, as_policy
 from hiclass._problems.strategies import STRATEGIES
 
 _LOCAL_CONSTRAINTS = {
@@ -143,7 +143,7 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         **_LOCAL_CONSTRAINTS,
         "binary_policy": [StrOptions(set(POLICIES)), callable, Policy],
     }
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+    __metadata_request__fit: ClassVar[dict[str, Any]] = FIT_REQUESTS
     __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
     _prototype = local_prototype
     fit = fitting.fit
@@ -188,6 +188,9 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         self.checkpoint_dir = checkpoint_dir
         self.random_state = random_state
         self.verbose = verbose
+
+    def _needs_own_rows(self) -> bool:
+        return as_policy(self.binary_policy).own
 
 
 class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
@@ -298,7 +301,7 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
 
     _strategy = STRATEGIES["parent"]
     _parameter_constraints: ClassVar[dict[str, Any]] = _LOCAL_CONSTRAINTS
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+    __metadata_request__fit: ClassVar[dict[str, Any]] = FIT_REQUESTS
     __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
     _prototype = local_prototype
     fit = fitting.fit
@@ -451,7 +454,7 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
 
     _strategy = STRATEGIES["level"]
     _parameter_constraints: ClassVar[dict[str, Any]] = _LOCAL_CONSTRAINTS
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+    __metadata_request__fit: ClassVar[dict[str, Any]] = FIT_REQUESTS
     __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
     _prototype = local_prototype
     fit = fitting.fit

@@ -77,6 +77,11 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_label = True
         return tags
 
+    @property
+    def stands_for(self) -> Any:
+        """The estimator that arguments of ``fit`` are for."""
+        return self.estimator
+
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
         """Fit a copy of the estimator to a matrix of 0 and 1; one column may be 1-D."""
         y = np.asarray(y).reshape(len(y), -1)

@@ -49,6 +49,11 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
+    @property
+    def stands_for(self) -> Any:
+        """The estimator that arguments of ``fit`` are for."""
+        return self.estimator
+
     def fit(self, X: Any, y: Any, **fit_params: Any) -> OneVsRest:
         """Fit a copy to every column of y, which holds 0 and 1."""
         self.estimators_ = []

@@ -33,14 +33,13 @@ from hiclass._inference.paths import (
     joint_scores,
     width_of,
 )
+from hiclass._out_of_fold.folds import fit_folds
 from hiclass._problems.index import branches, child_branches
 from hiclass._rows import chunks_of_rows, slice_rows, take_rows
 from hiclass._state import LocalModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
-from hiclass.model_selection import deal_folds
 
-N_FOLDS = 3
 #: Where the logarithm of the temperature is looked for, beside that of the spread of the scores.
 _LOG_T = (-5.0, 8.0)
 _MOST_NUMBERS = 20_000_000
@@ -58,7 +57,7 @@ def fit_out_of_fold(
     fit_fold: FitFold,
     X: Any,
     nodes: IntArray,
-    hierarchy: Hierarchy,
+    fold: IntArray,
     weights: AnyArray | None,
     *,
     calibrate: bool,
@@ -74,8 +73,8 @@ def fit_out_of_fold(
         All training rows.
     nodes : ndarray of int
         Their most specific nodes.
-    hierarchy : Hierarchy
-        The tree.
+    fold : ndarray of int
+        Their folds.
     weights : ndarray or None
         Sample weights.
     calibrate : bool
@@ -89,7 +88,7 @@ def fit_out_of_fold(
     f : float
         The hierarchical F-score that ``expected_f1`` reaches.
     """
-    held_out = fit_folds(fit_fold, nodes, hierarchy)
+    held_out = list(fit_folds(fit_fold, fold))
     if not held_out:
         return (1.0 if calibrate else None), 1.0
     weights = np.ones(len(nodes)) if weights is None else weights
@@ -101,25 +100,6 @@ def fit_out_of_fold(
         temperature = learn(held_out, X, nodes, weights)
         held_out = [(replace(m, temperature=temperature), rows) for m, rows in held_out]
     return temperature, reached_f(held_out, X, nodes, weights, leaf_only)
-
-
-def fit_folds(
-    fit_fold: FitFold, nodes: IntArray, hierarchy: Hierarchy
-) -> list[tuple[Any, IntArray]]:
-    """Fit models on all folds but one; return them with the rows that they have not seen.
-
-    There is none where there are too few rows for two folds.
-    """
-    n_folds = min(N_FOLDS, len(nodes))
-    if n_folds < 2:
-        return []
-    fold = deal_folds(nodes, n_folds)
-    # The only row that ends at an inner class stays: some policies have no problem without it.
-    fold[~hierarchy.is_leaf[nodes] & (np.bincount(nodes)[nodes] == 1)] = -1
-    return [
-        (fit_fold(np.flatnonzero(fold != k)), np.flatnonzero(fold == k))
-        for k in np.unique(fold[fold >= 0]).tolist()
-    ]
 
 
 def _path_temperature(

@@ -18,13 +18,12 @@ import scipy.sparse as sp
 from hiclass._closure import rows_of
 from hiclass._inference.paths import width_of
 from hiclass._inference.sets import set_node_proba
+from hiclass._out_of_fold.folds import fit_folds
 from hiclass._rows import chunks_of_rows, slice_rows, take_rows
 from hiclass._state import SetModels
 from hiclass._targets.sets import SetTarget
 from hiclass._typing import AnyArray, FloatArray, IntArray
-from hiclass.model_selection import deal_folds
 
-N_FOLDS = 3
 #: Smaller probabilities are not kept: no threshold is that small.
 _LEAST = 0.01
 #: Nodes with fewer positive rows share a threshold.
@@ -36,6 +35,7 @@ def tune_thresholds(
     fit_fold: Callable[[IntArray], SetModels],
     X: Any,
     target: SetTarget,
+    fold: IntArray,
     weights: AnyArray | None,
 ) -> FloatArray:
     """Learn the threshold of every node.
@@ -48,6 +48,8 @@ def tune_thresholds(
         All training rows.
     target : SetTarget
         Their sets of nodes.
+    fold : ndarray of int
+        Their folds.
     weights : ndarray or None
         Sample weights.
 
@@ -55,36 +57,20 @@ def tune_thresholds(
     -------
     ndarray of shape (n_nodes,)
     """
-    n_folds = min(N_FOLDS, target.n_rows)
-    if n_folds < 2:
-        return np.full(target.hierarchy.n_nodes, _USUAL)
-    fold = deal_folds(rarest_nodes(target), n_folds)
     parts, order = [], []
-    for k in range(n_folds):
-        models = fit_fold(np.flatnonzero(fold != k))
-        rows = np.flatnonzero(fold == k)
+    for models, rows in fit_folds(fit_fold, fold):
         X_held = take_rows(X, rows)
         order.append(rows)
         for part in chunks_of_rows(X_held, width_of(models)):
             found = set_node_proba(models, slice_rows(X_held, part), _LEAST)
             parts.append(sp.csr_array(np.where(found >= _LEAST, found, 0)))
+    if not parts:
+        return np.full(target.hierarchy.n_nodes, _USUAL)
     rows = np.concatenate(order)
     weights = np.ones(target.n_rows) if weights is None else weights
     return best_thresholds(
         sp.csc_array(sp.vstack(parts)), target.closed[rows].tocsc(), weights[rows], target.hierarchy
     )
-
-
-def rarest_nodes(target: SetTarget) -> IntArray:
-    """The rarest most specific node of every row, by which rows are dealt out to folds."""
-    own = target.own
-    count = np.asarray(own.sum(axis=0))
-    nodes = np.zeros(target.n_rows, dtype=np.intp)
-    for i, (a, b) in enumerate(zip(own.indptr[:-1], own.indptr[1:], strict=True)):
-        if b > a:
-            here = own.indices[a:b]
-            nodes[i] = here[np.argmin(count[here])]
-    return nodes
 
 
 def best_thresholds(proba: Any, truth: Any, weights: FloatArray, hierarchy: Any) -> FloatArray:

@@ -16,12 +16,13 @@ from sklearn.base import BaseEstimator
 
 from hiclass._compat import Interval, StrOptions, validate_data
 from hiclass._estimators.base import BaseHierarchicalClassifier, check_parameters
-from hiclass._estimators.fitting import encode_labels, fitting, learn_out_of_fold
+from hiclass._estimators.fitting import encode_labels, fitting, fold_of_rows, learn_out_of_fold
 from hiclass._estimators.incremental import check_learns, learning
 from hiclass._inference.decodings import DECODINGS, Decoding
 from hiclass._inference.paths import unrestricted
 from hiclass._rows import check_weights
 from hiclass._targets.paths import check_n_labels
+from hiclass.model_selection import read_groups
 from hiclass.torch._fit import as_models, fit_fold, fit_network, learn_rows, mean_one
 from hiclass.torch._known import Known, on_device
 from hiclass.torch._network import FittedNetwork, find_device
@@ -69,7 +70,8 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         with hidden layers 100,000 rows, but between 10 and 100. For a stream 3, or 10.
     validation_fraction : float, default=0.0
         Share of the rows that are held out to stop early, on their loss, and to keep the best
-        weights. With 0, training stops early on the loss of the training rows.
+        weights. With ``groups`` in ``fit``, whole groups. With 0, training stops early on the loss
+        of the training rows.
     patience : int, default=3
         Training stops after so many epochs without progress.
     tol : float, default=1e-4
@@ -176,6 +178,9 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         "verbose": ["verbose"],
     }
 
+    #: Groups are requested by default, as by scikit-learn's group splitters.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
+
     def __init__(
         self,
         *,
@@ -229,7 +234,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
 
     # -- learning ------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:
         """Train the network on rows in memory.
 
         Parameters
@@ -242,6 +247,11 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
             a shorter list. With ``multi_label=True``, lists of labels or an indicator.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, none of them negative. Only their ratios count.
+        groups : array-like of shape (n_samples,), default=None
+            The group of every row, such as a patient or a recording. Whole groups are held out: by
+            ``validation_fraction``, about so many rows, and for what is learned out of fold
+            (expected F-score, thresholds), which needs at least three groups. They play no role
+            where nothing is held out.
 
         Returns
         -------
@@ -255,10 +265,12 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
             target = encode_labels(self, y)
             check_n_labels(target.n_rows, X.shape[0])
             weights = mean_one(check_weights(sample_weight, X))
-            known, trainer, course = fit_network(self, X, target, weights, before)
+            unit = None if groups is None else read_groups(groups, X.shape[0])
+            fold = fold_of_rows(self, target, unit)
+            known, trainer, course = fit_network(self, X, target, weights, unit, before)
             models = as_models(self, known, trainer)
-            fit_some = partial(fit_fold, self, X, target, weights)
-            models, learned = learn_out_of_fold(self, fit_some, models, X, target, weights)
+            fit_some = partial(fit_fold, self, X, target, weights, unit)
+            models, learned = learn_out_of_fold(self, fit_some, models, X, target, weights, fold)
             self._remember(models, target.format, **learned)
             self._remember_training(known, course.losses, course.validation)
         return self

@@ -11,6 +11,7 @@ import torch
 from sklearn.utils import check_random_state
 
 from hiclass._typing import AnyArray, IntArray
+from hiclass.model_selection import hold_out_groups
 from hiclass.torch._batches import Rows, make_rows
 from hiclass.torch._known import AnyTarget, Known
 from hiclass.torch._layout import Layout, same_layout
@@ -117,6 +118,7 @@ def fit_network(
     X: Any,
     target: AnyTarget,
     weights: Any,
+    groups: IntArray | None = None,
     before: FittedNetwork | None = None,
 ) -> tuple[Known, Trainer, Course]:
     """Train a network on rows in memory, in a new order in every epoch, with ever smaller steps."""
@@ -126,7 +128,7 @@ def fit_network(
     seed = draw_seed(estimator)
     rng = np.random.default_rng(seed)
     if estimator.validation_fraction:
-        rows, held_out = _hold_out(rows, estimator.validation_fraction, rng)
+        rows, held_out = _hold_out(rows, estimator.validation_fraction, groups, rng)
     trainer = start(estimator, layout, rows.X, seed, before)
     course, size = course_of(estimator, len(rows)), batch_size_of(estimator, len(rows))
     n_steps = -(-len(rows) // size)
@@ -141,11 +143,18 @@ def fit_network(
 
 
 def fit_fold(
-    estimator: Classifier, X: Any, target: AnyTarget, weights: AnyArray | None, rows: IntArray
+    estimator: Classifier,
+    X: Any,
+    target: AnyTarget,
+    weights: AnyArray | None,
+    groups: IntArray | None,
+    rows: IntArray,
 ) -> Any:
     """Train a network on some of the rows, for what is learned out of fold."""
     weights = None if weights is None else weights[rows]
-    known, trainer, _ = fit_network(estimator, X[rows], target.some(rows), weights)
+    if groups is not None:
+        groups = np.unique(groups[rows], return_inverse=True)[1]
+    known, trainer, _ = fit_network(estimator, X[rows], target.some(rows), weights, groups)
     return as_models(estimator, known, trainer)
 
 
@@ -195,13 +204,16 @@ def mean_one(weights: AnyArray | None) -> AnyArray | None:
     return (weights / mean).astype(np.float32)
 
 
-def _hold_out(rows: Rows, fraction: float, rng: Any) -> tuple[Rows, Rows]:
+def _hold_out(rows: Rows, fraction: float, groups: IntArray | None, rng: Any) -> tuple[Rows, Rows]:
     """Rows to train on, and rows to stop on."""
-    order = rng.permutation(len(rows))
     n = max(1, round(fraction * len(rows)))
     if n >= len(rows):
         raise ValueError(
             f"validation_fraction={fraction} holds out all {len(rows)} rows and leaves none to "
             f"train on. Use a smaller one, or 0."
         )
+    if groups is not None:
+        held_out = hold_out_groups(groups, n, rng)
+        return rows.some(np.flatnonzero(~held_out)), rows.some(np.flatnonzero(held_out))
+    order = rng.permutation(len(rows))
     return rows.some(np.sort(order[n:])), rows.some(np.sort(order[:n]))

@@ -1,0 +1,164 @@
+"""The folds that everything is learned from out of fold: which rows are held out together.
+
+A fold has an equal share of every class, or, where rows come in groups, whole groups and shares
+that are as equal as these allow: what is learned from rows of a group that the models have seen
+would be too sure of new groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from hiclass._targets.sets import SetTarget
+from hiclass._typing import IntArray
+from hiclass._warnings import warn_user
+from hiclass.hierarchy import Hierarchy
+from hiclass.model_selection import count_units, deal_folds, deal_units
+
+N_FOLDS = 3
+
+
+def fit_folds(
+    fit_fold: Callable[[IntArray], Any], fold: IntArray
+) -> Iterator[tuple[Any, IntArray]]:
+    """Fit models on all folds but one, one after the other.
+
+    Parameters
+    ----------
+    fit_fold : callable
+        Fits models on some of the rows.
+    fold : ndarray of int
+        The fold of every row, from :func:`deal_paths` or :func:`deal_sets`; rows of fold -1 are
+        never held out.
+
+    Yields
+    ------
+    models, rows : object, ndarray of int
+        What was fitted, and the rows that it has not seen. Nothing where there are too few rows for
+        two folds.
+    """
+    if len(fold) < 2:
+        return
+    for k in np.unique(fold[fold >= 0]).tolist():
+        yield fit_fold(np.flatnonzero(fold != k)), np.flatnonzero(fold == k)
+
+
+def deal_paths(
+    nodes: IntArray, hierarchy: Hierarchy, groups: IntArray | None = None, *, keep_own: bool = False
+) -> IntArray:
+    """Deal rows with one path each out to folds.
+
+    Parameters
+    ----------
+    nodes : ndarray of int
+        The most specific node of every row.
+    hierarchy : Hierarchy
+        The tree.
+    groups : ndarray of int, default=None
+        The group of every row, from ``read_groups``; a group is in one fold.
+    keep_own : bool, default=False
+        Whether an inner class with rows of its own must have some in every training set, as
+        policies that train on own rows need. Without groups that is always so.
+
+    Returns
+    -------
+    ndarray of int
+        The fold of every row; -1 for rows that are in every training set.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer groups than folds.
+    """
+    if groups is not None:
+        check_groups(groups)
+    if groups is None or _all_alone(groups):
+        fold = deal_folds(nodes, min(N_FOLDS, len(nodes)))
+        # The only row that ends at an inner class stays: some policies have no problem without it.
+        fold[~hierarchy.is_leaf[nodes] & (np.bincount(nodes)[nodes] == 1)] = -1
+        return fold
+    fold = deal_units(count_units(hierarchy._closure[nodes], groups), N_FOLDS)[groups]
+    if keep_own:
+        # Whole groups stay: no group may be on both sides.
+        alone = _folds_per_class(fold, nodes, hierarchy.n_nodes) == 1
+        fold[np.isin(groups, groups[alone[nodes] & ~hierarchy.is_leaf[nodes]])] = -1
+    _check_spread(_folds_per_class(fold, nodes, hierarchy.n_nodes))
+    return fold
+
+
+def deal_sets(target: SetTarget, groups: IntArray | None = None) -> IntArray:
+    """Deal rows that are sets of classes out to folds.
+
+    Parameters
+    ----------
+    target : SetTarget
+        The sets of nodes of all rows.
+    groups : ndarray of int, default=None
+        The group of every row, from ``read_groups``; a group is in one fold.
+
+    Returns
+    -------
+    ndarray of int
+        The fold of every row.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer groups than folds.
+    """
+    if groups is not None:
+        check_groups(groups)
+    if groups is None or _all_alone(groups):
+        return deal_folds(rarest_nodes(target), min(N_FOLDS, target.n_rows))
+    fold = deal_units(count_units(target.closed, groups), N_FOLDS)[groups]
+    rows, nodes = target.own.nonzero()
+    _check_spread(_folds_per_class(fold[rows], nodes, target.hierarchy.n_nodes))
+    return fold
+
+
+def check_groups(groups: IntArray) -> None:
+    """Refuse fewer groups than folds."""
+    n_groups = int(groups.max()) + 1
+    if n_groups < N_FOLDS:
+        raise ValueError(
+            f"groups has {n_groups} different {'group' if n_groups == 1 else 'groups'}, but what "
+            f"is learned out of fold needs {N_FOLDS} folds of whole groups. Give rows of at least "
+            f"{N_FOLDS} groups, or leave groups out, or give as a parameter what would be learned "
+            f"(temperature, expected_f1, threshold or weights)."
+        )
+
+
+def _all_alone(groups: IntArray) -> bool:
+    """Whether every row is a group of its own, which is as good as no groups."""
+    return int(groups.max()) + 1 == len(groups)
+
+
+def _folds_per_class(fold: IntArray, classes: IntArray, n_classes: int) -> IntArray:
+    """In how many folds every class is, from the folds and classes of rows."""
+    pairs = np.unique(classes * (N_FOLDS + 1) + fold + 1)
+    return np.bincount(pairs // (N_FOLDS + 1), minlength=n_classes)
+
+
+def _check_spread(n_folds: IntArray) -> None:
+    """Warn where no class is in several folds."""
+    if n_folds.max(initial=0) < 2:
+        warn_user(
+            "With these groups no class is both fitted and held out: the rows of every class are "
+            "in one fold. What is learned out of fold says little about new rows. Use smaller "
+            "groups, or leave groups out."
+        )
+
+
+def rarest_nodes(target: SetTarget) -> IntArray:
+    """The rarest most specific node of every row, by which rows are dealt out to folds."""
+    own = target.own
+    count = np.asarray(own.sum(axis=0))
+    nodes = np.zeros(target.n_rows, dtype=np.intp)
+    for i, (a, b) in enumerate(zip(own.indptr[:-1], own.indptr[1:], strict=True)):
+        if b > a:
+            here = own.indices[a:b]
+            nodes[i] = here[np.argmin(count[here])]
+    return nodes
