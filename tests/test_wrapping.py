@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import sklearn
 from imblearn.over_sampling import RandomOverSampler
 from imblearn.pipeline import Pipeline as SamplingPipeline
 from sklearn.base import BaseEstimator, clone
@@ -27,7 +28,14 @@ from hiclass import (
     make_report,
     tune_confidence,
 )
-from hiclass._wrapping import detached, is_fitted_classifier, name_for_fit, unwrap, unwrap_fitted
+from hiclass._wrapping import (
+    detached,
+    is_fitted_classifier,
+    name_for_fit,
+    name_for_groups,
+    unwrap,
+    unwrap_fitted,
+)
 from hiclass.metrics import ReliabilityDisplay, RiskCoverageDisplay, f1_scorer
 
 WORDS = {
@@ -364,6 +372,19 @@ def test_names_of_parameters_lead_to_the_last_step():
     assert name_for_fit(search(model), "w") == "w"
     nested = Pipeline([("a", StandardScaler()), ("b", search(Pipeline([("c", model)])))])
     assert name_for_fit(nested, "w") == "b__c__w"
+
+
+def test_groups_are_for_searches_and_for_whatever_names_them():
+    assert name_for_groups(plain()) == "groups"
+    assert name_for_groups(LogisticRegression()) is None
+    assert name_for_groups(search(LogisticRegression())) == "groups"
+    nested = Pipeline([("a", StandardScaler()), ("b", Pipeline([("c", search(plain()))]))])
+    assert name_for_groups(nested) == "b__c__groups"
+    assert name_for_groups(Pipeline([("a", "passthrough")])) is None
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert name_for_groups(nested) == name_for_groups(plain()) == "groups"
+        assert name_for_groups(LogisticRegression()) is None
+        assert name_for_groups(object()) is None
 
 
 def test_a_detached_copy_is_not_frozen_and_shares_no_step():

@@ -510,7 +510,8 @@ def test_whatever_is_around_a_global_model_routes_weights_to_its_estimator(anima
     """The model itself requests none: only its estimator does."""
     X, y = animals
     weights = np.arange(1.0, 37)
-    assert not hasattr(GlobalClassifier, "set_fit_request")
+    requests = GlobalClassifier()._get_metadata_request().fit.requests
+    assert requests == {"groups": True}
     with sklearn.config_context(enable_metadata_routing=True):
         model = GlobalClassifier(TargetRecorder().set_fit_request(sample_weight=True))
         scaler = StandardScaler().set_fit_request(sample_weight=False)

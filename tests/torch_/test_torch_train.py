@@ -35,6 +35,39 @@ def test_training_stops_early_on_rows_held_out_and_keeps_the_best_weights(hard):
         network(validation_fraction=0.5).fit(X[:1], y[:1])
 
 
+def test_whole_groups_are_held_out(hard, monkeypatch):
+    """To stop early on, and for what is learned out of fold, where both happen in every fold."""
+    from hiclass.torch import _fit
+
+    X, y = hard
+    X = np.column_stack([np.arange(len(X)), X])
+    groups = np.arange(len(X)) // 9  # 32 of them
+    parts = []
+    hold_out = _fit._hold_out
+
+    def noting(rows, fraction, *others):
+        parts.append(hold_out(rows, fraction, *others))
+        return parts[-1]
+
+    monkeypatch.setattr(_fit, "_hold_out", noting)
+    options = {"validation_fraction": 0.3, "max_epochs": 1, "decoding": "expected_f1"}
+    network(**options).fit(X, y, groups=groups)
+    assert len(parts) == 4
+    numbers = [[groups[rows.X[:, 0].astype(int)] for rows in part] for part in parts]
+    for train, held_out in numbers:
+        assert not set(train) & set(held_out)
+        assert abs(len(held_out) - 0.3 * (len(train) + len(held_out))) <= 9
+    for k in range(1, 4):  # the groups of a fold are in neither part
+        both = np.concatenate(numbers[k])
+        assert (np.unique(both, return_counts=True)[1] == 9).all()
+        assert 0.6 < len(both) / len(X) < 0.75
+    with pytest.raises(ValueError, match=r"^groups has 2 different groups, but what is learned"):
+        network(**options).fit(X, y, groups=groups % 2)
+    with pytest.raises(ValueError, match=r"^groups has 1 different group, but whole groups"):
+        network(validation_fraction=0.3).fit(X, y, groups=groups * 0)
+    network(max_epochs=1).fit(X, y, groups=groups * 0)  # nothing is held out
+
+
 def test_the_best_weights_are_those_of_the_best_epoch(hard):
     from hiclass.torch._fit import start
     from hiclass.torch._train import Course

@@ -351,7 +351,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         model = clone(self._given()).fit(take_rows(X, train), take_rows(y, train), **fit_params)
         return model, take_rows(X, held_out), take_rows(y, held_out)
 
-    def _split(self, n_rows: int, groups: IntArray | None) -> tuple[IntArray, IntArray]:
+    def _split(self, n_rows: int, groups: IntArray | None = None) -> tuple[IntArray, IntArray]:
         n_held_out = int(np.ceil(self.calibration_size * n_rows))
         if n_held_out >= n_rows:
             raise ValueError(

@@ -369,7 +369,7 @@ def learn_out_of_fold(
     """
     if fold is None:
         return models, {}
-    if target.of_sets:
+    if model.threshold == "tuned":  # so these are sets
         return models, {"thresholds": tune_thresholds(fit_fold, X, target, fold, weights)}
     calibrate = _calibrates(model)
     temperature, f = fit_out_of_fold(
