@@ -143,6 +143,21 @@ def joint_table(results: list[dict[str, Any]]) -> str:
     return table([*header, "weights flat : local"], lines)
 
 
+def groups_table(result: dict[str, Any]) -> str:
+    """Folds of rows beside folds of whole groups."""
+    lines = []
+    for row in result["rows"]:
+        head = (row["name"], row["folds"])
+        scores = (number(row["expected"], 3), number(row["hF"], 3), number(row["best_path"], 3))
+        gain = interval(row["gain"]) if "gain" in row else ""
+        losses = (number(row["log_loss"], 3), number(row["calibration_error"], 3))
+        cover = f"{100 * row['coverage']:.0f} %" if "coverage" in row else "-"
+        lines.append((*head, *scores[:2], gain, scores[2], *losses, cover))
+    header = ("model", "folds of", "hF expected", "hF reached", "gain", "hF of best_path")
+    header += ("log loss", "calibration error", "coverage of 90 %")
+    return table(header, lines)
+
+
 def conformal_table(rows: list[dict[str, Any]]) -> str:
     lines = []
     for row in rows:
@@ -165,6 +180,8 @@ def write_page(page: str) -> None:
     write_section(page, "recipes", recipe_tables(results))
     write_section(page, "joint", joint_table(results))
     for r in results:
+        if "groups" in r:
+            write_section(page, "groups", groups_table(r["groups"]))
         if "cost" in r:
             seconds = {k: f"{v:.2f} s" for k, v in r["cost"]["seconds"].items()}
             lines = [(*seconds.values(), f"{r['cost']['ratio']:.2f}")]

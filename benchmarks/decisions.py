@@ -9,6 +9,7 @@ gave is written to ``results/decisions-<set>.json`` as soon as it is known.
     python benchmarks/decisions.py --data DATA --published PYTHON   # one with hiclass 5.0.8
     python benchmarks/decisions.py --data DATA --conformal          # coverage
     python benchmarks/decisions.py --data DATA --joint              # joint, learned weights only
+    python benchmarks/decisions.py --data DATA --groups --sets anuran   # folds of groups only
     python benchmarks/decisions.py --markdown docs/decisions.md     # tables from the results
 """
 
@@ -43,6 +44,7 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
 )
+from hiclass.metrics import calibration_error
 
 STRATEGIES = dict(
     zip(
@@ -483,6 +485,53 @@ def coverage_of(task: Task) -> list[dict[str, Any]]:
     return resplit(task, task.train[~mask], task.train[mask], task.test)
 
 
+# -- groups ------------------------------------------------------------------------------------
+
+
+def grouped_models(child: Any) -> dict[str, Any]:
+    """Models that learn a temperature, an F-score or weights out of fold."""
+    flat = FlatClassifier(child, calibration="temperature", random_state=0)
+    local = LocalClassifierPerParentNode(child, calibration="temperature", random_state=0)
+    both = EnsembleClassifier([("flat", flat), ("local", local)], weights="learned")
+    return {"flat": flat, "per parent": local, "flat x per parent, learned weights": both}
+
+
+def study_groups(task: Task, n_seeds: int = 10) -> dict[str, Any]:
+    """What the folds are made of: rows, or whole groups, for the same models."""
+    found, out = Study(task), []
+    X, y, groups = task.X[task.train], task.y[task.train], task.groups[task.train]
+    for name, model in grouped_models(task.child).items():
+        for folds, given in (("rows", None), ("groups", groups)):
+            fitted = clone(model).set_params(decoding="expected_f1").fit(X, y, groups=given)
+            counts = predict_counts(fitted, "expected_f1", found.X, found.y)
+            other = found.counts.setdefault(name, counts)
+            fitted.set_params(decoding="best_path")
+            y_pred, confidence = fitted.predict(found.X), fitted.predict_confidence(found.X)
+            error = calibration_error(found.y, y_pred, confidence, average="macro")
+            row = {"name": name, "folds": folds, "expected": round(fitted.expected_f1_, 4)}
+            row |= {
+                "hF": measures(counts)["hF"],
+                "best_path": measures(count(found.y, y_pred))["hF"],
+            }
+            row |= {"log_loss": log_loss(fitted, found.X, found.y, found.known)}
+            row |= {"calibration_error": round(float(error), 4)}
+            if given is not None:
+                row["gain"] = bootstrap(counts, other, task.groups[task.test])
+            if name == "per parent":
+                fitted = clone(model).set_params(decoding="best_path")
+                sets = [
+                    ConformalClassifier(fitted, 0.1, random_state=seed)
+                    .fit(X, y, groups=given)
+                    .predict_set(found.X)
+                    for seed in range(n_seeds)
+                ]
+                hits = np.mean([covered(found.y, named).mean() for named in sets])
+                row["coverage"] = round(float(hits), 4)
+            out.append(row)
+            print(f"{task.name}: {row}", flush=True)
+    return {"groups": {"environment": environment(), "seeds": n_seeds, "rows": out}}
+
+
 # -- the command -------------------------------------------------------------------------------
 
 
@@ -502,6 +551,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=240, help="its seconds per model")
     parser.add_argument("--conformal", action="store_true", help="measure coverage only")
     parser.add_argument("--joint", action="store_true", help="joint and learned weights only")
+    parser.add_argument("--groups", action="store_true", help="folds of whole groups only")
     parser.add_argument("--make-splits", action="store_true", help="draw the splits anew")
     parser.add_argument("--markdown", metavar="PAGE", help="write the tables into a page")
     args = parser.parse_args()
@@ -523,6 +573,9 @@ def main() -> None:
         if args.conformal:
             if task.groups is not None or task.official is not None:
                 update("conformal", {name: coverage_of(task)})
+        elif args.groups:
+            if task.groups is not None:
+                update(name, study_groups(task))
         elif args.joint:
             old = json.loads(result_file(name).read_text())
             study_joint(task, old, lambda result, name=name: update(name, result))
