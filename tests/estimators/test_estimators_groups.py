@@ -40,32 +40,24 @@ X = np.column_stack([np.arange(N) / 1000, _POINTS])
 SETS = [["x", "y"] if g % 5 == 0 else [y[1]] for y, g in zip(Y, GROUPS, strict=True)]
 
 
-def watching(kind, seen):
-    """A classifier that notes the rows that it was fitted on with those that it predicts."""
+def watching(kind, seen, method="predict_proba"):
+    """An estimator that notes the rows that it was fitted on with those that it predicts."""
 
     class Watching(kind):
         def fit(self, X, y):
             self.rows_ = rows_of(X)
             return super().fit(X, y)
 
-        def predict_proba(self, X):
-            seen.append((self.rows_, rows_of(X)))
-            return super().predict_proba(X)
+    def predict(self, X):
+        seen.append((self.rows_, rows_of(X)))
+        return getattr(super(Watching, self), method)(X)
 
+    setattr(Watching, method, predict)
     return Watching()
 
 
 def watching_regressor(seen):
-    class Watching(Smooth):
-        def fit(self, X, y):
-            self.rows_ = rows_of(X)
-            return super().fit(X, y)
-
-        def predict(self, X):
-            seen.append((self.rows_, rows_of(X)))
-            return super().predict(X)
-
-    return Watching()
+    return watching(Smooth, seen, "predict")
 
 
 def rows_of(X):

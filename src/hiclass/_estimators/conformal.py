@@ -249,13 +249,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         return decision
 
     def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        groups: Any = None,
-        **fit_params: Any,
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any
     ) -> Any:
         """Fit the model on a part of the rows and calibrate on the rest.
 

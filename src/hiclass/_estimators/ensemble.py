@@ -200,13 +200,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         return self
 
     def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        groups: Any = None,
-        **fit_params: Any,
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any
     ) -> Any:
         """Fit all models.
 

@@ -224,13 +224,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
     # -- fit -----------------------------------------------------------------------------------
 
     def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        groups: Any = None,
-        **fit_params: Any,
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any
     ) -> Any:
         """Fit one estimator to the whole hierarchy.
 

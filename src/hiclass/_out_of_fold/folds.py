@@ -8,7 +8,7 @@ would be too sure of new groups.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -73,9 +73,7 @@ def deal_paths(
     ValueError
         If there are fewer groups than folds.
     """
-    if groups is not None:
-        check_groups(groups)
-    if groups is None or _all_alone(groups):
+    if not _are_groups(groups):
         fold = deal_folds(nodes, min(N_FOLDS, len(nodes)))
         # The only row that ends at an inner class stays: some policies have no problem without it.
         fold[~hierarchy.is_leaf[nodes] & (np.bincount(nodes)[nodes] == 1)] = -1
@@ -109,9 +107,7 @@ def deal_sets(target: SetTarget, groups: IntArray | None = None) -> IntArray:
     ValueError
         If there are fewer groups than folds.
     """
-    if groups is not None:
-        check_groups(groups)
-    if groups is None or _all_alone(groups):
+    if not _are_groups(groups):
         return deal_folds(rarest_nodes(target), min(N_FOLDS, target.n_rows))
     fold = deal_units(count_units(target.closed, groups), N_FOLDS)[groups]
     rows, nodes = target.own.nonzero()
@@ -131,9 +127,12 @@ def check_groups(groups: IntArray) -> None:
         )
 
 
-def _all_alone(groups: IntArray) -> bool:
-    """Whether every row is a group of its own, which is as good as no groups."""
-    return int(groups.max()) + 1 == len(groups)
+def _are_groups(groups: IntArray | None) -> TypeGuard[IntArray]:
+    """Whether some rows belong together; there must then be enough groups."""
+    if groups is None:
+        return False
+    check_groups(groups)
+    return int(groups.max()) + 1 < len(groups)
 
 
 def _folds_per_class(fold: IntArray, classes: IntArray, n_classes: int) -> IntArray:
