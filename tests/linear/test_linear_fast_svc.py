@@ -30,7 +30,7 @@ from hiclass._engine.liblinear import alone, fits_in_threads
 from hiclass._engine.packed import KINDS, fit_packed, unpacked, widened
 from hiclass._linear import fast_svc
 from hiclass._linear.fast_svc import fit_checked, has_own_generator
-from hiclass._linear.solver import compiled, solve_block
+from hiclass._linear.kernel import compiled, solve_problems
 
 N_FEATURES = 300
 
@@ -38,7 +38,7 @@ N_FEATURES = 300
 @pytest.fixture
 def plain(monkeypatch):
     """The solver as plain Python."""
-    monkeypatch.setattr(fast_svc, "compiled", lambda: solve_block)
+    monkeypatch.setattr(fast_svc, "compiled", lambda: solve_problems)
 
 
 @pytest.fixture
@@ -162,6 +162,18 @@ def test_a_class_without_weight_is_refused():
     weight = (target != 1).astype(float)
     with pytest.raises(ValueError, match="All rows of the class 1 have a sample weight of 0"):
         FastLinearSVC().fit(X, target, weight)
+
+
+@pytest.mark.usefixtures("plain")
+def test_rows_without_weight_are_left_out():
+    X, target = problem(24, 3)
+    weight = np.arange(24) % 3 / 2
+    kept = weight > 0
+    some, alone = (
+        FastLinearSVC(random_state=0).fit(X[rows], target[rows], weight[rows]).coef_
+        for rows in (slice(None), kept)
+    )
+    np.testing.assert_array_equal(some, alone)
 
 
 @pytest.mark.usefixtures("plain")
@@ -433,7 +445,7 @@ def test_what_is_compiled_does_as_the_plain_code(n_classes, loss, monkeypatch):
     X, target = problem(4 * n_classes, n_classes, n_features=25)
     model = FastLinearSVC(loss=loss, tol=1e-2, random_state=0)
     quick = clone(model).fit(X, target)
-    monkeypatch.setattr(fast_svc, "compiled", lambda: solve_block)
+    monkeypatch.setattr(fast_svc, "compiled", lambda: solve_problems)
     plain = clone(model).fit(X, target)
     np.testing.assert_allclose(quick.coef_, plain.coef_, atol=1e-3)
     np.testing.assert_allclose(quick.intercept_, plain.intercept_, atol=1e-3)

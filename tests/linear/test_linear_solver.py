@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from linear_helpers import objective, problem
 from sklearn.svm import LinearSVC
 
-from hiclass._linear.solver import BLOCK, Problem, precision, solve_block, train
+from hiclass._linear.kernel import BLOCK, solve_problems
+from hiclass._linear.solver import Problem, Solution, precision, train
 
 
 def settings(**changes):
@@ -16,9 +17,13 @@ def settings(**changes):
     return Problem(**usual | changes)
 
 
-def solve(X, target, settings=settings(), weight=None, seed=0, narrow=False, how=solve_block):  # noqa: B008
-    class_weight = np.ones(target.max() + 1)
-    return train(how, settings, X, target, class_weight, weight, seed, narrow)
+def solve(X, target, settings=settings(), seed=0, dtype=np.float64):  # noqa: B008
+    """Solve one problem on all rows, for all columns."""
+    n_classes = np.array([target.max() + 1])
+    rows = np.arange(X.shape[0])
+    (found,) = train(solve_problems, X, [settings], [seed], [rows], target, n_classes, dtype=dtype)
+    assert found.columns is None
+    return found[1:]
 
 
 @pytest.mark.parametrize(
@@ -75,15 +80,6 @@ def test_classes_are_solved_in_blocks():
     np.testing.assert_allclose(weights, svc.coef_, atol=0.05)
 
 
-def test_rows_without_weight_are_left_out():
-    X, target = problem(24, 3)
-    weight = np.arange(24) % 3 / 2
-    kept = weight > 0
-    some = solve(X, target, weight=weight)[0]
-    alone = solve(X[kept], target[kept], weight=weight[kept])[0]
-    np.testing.assert_allclose(some, alone, atol=2e-3)
-
-
 def test_passes_are_limited():
     X, target = problem(24, 3)
     weights, _, n_iter = solve(X, target, settings(tol=1e-9, max_iter=2))
@@ -95,10 +91,8 @@ def test_single_precision_is_for_short_rows_and_coarse_tolerances():
     assert precision(0.1, 2.0) is precision(1e-3, 1e4) is np.float32
     assert precision(1e-4, 2.0) is precision(0.1, 1.01e4) is np.float64
     X, target = problem(24, 3)
-    assert solve(X, target, narrow=True)[0].dtype == np.float32
-    assert solve(X, target, narrow=False)[0].dtype == np.float64
-    assert solve(X * 1e3, target, settings(tol=0.1), narrow=True)[0].dtype == np.float64
-    single, double = (solve(X, target, narrow=narrow)[0] for narrow in (True, False))
+    single, double = (solve(X, target, dtype=dtype)[0] for dtype in (np.float32, np.float64))
+    assert (single.dtype, double.dtype) == (np.float32, np.float64)
     np.testing.assert_allclose(single, double, atol=2e-3)
 
 
@@ -106,8 +100,67 @@ def test_single_precision_is_for_short_rows_and_coarse_tolerances():
 def test_rows_without_entries(squared):
     X = sp.csr_matrix((6, 4))
     weights, intercept, n_iter = solve(
-        X, np.arange(6) % 3, settings(squared=squared, bias=0.0), narrow=True
+        X, np.arange(6) % 3, settings(squared=squared, bias=0.0), dtype=np.float32
     )
     assert not weights.any()
     assert not intercept.any()
     assert n_iter.min() > 0
+
+
+def wide(n_classes, seed):
+    """A problem whose rows have few of 200 columns."""
+    X, target = problem(12 * n_classes, n_classes, seed, n_features=25)
+    places = np.sort(np.random.default_rng(seed).choice(200, 25, replace=False))
+    return sp.csr_matrix((X.data, places[X.indices], X.indptr), (X.shape[0], 200)), target
+
+
+def test_problems_of_one_call_have_the_solutions_that_each_has_alone():
+    parts = [wide(n_classes, seed) for seed, n_classes in enumerate((2, 5, 3))]
+    X = sp.vstack([rows for rows, _ in parts], format="csr")
+    draw = np.random.default_rng(0).permutation(X.shape[0])  # rows of a problem lie anywhere
+    X = X[draw]
+    ends = np.cumsum([len(target) for _, target in parts])
+    rows = [np.argsort(draw)[end - len(t) : end] for end, (_, t) in zip(ends, parts, strict=True)]
+    problems = [settings(tol=0.1), settings(squared=False, tol=0.01), settings(bias=0.0, cost=3)]
+    found = train(
+        solve_problems,
+        X,
+        problems,
+        [0, 1, 2],
+        rows,
+        np.concatenate([target for _, target in parts]),
+        np.array([2, 5, 3]),
+        dtype=np.float32,
+        most_columns=100,
+    )
+    for seed, ((alone, target), part) in enumerate(zip(parts, found, strict=True)):
+        weights, intercept, n_iter = solve(alone, target, problems[seed], seed, np.float32)
+        assert isinstance(part, Solution)
+        np.testing.assert_array_equal(part.columns, np.unique(alone.indices))
+        np.testing.assert_array_equal(part.weights, weights[:, part.columns])
+        assert part.weights.flags.f_contiguous
+        np.testing.assert_array_equal(part.intercept, intercept)
+        np.testing.assert_array_equal(part.n_iter, n_iter)
+        rest = np.setdiff1d(np.arange(200), part.columns)
+        assert not weights[:, rest].any()
+
+
+@pytest.mark.parametrize(("most", "expected"), [(24, [None]), (25, [25]), (-1, [None])])
+def test_all_columns_are_kept_where_more_than_some_occur(most, expected):
+    X, target = wide(3, 0)
+    rows = [np.arange(X.shape[0])]
+    found = train(
+        solve_problems, X, [settings()], [0], rows, target, np.array([3]), dtype=np.float32,
+        most_columns=most,
+    )  # fmt: skip
+    assert [None if f.columns is None else len(f.columns) for f in found] == expected
+
+
+def test_a_problem_without_entries_has_the_first_column():
+    X = sp.csr_matrix((6, 4))
+    (found,) = train(
+        solve_problems, X, [settings()], [0], [np.arange(6)], np.arange(6) % 3, np.array([3]),
+        dtype=np.float32, most_columns=2,
+    )  # fmt: skip
+    assert found.columns.tolist() == [0]
+    assert found.weights.shape == (3, 1)

@@ -34,6 +34,7 @@ from hiclass._engine.processes import run_in_processes
 from hiclass._engine.progress import Progress
 from hiclass._engine.ray import connect, run_on_ray
 from hiclass._engine.threads import run_in_threads, thread_pools
+from hiclass._engine.together import fit_tasks, joins
 from hiclass._linear.fast_svc import FastLinearSVC, fit_checked
 from hiclass._problems.index import LocalProblem
 from hiclass._rows import largest_norm, n_rows_of, take_rows
@@ -289,11 +290,14 @@ def _run_here(
     if n_jobs > 1 and n_rows_of(X) >= _FEW_ROWS:
         return
     start = time.monotonic()
+    joined = _joins(X, shared)
     # Many problems are small: more threads of BLAS or OpenMP only get into each other's way.
     limit = thread_pools(len(sys.modules)).limit(limits=1) if n_problems > 1 else nullcontext()
     with limit:
-        for task in tasks:
-            yield _fit_one(task, X, shared)
+        for batch in _batches(
+            tasks, n_problems, n_rows_of(X), 1, ends=lambda task: not joined(task)
+        ):
+            yield from _fit_all(batch, X, shared, _fit_one)
             if n_jobs > 1 and time.monotonic() - start > _A_WHILE:
                 return
 
@@ -304,9 +308,16 @@ def _can_be_shared(X: Any) -> bool:
 
 
 def _batches(
-    tasks: Iterator[Task], n_problems: int, n_rows: int, n_workers: int
+    tasks: Iterator[Task],
+    n_problems: int,
+    n_rows: int,
+    n_workers: int,
+    ends: Callable[[Task], bool] = lambda task: False,
 ) -> Iterator[list[Task]]:
-    """Group small tasks, so that sending them costs little beside fitting them."""
+    """Group small tasks, so that sending them costs little beside fitting them.
+
+    ``ends`` says which task is the last one of its batch.
+    """
     enough = max(n_rows // (4 * n_workers), 1)
     # No batch may be so large that others wait for it in the end.
     most = min(max(n_problems // (8 * n_workers), 1), _MOST_TASKS)
@@ -315,7 +326,7 @@ def _batches(
     for task in tasks:
         batch.append(task)
         size += len(task.target)
-        if size >= enough or len(batch) >= most:
+        if size >= enough or len(batch) >= most or ends(task):
             yield batch
             batch, size = [], 0
     if batch:
@@ -338,7 +349,28 @@ def fit_batch(batch: list[Task], X: Any, shared: Shared) -> list[Fitted]:
     An estimator that calls joblib itself gets no workers of its own: they all have work already.
     """
     with joblib.parallel_config(backend="sequential"):
-        return [_fit_beside_others(task, X, shared) for task in batch]
+        return _fit_all(batch, X, shared, _fit_beside_others)
+
+
+def _fit_all(
+    batch: list[Task], X: Any, shared: Shared, fit_one: Callable[[Task, Any, Shared], Fitted]
+) -> list[Fitted]:
+    """Fit some tasks: those that can be fitted in one call first, then one after the other."""
+    together: list[Task] = []
+    others: list[Task] = []
+    joined = _joins(X, shared)
+    for task in batch:
+        (together if joined(task) else others).append(task)
+    packed = fit_tasks(together, X, shared.min_coef) if together else []
+    if packed is None:
+        packed, together, others = [], [], batch
+    done = [Fitted(t.owner, t.gate, p) for t, p in zip(together, packed, strict=True)]
+    return done + [fit_one(task, X, shared) for task in others]
+
+
+def _joins(X: Any, shared: Shared) -> Callable[[Task], bool]:
+    """Which tasks can be fitted with others in one call: only tasks on sparse rows."""
+    return joins(X, shared) if sp.issparse(X) else lambda task: False
 
 
 def _fit_beside_others(task: Task, X: Any, shared: Shared) -> Fitted:

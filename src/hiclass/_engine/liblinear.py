@@ -40,7 +40,7 @@ from hiclass._compat import (
     validate_parameter_constraints,
 )
 from hiclass._engine.copies import Copies
-from hiclass._linear.fast_svc import FastLinearSVC, has_own_generator
+from hiclass._linear.fast_svc import FastLinearSVC, has_own_generator, is_seed
 from hiclass._typing import AnyArray, IntArray
 
 #: What ``fit`` uses of the class. A subclass may add to that but not change any of it.
@@ -207,7 +207,7 @@ def _is_usual(estimator: Any) -> bool:
     params = dict(vars(estimator))
     params.pop("_metadata_request", None)
     # Everything else in there is something that only fit may know of, such as callbacks.
-    if params.keys() != _KNOWN or not _is_seed(params.pop("random_state")):
+    if params.keys() != _KNOWN or not is_seed(params.pop("random_state")):
         return False
     try:
         return _are_usual_parameters(**params)
@@ -219,12 +219,6 @@ def _are_usual_fit_params(svc: Any, fit_params: dict[str, Any]) -> bool:
     # Whether weights of rows and of classes are combined depends on the version.
     weighted_twice = svc.class_weight is not None and fit_params.get("sample_weight") is not None
     return fit_params.keys() <= {"sample_weight"} and not weighted_twice
-
-
-def _is_seed(seed: Any) -> bool:
-    if type(seed) is int:
-        return 0 <= seed < 2**32
-    return seed is None or isinstance(seed, np.random.RandomState)
 
 
 @lru_cache(maxsize=64, typed=True)

@@ -7,6 +7,7 @@ checks for an engine that hands out slices of rows that were checked as a whole.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import lru_cache
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -30,8 +31,9 @@ from hiclass._compat import (
     validate_data,
     validate_parameter_constraints,
 )
-from hiclass._linear.solver import Problem, compiled, train
-from hiclass._rows import is_csr
+from hiclass._linear.kernel import compiled
+from hiclass._linear.solver import Problem, Solution, precision, train
+from hiclass._rows import is_csr, largest_norm
 from hiclass._typing import AnyArray, IntArray
 from hiclass._warnings import warn_user
 
@@ -258,7 +260,7 @@ def fit_checked(estimator: Any, X: Any, target: IntArray, fit_params: dict[str, 
         not fit_params
         and is_csr(X)
         and X.dtype in (np.float64, np.float32)
-        and _has_valid_parameters(estimator)
+        and _problem_of(estimator) is not None
         and 0 < target.max() < len(target)
         and bool(np.bincount(target).all())
         and bool(np.isfinite(X.data.sum()))
@@ -270,23 +272,136 @@ def fit_checked(estimator: Any, X: Any, target: IntArray, fit_params: dict[str, 
     return usual
 
 
-def _has_valid_parameters(estimator: Any) -> bool:
-    params = {name: vars(estimator)[name] for name in estimator._parameter_constraints}
+def fits_together(X: Any, norm: float) -> Callable[[Any], bool]:
+    """Which estimators :func:`fit_together` can fit to rows of a matrix.
+
+    Parameters
+    ----------
+    X : rows
+        All rows.
+    norm : float
+        The largest norm of a row.
+
+    Returns
+    -------
+    callable
+        ``(estimator)`` to whether it is a ``FastLinearSVC`` that can be fitted with others.
+    """
+    usual = (
+        is_csr(X)
+        and X.dtype in (np.float64, np.float32)
+        and X.indices.dtype == X.indptr.dtype == np.int32
+        # Those of other processes cannot be written: to compile anew takes longer than it gains.
+        and X.data.flags.writeable
+        and X.has_canonical_format
+    )
+
+    def fits(estimator: Any) -> bool:
+        if type(estimator) is not FastLinearSVC or not has_own_generator(estimator):
+            return False
+        problem = None if estimator.class_weight is not None else _problem_of(estimator)
+        # Not a number is in no precision either: the fit of that problem raises the error.
+        largest = norm**2 if problem is None else norm**2 + problem.bias**2
+        return problem is not None and precision(problem.tol, largest) is np.float32
+
+    return fits if usual else lambda estimator: False
+
+
+def fit_together(
+    estimators: list[Any],
+    X: Any,
+    rows: list[IntArray],
+    targets: list[IntArray],
+    most_columns: int,
+) -> list[IntArray | None] | None:
+    """Fit estimators to rows of one matrix in one call, on the columns that occur in these.
+
+    Parameters
+    ----------
+    estimators : list of FastLinearSVC
+        Unfitted ones, of those that :func:`fits_together` names.
+    X : CSR matrix
+        The rows of all.
+    rows, targets : list of ndarray of int
+        The rows of each estimator and their classes, out of 0..k-1.
+    most_columns : int
+        Where rows have more columns than this, all columns are used.
+
+    Returns
+    -------
+    list of ndarray of int32, or None
+        The columns of each estimator, ascending; None for all. None instead of the list if a class
+        has no rows: nothing has happened then.
+    """
+    sizes = np.array([len(target) for target in targets])
+    target = np.concatenate(targets)
+    n_classes = np.maximum.reduceat(target, np.cumsum(sizes) - sizes) + 1
+    before = np.cumsum(n_classes) - n_classes
+    if n_classes.min() < 2 or not np.bincount(target + np.repeat(before, sizes)).all():
+        return None
+    solutions = train(
+        _solver_of(estimators[0]),
+        X,
+        [_problem(estimator) for estimator in estimators],
+        [_seed(estimator.random_state) for estimator in estimators],
+        rows,
+        target,
+        n_classes,
+        dtype=np.float32,
+        most_columns=most_columns,
+    )
+    for estimator, k, found in zip(estimators, n_classes.tolist(), solutions, strict=True):
+        estimator.classes_ = np.arange(k)
+        estimator.n_features_in_ = found.weights.shape[1]
+        _set_solution(estimator, found)
+    return [found.columns for found in solutions]
+
+
+def _problem_of(svc: Any) -> Problem | None:
+    """What an estimator solves; None if a parameter is invalid."""
+    if not is_seed(svc.random_state):
+        return None
     try:
-        return _are_valid(**params)
+        return _valid_problem(
+            C=svc.C,
+            loss=svc.loss,
+            tol=svc.tol,
+            max_iter=svc.max_iter,
+            fit_intercept=svc.fit_intercept,
+            intercept_scaling=svc.intercept_scaling,
+            class_weight=svc.class_weight,
+            solver=svc.solver,
+        )
     except TypeError:  # not hashable
-        return False
+        return None
+
+
+def is_seed(seed: Any) -> bool:
+    """Whether ``seed`` is a usual ``random_state``; one of another type may be one, too."""
+    if type(seed) is int:
+        return 0 <= seed < 2**32
+    return seed is None or isinstance(seed, np.random.RandomState)
 
 
 @lru_cache(maxsize=64, typed=True)
-def _are_valid(**params: Any) -> bool:
+def _valid_problem(**params: Any) -> Problem | None:
     try:
         validate_parameter_constraints(
             FastLinearSVC._parameter_constraints, params, caller_name="FastLinearSVC"
         )
     except ValueError:
-        return False
-    return True
+        return None
+    return _problem(FastLinearSVC(**params))
+
+
+def _problem(svc: Any) -> Problem:
+    return Problem(
+        squared=svc.loss == "squared_hinge",
+        cost=float(svc.C),
+        tol=float(svc.tol),
+        bias=float(svc.intercept_scaling) if svc.fit_intercept else 0.0,
+        max_iter=int(svc.max_iter),
+    )
 
 
 def _check_all_count(classes: AnyArray, target: IntArray, weight: AnyArray) -> None:
@@ -307,31 +422,39 @@ def _fit(svc: Any, X: Any, target: IntArray, sample_weight: AnyArray | None) -> 
     if solve is None:
         _fit_by_liblinear(svc, X, target, class_weight, sample_weight)
         return
-    problem = Problem(
-        squared=svc.loss == "squared_hinge",
-        cost=float(svc.C),
-        tol=float(svc.tol),
-        bias=float(svc.intercept_scaling) if svc.fit_intercept else 0.0,
-        max_iter=int(svc.max_iter),
-    )
-    weights, intercept, n_iter = train(
+    problem, rows = _problem(svc), _as_rows(X)
+    counted = np.arange(len(target))
+    if sample_weight is not None:
+        counted = np.flatnonzero(sample_weight > 0)
+        target, sample_weight = target[counted], sample_weight[counted]
+    dtype = np.float64
+    if sp.issparse(X):
+        dtype = precision(problem.tol, largest_norm(rows) ** 2 + problem.bias**2)
+    found = train(
         solve,
-        problem,
-        _as_rows(X),
+        rows,
+        [problem],
+        [_seed(svc.random_state)],
+        [counted],
         target,
+        np.array([len(svc.classes_)]),
         class_weight,
         sample_weight,
-        _seed(svc.random_state),
-        narrow=sp.issparse(X),
+        dtype=dtype,
     )
+    _set_solution(svc, *found)
+
+
+def _set_solution(svc: Any, found: Solution) -> None:
+    """Set what is fitted but ``classes_`` and ``n_features_in_``."""
     svc.solver_ = "numba"
-    svc.coef_ = weights
-    svc.intercept_ = problem.bias * intercept.astype(np.float64)
-    svc.n_iter_ = int(n_iter.max())
-    if not n_iter.all():
-        svc.n_iter_ = problem.max_iter
+    svc.coef_ = found.weights
+    svc.intercept_ = svc.intercept_scaling * found.intercept.astype(np.float64)
+    svc.n_iter_ = int(found.n_iter.max())
+    if not found.n_iter.all():
+        svc.n_iter_ = int(svc.max_iter)
         warn_user(
-            f"FastLinearSVC did not converge in max_iter={problem.max_iter} passes over the rows. "
+            f"FastLinearSVC did not converge in max_iter={svc.max_iter} passes over the rows. "
             f"Scale the features, or increase max_iter or tol.",
             ConvergenceWarning,
         )
