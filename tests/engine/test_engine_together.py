@@ -8,7 +8,7 @@ from sklearn.svm import LinearSVC
 from hiclass import FastLinearSVC, LocalClassifierPerNode, LocalClassifierPerParentNode
 from hiclass._engine import fit as engine
 from hiclass._engine.fit import Shared, Task
-from hiclass._engine.together import fit_tasks, joins
+from hiclass._engine.together import fit_tasks
 from hiclass._linear import fast_svc
 from hiclass._linear.kernel import solve_problems
 from hiclass._rows import largest_norm
@@ -40,7 +40,7 @@ def documents(n_rows=90, seed=0):
 
 
 def one_by_one(monkeypatch):
-    monkeypatch.setattr(engine, "joins", lambda X, shared: lambda task: False)
+    monkeypatch.setattr(engine, "fit_tasks", lambda tasks, X, shared: [None] * len(tasks))
 
 
 def assert_same(model, other, X):
@@ -97,8 +97,17 @@ def test_compiled_it_is_the_same_too(n_jobs, monkeypatch):
 # -- which tasks -------------------------------------------------------------------------------
 
 
-def task(estimator, rows=None, target=None, X=None):
-    return Task(0, False, estimator, rows, target, "a class", X)
+ROWS = np.arange(20)
+
+
+def task(estimator, target=ROWS % 2, X=None):
+    return Task(0, False, estimator, ROWS, target, "a class", X)
+
+
+def are_fitted(X, *estimators, **changes):
+    """Which of them are fitted in one call."""
+    tasks = [task(estimator) for estimator in estimators]
+    return [found is not None for found in fit_tasks(tasks, X, shared_of(X, **changes))]
 
 
 def shared_of(X, **changes):
@@ -123,10 +132,8 @@ def shared_of(X, **changes):
 )
 def test_other_estimators_are_fitted_alone(estimator):
     X, _ = documents()
-    joined = joins(X, shared_of(X))
-    assert joined(task(FastLinearSVC()))
-    assert joined(task(FastLinearSVC(random_state=np.random.RandomState(0))))
-    assert not joined(task(estimator))
+    drawn = FastLinearSVC(random_state=np.random.RandomState(0))
+    assert are_fitted(X, FastLinearSVC(), estimator, drawn) == [True, False, True]
 
 
 def read_only(X):
@@ -162,31 +169,24 @@ def with_duplicates(X):
 )
 def test_unusual_rows_are_fitted_alone(change):
     X = change(documents()[0])
-    norm = np.inf if X is None else largest_norm(X)
-    assert not joins(X, shared_of(X, norm=norm))(task(FastLinearSVC()))
+    assert are_fitted(X, FastLinearSVC()) == [False]
 
 
 @pytest.mark.usefixtures("plain")
 def test_weights_checkpoints_and_rows_of_a_task_are_fitted_alone():
     X, _ = documents()
-    svc = FastLinearSVC()
     weights = {"sample_weight": np.ones(X.shape[0])}
-    assert not joins(X, shared_of(X, fit_params=weights))(task(svc))
-    assert not joins(X, shared_of(X, checkpoint_dir="somewhere"))(task(svc))
-    assert not joins(X, shared_of(X))(task(svc, X=X))
+    assert are_fitted(X, FastLinearSVC(), fit_params=weights) == [False]
+    assert are_fitted(X, FastLinearSVC(), checkpoint_dir="somewhere") == [False]
+    assert fit_tasks([task(FastLinearSVC(), X=X)], X, shared_of(X)) == [None]
 
 
 @pytest.mark.usefixtures("plain")
 def test_a_class_without_rows_leaves_everything_to_the_single_fits():
     X, _ = documents()
-    rows = np.arange(20)
-    good, gap = (
-        task(FastLinearSVC(random_state=0), rows, target) for target in (rows % 2, rows % 2 * 2)
-    )
-    assert fit_tasks([good, gap], X, 0.0) is None
+    good, gap = (task(FastLinearSVC(random_state=0), target) for target in (ROWS % 2, ROWS % 2 * 2))
+    assert fit_tasks([good, gap], X, shared_of(X)) == [None, None]
     assert not hasattr(good.estimator, "coef_")
-    (packed,) = fit_tasks([good], X, 0.0)
-    assert isinstance(packed, Packed)
     fitted = engine.fit_batch([good, gap], X, shared_of(X))
     assert [type(done.estimator) for done in fitted] == [Packed, Packed]
     assert fitted[1].estimator.classes_.tolist() == [0, 2]

@@ -34,7 +34,7 @@ from hiclass._engine.processes import run_in_processes
 from hiclass._engine.progress import Progress
 from hiclass._engine.ray import connect, run_on_ray
 from hiclass._engine.threads import run_in_threads, thread_pools
-from hiclass._engine.together import fit_tasks, joins
+from hiclass._engine.together import fit_tasks
 from hiclass._linear.fast_svc import FastLinearSVC, fit_checked
 from hiclass._problems.index import LocalProblem
 from hiclass._rows import largest_norm, n_rows_of, take_rows
@@ -290,13 +290,10 @@ def _run_here(
     if n_jobs > 1 and n_rows_of(X) >= _FEW_ROWS:
         return
     start = time.monotonic()
-    joined = _joins(X, shared)
     # Many problems are small: more threads of BLAS or OpenMP only get into each other's way.
     limit = thread_pools(len(sys.modules)).limit(limits=1) if n_problems > 1 else nullcontext()
     with limit:
-        for batch in _batches(
-            tasks, n_problems, n_rows_of(X), 1, ends=lambda task: not joined(task)
-        ):
+        for batch in _batches(tasks, n_problems, n_rows_of(X), 1, lambda task: not _is_fast(task)):
             yield from _fit_all(batch, X, shared, _fit_one)
             if n_jobs > 1 and time.monotonic() - start > _A_WHILE:
                 return
@@ -355,22 +352,16 @@ def fit_batch(batch: list[Task], X: Any, shared: Shared) -> list[Fitted]:
 def _fit_all(
     batch: list[Task], X: Any, shared: Shared, fit_one: Callable[[Task, Any, Shared], Fitted]
 ) -> list[Fitted]:
-    """Fit some tasks: those that can be fitted in one call first, then one after the other."""
-    together: list[Task] = []
-    others: list[Task] = []
-    joined = _joins(X, shared)
-    for task in batch:
-        (together if joined(task) else others).append(task)
-    packed = fit_tasks(together, X, shared.min_coef) if together else []
-    if packed is None:
-        packed, together, others = [], [], batch
-    done = [Fitted(t.owner, t.gate, p) for t, p in zip(together, packed, strict=True)]
-    return done + [fit_one(task, X, shared) for task in others]
+    """Fit some tasks: in one call those that can be, and the others one after the other."""
+    found = fit_tasks(batch, X, shared) if any(map(_is_fast, batch)) else [None] * len(batch)
+    return [
+        fit_one(task, X, shared) if packed is None else Fitted(task.owner, task.gate, packed)
+        for task, packed in zip(batch, found, strict=True)
+    ]
 
 
-def _joins(X: Any, shared: Shared) -> Callable[[Task], bool]:
-    """Which tasks can be fitted with others in one call: only tasks on sparse rows."""
-    return joins(X, shared) if sp.issparse(X) else lambda task: False
+def _is_fast(task: Task) -> bool:
+    return type(task.estimator) is FastLinearSVC
 
 
 def _fit_beside_others(task: Task, X: Any, shared: Shared) -> Fitted:

@@ -8,7 +8,6 @@ of fitting one after the other, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,57 +20,38 @@ if TYPE_CHECKING:
     from hiclass._engine.fit import Shared, Task
 
 
-def joins(X: Any, shared: Shared) -> Callable[[Task], bool]:
-    """Which tasks can be fitted with others in one call.
+def fit_tasks(tasks: list[Task], X: Any, shared: Shared) -> list[Packed | None]:
+    """Fit those tasks in one call that can be fitted so.
 
     Parameters
     ----------
+    tasks : list of Task
+        Some tasks.
     X : rows
-        The rows that tasks share; None if they bring their own.
+        The rows that they share; None if they bring their own.
     shared : Shared
         What else they share.
 
     Returns
     -------
-    callable
-        ``(task)`` to whether :func:`fit_tasks` can fit it with others.
-    """
-    if shared.fit_params or shared.checkpoint_dir is not None:
-        return lambda task: False
-    fits = fits_together(X, shared.norm)
-    return lambda task: task.X is None and fits(task.estimator)
-
-
-def fit_tasks(tasks: list[Task], X: Any, min_coef: float) -> list[Packed] | None:
-    """Fit tasks that can be fitted in one call.
-
-    Parameters
-    ----------
-    tasks : list of Task
-        Tasks of those that :func:`joins` names.
-    X : CSR matrix
-        The rows that they share.
-    min_coef : float
-        The smallest absolute value of a weight that is kept.
-
-    Returns
-    -------
     list of Packed or None
-        The fitted estimators. None if one has a class without rows: nothing has happened then.
+        The fitted estimator of each task; None for one that has to be fitted by itself, with which
+        nothing has happened.
     """
+    found: list[Packed | None] = [None] * len(tasks)
+    if shared.fit_params or shared.checkpoint_dir is not None:
+        return found
+    fits = fits_together(X, shared.norm)
+    chosen = [i for i, task in enumerate(tasks) if task.X is None and fits(task.estimator)]
+    if not chosen:
+        return found
     n_rows, n_features = X.shape
-    columns = fit_together(
-        [task.estimator for task in tasks],
-        X,
-        [np.arange(n_rows) if task.rows is None else task.rows for task in tasks],
-        [task.target for task in tasks],
-        int(LARGEST_SHARE * n_features),
-    )
-    if columns is None:
-        return None
+    estimators = [tasks[i].estimator for i in chosen]
+    rows = [np.arange(n_rows) if (r := tasks[i].rows) is None else r for i in chosen]
+    targets = [tasks[i].target for i in chosen]
+    columns = fit_together(estimators, X, rows, targets, int(LARGEST_SHARE * n_features))
     every = np.arange(n_features, dtype=np.int32)
-    packed = [
-        Packed(task.estimator, every if some is None else some, n_features)
-        for task, some in zip(tasks, columns, strict=True)
-    ]
-    return [without_small_weights(p, min_coef) for p in packed] if min_coef else packed
+    for i, estimator, some in zip(chosen, estimators, columns or (), strict=columns is not None):
+        packed = Packed(estimator, every if some is None else some, n_features)
+        found[i] = without_small_weights(packed, m) if (m := shared.min_coef) else packed
+    return found

@@ -182,7 +182,7 @@ def _narrow(
     row_ends: IntArray,
     most_columns: int,
     like: AnyArray,
-) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray, IntArray, IntArray]:
+) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray, AnyArray, AnyArray]:
     """Copy the rows of problems, and number the columns that occur in each problem.
 
     Returns
