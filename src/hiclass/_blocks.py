@@ -202,12 +202,12 @@ def _stacked(arrays: list[AnyArray], stored: Any = None, double: bool = False) -
     """Arrays of one type, end to end, with their shapes."""
     # The order in memory stays: it decides how fast products are, and about their last bits.
     order: Literal["C", "F"] = "C" if all(a.flags.c_contiguous for a in arrays) else "F"
-    numbers = np.concatenate([array.ravel(order) for array in arrays])
+    # Rounded one by one: all weights in 64 bits once more would double the memory of a model.
+    parts = [array.ravel(order) for array in arrays]
+    numbers = np.concatenate(parts, dtype=stored, casting="same_kind")
     # Weights of 32 bits whose rows need 64 are from a memory map.
-    dtype = np.dtype(np.float64) if stored is not None and double else numbers.dtype
-    if stored is not None:
-        numbers = numbers.astype(stored, copy=False)
-    elif dtype.kind in "iu" and len(numbers):
+    dtype = np.dtype(np.float64) if stored is not None and double else parts[0].dtype
+    if stored is None and dtype.kind in "iu" and len(numbers):
         low, high = np.min_scalar_type(numbers.min()), np.min_scalar_type(numbers.max())
         numbers = numbers.astype(np.promote_types(low, high))
     shapes = np.array([array.shape for array in arrays])

@@ -57,9 +57,9 @@ def compiled() -> Callable[..., Any] | None:
 def solve_problems(
     data: AnyArray,
     indices: IntArray,
-    indptr: IntArray,
     n_features: int,
-    rows: IntArray,
+    starts: IntArray,
+    stops: IntArray,
     row_ends: IntArray,
     target: IntArray,
     sample_weight: AnyArray,
@@ -74,13 +74,13 @@ def solve_problems(
 
     Parameters
     ----------
-    data, indices, indptr, n_features
+    data, indices, n_features
         The matrix.
-    rows : ndarray of int64
-        The rows of all problems, one problem after the other.
+    starts, stops : ndarray of int64
+        Where the entries of rows begin and end, for the rows of one problem after the other.
     row_ends : ndarray of int64 of shape (n_problems,)
-        How many there are up to the end of each problem.
-    target, sample_weight : ndarray of the shape of rows
+        How many rows there are up to the end of each problem.
+    target, sample_weight : ndarray of the shape of starts
         The class of each row, and a factor of its cost.
     n_classes : ndarray of int64 of shape (n_problems,)
         The number of classes of each problem.
@@ -111,7 +111,7 @@ def solve_problems(
     number = like.dtype.type
     n_problems = len(row_ends)
     values, places, begins, squares, columns, n_columns = _narrow(
-        data, indices, indptr, n_features, rows, row_ends, most_columns, like
+        data, indices, n_features, starts, stops, row_ends, most_columns, like
     )
     n_weights = n_outs = 0
     for p in range(n_problems):
@@ -129,6 +129,8 @@ def solve_problems(
         bias = settings[p, 3]
         length = np.empty(n_rows, like.dtype)
         cost = np.empty((n_rows, 2), like.dtype)
+        own = np.empty(n_rows, np.int64)
+        order = np.empty(n_rows, np.uint32)
         for i in range(n_rows):
             r = first_row + i
             length[i] = number(max(squares[r] + bias * bias, least))
@@ -140,6 +142,10 @@ def solve_problems(
             n_here = min(BLOCK, n_out - first)
             # Processors take eight numbers at once.
             width = n_here if n_here <= 3 else (n_here + 7) // 8 * 8
+            for i in range(n_rows):
+                order[i] = i
+                # Of two classes the second is the positive one.
+                own[i] = target[first_row + i] - (first if n_out > 1 else 1)
             found = np.zeros((n_columns[p], width), like.dtype)
             biases = np.zeros(width, like.dtype)
             solve_block(
@@ -148,9 +154,8 @@ def solve_problems(
                 begins[first_row : first_row + n_rows + 1],
                 length,
                 cost,
-                np.arange(n_rows).astype(np.uint32),
-                # Of two classes the second is the positive one.
-                target[first_row : first_row + n_rows] - (first if n_out > 1 else 1),
+                order,
+                own,
                 settings[p, 0] != 0,
                 bias,
                 settings[p, 2],
@@ -165,7 +170,8 @@ def solve_problems(
                 at = first_weight + c * n_out + first
                 for j in range(n_here):
                     weights[at + j] = found[c, j]
-            intercept[first_out + first : first_out + first + n_here] = biases[:n_here]
+            for j in range(n_here):
+                intercept[first_out + first + j] = biases[j]
         first_row += n_rows
         first_class += k
         first_out += n_out
@@ -176,9 +182,9 @@ def solve_problems(
 def _narrow(
     data: AnyArray,
     indices: IntArray,
-    indptr: IntArray,
     n_features: int,
-    rows: IntArray,
+    starts: IntArray,
+    stops: IntArray,
     row_ends: IntArray,
     most_columns: int,
     like: AnyArray,
@@ -195,51 +201,54 @@ def _narrow(
         As :func:`solve_problems` returns them.
     """
     n_entries = 0
-    for i in rows:
-        n_entries += indptr[i + 1] - indptr[i]
+    squares = np.empty(len(starts), np.float64)
+    for r in range(len(starts)):
+        n_entries += stops[r] - starts[r]
+        # Not where rows are copied: there the compiler may add up in two ways.
+        total = 0.0
+        for e in range(starts[r], stops[r]):
+            total += np.float64(data[e]) * np.float64(data[e])
+        squares[r] = total
     values = np.empty(n_entries, like.dtype)
     places = np.empty(n_entries, np.uint32)
-    begins = np.zeros(len(rows) + 1, np.uint64)
-    squares = np.zeros(len(rows))
+    begins = np.zeros(len(starts) + 1, np.uint64)
     columns = np.empty(n_entries + len(row_ends), np.int32)
     n_columns = np.empty(len(row_ends), np.int64)
-    number_of = np.full(n_features, -1, np.int32)
+    # The number of a column plus one, or 0; and whether any of 64 columns occurs.
+    number_of = np.zeros(n_features, np.int32)
+    touched = np.zeros(n_features // 64 + 1, np.uint8)
     first_row = n_found = n_copied = 0
     for p in range(len(row_ends)):
-        first_column = n_found
         for r in range(first_row, row_ends[p]):
-            for e in range(indptr[rows[r]], indptr[rows[r] + 1]):
-                c = indices[e]
-                if number_of[c] < 0:
-                    number_of[c] = 0
-                    columns[n_found] = c
-                    n_found += 1
-        if n_found == first_column:  # estimators refuse a matrix without columns
+            for e in range(starts[r], stops[r]):
+                number_of[indices[e]] = 1
+                touched[indices[e] // 64] = 1
+        n_own = 0
+        for part in range(len(touched)):
+            if touched[part]:
+                touched[part] = 0
+                for c in range(64 * part, min(64 * part + 64, n_features)):
+                    if number_of[c]:
+                        columns[n_found + n_own] = c
+                        n_own += 1
+                        number_of[c] = n_own
+        if n_own == 0:  # estimators refuse a matrix without columns
             columns[n_found] = 0
-            n_found += 1
-        own = columns[first_column:n_found]
-        all_columns = len(own) > most_columns
-        if not all_columns:
-            own.sort()
-            for k in range(len(own)):
-                number_of[own[k]] = k
+            n_own = 1
+        all_columns = n_own > most_columns
         for r in range(first_row, row_ends[p]):
-            total = 0.0
-            for e in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            for e in range(starts[r], stops[r]):
                 c = indices[e]
                 values[n_copied] = data[e]
-                places[n_copied] = c if all_columns else number_of[c]
-                total += np.float64(data[e]) * np.float64(data[e])
+                places[n_copied] = c if all_columns else number_of[c] - 1
                 n_copied += 1
             begins[r + 1] = n_copied
-            squares[r] = total
-        for c in own:
-            number_of[c] = -1
-        n_columns[p] = n_features if all_columns else len(own)
-        if all_columns:
-            n_found = first_column
+        for k in range(n_found, n_found + n_own):
+            number_of[columns[k]] = 0
+        n_columns[p] = n_features if all_columns else n_own
+        n_found += 0 if all_columns else n_own
         first_row = row_ends[p]
-    return values, places, begins, squares, columns[:n_found].copy(), n_columns
+    return values, places, begins, squares, columns[:n_found], n_columns
 
 
 def solve_block(

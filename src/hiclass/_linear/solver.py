@@ -107,14 +107,15 @@ def train(
         class_weight = np.ones(n_classes.sum())
     if sample_weight is None:
         sample_weight = np.ones(len(target))
+    row = np.concatenate(rows)
     n_blocks = (-(-n_out // BLOCK)).tolist()
     columns, n_columns, weights, intercept, n_iter = solve(
         # Code for arrays that cannot be written, as of other processes, would be compiled anew.
         np.require(X.data, requirements="W"),
         np.require(X.indices, np.int32, "W"),
-        np.require(X.indptr, requirements="W"),
         X.shape[1],
-        np.concatenate(rows).astype(np.int64, copy=False),
+        X.indptr[row].astype(np.int64),
+        X.indptr[row + 1].astype(np.int64),
         np.cumsum([len(part) for part in rows]),
         target.astype(np.int64, copy=False),
         sample_weight,
