@@ -206,6 +206,11 @@ class LocalModels(_InBlocks):
     is_direct : bool
         Whether the probabilities of all final classes are known at once: those of a joint model,
         or of one classifier that decides about all of them.
+    own_weight : ndarray of shape (n_nodes,) or None
+        The weight of the training rows that end at each node; None in older files.
+    expected_own : ndarray of shape (n_nodes,) or None
+        The probability of ending at each node, summed over rows that the models were not fitted on;
+        None where nothing was learned out of fold.
     """
 
     strategy: str
@@ -217,6 +222,8 @@ class LocalModels(_InBlocks):
     temperature: float | None = None
     joint: bool = False
     is_direct: bool = False
+    own_weight: FloatArray | None = None
+    expected_own: FloatArray | None = None
 
     of_sets = False
 
@@ -266,6 +273,8 @@ class EnsembleModels:
         Their weights.
     voting : {"product", "mean"}
         How they are combined.
+    expected_own : ndarray of shape (n_nodes,) or None
+        As in ``LocalModels``.
     """
 
     hierarchy: Any
@@ -273,6 +282,7 @@ class EnsembleModels:
     members: tuple[Any, ...]
     weights: tuple[float, ...]
     voting: str = "product"
+    expected_own: FloatArray | None = None
 
     of_sets = False
     temperature = None
@@ -296,6 +306,38 @@ class RestrictedModels:
     hierarchy: Any
     options: Options
     base: Any
+
+    of_sets = False
+    temperature = None
+    is_direct = has_proba = True
+
+
+@dataclass(frozen=True)
+class AdaptedModels:
+    """A model for rows whose classes have other shares than those of the training rows.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+        The tree.
+    options : Options
+        How a path can go on from every node, as in ``base``.
+    base : LocalModels, EnsembleModels or RestrictedModels
+        The model that it was made from.
+    shares : ndarray of shape (n_final,)
+        The shares of the final classes, ``options.ends``.
+    log_weights : ndarray of shape (n_final,)
+        The logarithms of these shares divided by those in training.
+    n_iter : int
+        The number of iterations in which the shares were estimated; 0 if they were given.
+    """
+
+    hierarchy: Any
+    options: Options
+    base: Any
+    shares: FloatArray
+    log_weights: FloatArray
+    n_iter: int = 0
 
     of_sets = False
     temperature = None
@@ -369,7 +411,7 @@ class SetEnsembleModels:
 
 
 #: Fitted models by what they predict: one path per row, or sets of classes.
-PathModels = LocalModels | EnsembleModels | RestrictedModels
+PathModels = LocalModels | EnsembleModels | RestrictedModels | AdaptedModels
 AnySetModels = SetModels | SetEnsembleModels
 
 

@@ -43,6 +43,7 @@ def test_the_types_that_files_consist_of_keep_their_names():
         "hiclass._estimators.outputs.NodeOutputs",
         "hiclass._estimators.set_fitting.OneVsRest",
         "hiclass._linear.fast_svc.FastLinearSVC",
+        "hiclass._state.AdaptedModels",
         "hiclass._state.BatchModels",
         "hiclass._state.EnsembleModels",
         "hiclass._state.LabelFormat",

@@ -60,6 +60,7 @@ def models():
     yield "flat_labels", FlatClassifier(estimator).fit(X, (X[:, 0] > 0).astype(int) + 7)
     yield "global", GlobalClassifier(Ridge()).fit(X, Y)
     yield "restricted", LocalClassifierPerParentNode(estimator).fit(X, Y).restricted_to([("a",)])
+    yield "adapted", LocalClassifierPerParentNode(estimator).fit(X, Y).adapted_to(prior={"a": 0.9})
     members = [
         ("flat", FlatClassifier(estimator)),
         ("parent", LocalClassifierPerParentNode(estimator)),

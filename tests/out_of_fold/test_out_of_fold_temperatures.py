@@ -464,19 +464,21 @@ def test_the_search_for_the_score_ends_even_if_it_never_settles(monkeypatch):
         return 0.4 if f > 0.5 else 0.6
 
     monkeypatch.setattr("hiclass._out_of_fold.temperatures._f_of", swing)
-    found = reached_f(*parts_of(FOREST), np.ones(len(FOREST)))
+    found, _ = reached_f(*parts_of(FOREST), np.ones(len(FOREST)))
     assert queried == [1.0, *[0.4, 0.6] * 10][:20]
     assert found == pytest.approx(0.5)
 
 
 def test_the_score_has_a_floor_below_which_nodes_are_not_looked_at(monkeypatch):
     monkeypatch.setattr("hiclass._out_of_fold.temperatures._f_of", lambda *args: 0.0)
-    assert reached_f(*parts_of(FOREST), np.ones(len(FOREST))) == 0.1
+    assert reached_f(*parts_of(FOREST), np.ones(len(FOREST)))[0] == 0.1
 
 
 def test_the_score_of_no_weight_at_all_is_one():
     held_out, X, nodes = parts_of(FOREST)
-    assert reached_f(held_out, X, nodes, np.zeros(len(X))) == 1.0
+    f, expected = reached_f(held_out, X, nodes, np.zeros(len(X)))
+    assert f == 1.0
+    assert not expected.any()
     assert _f_of([], nodes, np.ones(len(X)), 0.5) == 1.0
 
 

@@ -26,7 +26,8 @@ from hiclass._compat import (
     validate_parameter_constraints,
 )
 from hiclass._engine.local_classifiers import Prototype
-from hiclass._estimators.offers import has_paths, has_proba
+from hiclass._estimators.adapting import adapted_to, n_iter, prior
+from hiclass._estimators.offers import adapts, has_paths, has_proba
 from hiclass._estimators.sets import check_set_parameters, predict_sets
 from hiclass._inference.chunks import map_in_threads
 from hiclass._inference.decodings import (
@@ -526,6 +527,10 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         model = copy.copy(self)
         model._models = restrict(self._models, allowed_nodes(self._models, classes))
         return model
+
+    adapted_to = offered_if(adapts)(adapted_to)
+    prior_ = property(prior)
+    n_iter_ = property(n_iter)
 
     # -- the rest of the contract --------------------------------------------------------------
 

@@ -409,6 +409,14 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             "Restrict the model first, and calibrate it on rows of these classes."
         )
 
+    @property
+    def adapted_to(self) -> Any:
+        """Not offered: the threshold guarantees nothing for rows with other shares of classes."""
+        raise AttributeError(
+            "ConformalClassifier has no adapted_to: its guarantee is for rows like those that it "
+            "was calibrated on. Adapt the model first, and calibrate it on rows with these shares."
+        )
+
     def _decide(self, X: Any, *, only_nodes: bool = False) -> Decision:
         self._check_fitted()
         if self.kind_ == "path":

@@ -22,7 +22,7 @@ from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.fitting import FIT_REQUESTS, fitting
 from hiclass._inference.decodings import DECODINGS, Decoding
 from hiclass._out_of_fold.folds import check_groups, deal_paths, fit_folds
-from hiclass._out_of_fold.temperatures import reached_f
+from hiclass._out_of_fold.temperatures import expected_classes, mean_one, reached_f
 from hiclass._out_of_fold.weights import learn_weights
 from hiclass._rows import as_weights, check_X, n_rows_of, take_rows
 from hiclass._state import EnsembleModels, SetEnsembleModels
@@ -301,9 +301,14 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             weights = learn_weights(joint, held_out, X, nodes, row_weights)
             joint = replace(joint, weights=weights)
             held_out = [(replace(fitted, weights=weights), rows) for fitted, rows in held_out]
-        if not self._learns_f:
-            return joint, None
-        return joint, reached_f(held_out, X, nodes, row_weights, self.leaf_only)
+        if not held_out:
+            return joint, 1.0 if self._learns_f else None
+        if self._learns_f:
+            f, expected = reached_f(held_out, X, nodes, row_weights, self.leaf_only)
+            return replace(joint, expected_own=expected), f
+        each = mean_one(row_weights)
+        parts = [expected_classes(fitted, X, rows, each) for fitted, rows in held_out]
+        return replace(joint, expected_own=np.sum(parts, axis=0)), None
 
     def _refit_all(
         self,

@@ -46,6 +46,7 @@ from hiclass._problems.index import (
     TreeIndex,
     find_options,
     rows_by_node,
+    weight_by_node,
 )
 from hiclass._problems.policies import Policy, as_policy
 from hiclass._problems.strategies import Strategy
@@ -124,7 +125,7 @@ def fit(
         params = route_params(self, X, sample_weight, fit_params, groups=groups)
         recipe, fold = local_recipe(self, params), fold_of_rows(self, target, groups)
         models = fit_models(recipe, X, target)
-        weights = recipe.fit_params.get("sample_weight")
+        weights = recipe.weights_of()
         fit_fold = partial(fit_models, recipe, X, target)
         models, learned = learn_out_of_fold(self, fit_fold, models, X, target, weights, fold)
         self._remember(models, target.format, **learned)
@@ -228,6 +229,11 @@ class Recipe:
     calibration: str | None = None
     temperature: float | None = None
 
+    def weights_of(self, rows: IntArray | None = None) -> Any:
+        """The sample weights of some rows, of all by default; None if there are none."""
+        weights = self.fit_params.get("sample_weight")
+        return weights if weights is None or rows is None else weights[rows]
+
     def describe(self, hierarchy: Hierarchy, problem: LocalProblem) -> str:
         """What messages call the classifier of a problem."""
         name = self.strategy.describe(hierarchy, problem.owner)
@@ -291,7 +297,8 @@ def _fit_rows(
     if target.of_sets:
         return _fit_sets(recipe, X, target, rows)
     strategy, hierarchy = recipe.strategy, target.hierarchy
-    index = TreeIndex(hierarchy, target.nodes if rows is None else target.nodes[rows])
+    nodes = target.nodes if rows is None else target.nodes[rows]
+    index = TreeIndex(hierarchy, nodes)
     options = find_options(index, leaf_only=recipe.leaf_only)
     problems = strategy.problems(index, options, recipe.policy)
     if rows is not None:
@@ -315,6 +322,7 @@ def _fit_rows(
         temperature=recipe.temperature,
         joint=recipe.calibration == "joint",
         is_direct=strategy.is_direct or recipe.calibration == "joint",
+        own_weight=weight_by_node(hierarchy, nodes, recipe.weights_of(rows)),
     )
     if rows is None:  # those of a fold are of the same kind
         check_all_scores(recipe, models, index, X)
@@ -365,16 +373,18 @@ def learn_out_of_fold(
     """Learn from held-out rows what the parameters require: a temperature, an F, thresholds.
 
     ``fit_fold`` fits the same models on some of the rows, ``fold`` is from :func:`fold_of_rows`.
-    Returns the models, with their temperature, and what else was learned, by name.
+    Returns the models, with their temperature and expected classes, and what else was learned, by
+    name.
     """
     if fold is None:
         return models, {}
     if model.threshold == "tuned":  # so these are sets
         return models, {"thresholds": tune_thresholds(fit_fold, X, target, fold, weights)}
     calibrate = _calibrates(model)
-    temperature, f = fit_out_of_fold(
+    temperature, f, expected = fit_out_of_fold(
         fit_fold, X, target.nodes, fold, weights, calibrate=calibrate, leaf_only=model.leaf_only
     )
+    models = replace(models, expected_own=expected)
     return replace(models, temperature=temperature) if calibrate else models, {"expected_f1": f}
 
 

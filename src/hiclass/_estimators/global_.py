@@ -265,7 +265,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
             fold = fold_of_rows(self, target, groups)
             models = fit_models(recipe, X, target)
             fit_fold = partial(fit_models, recipe, X, target)
-            weights = recipe.fit_params.get("sample_weight")
+            weights = recipe.weights_of()
             models, learned = learn_out_of_fold(self, fit_fold, models, X, target, weights, fold)
             self._remember(models, target.format, **learned)
         return self

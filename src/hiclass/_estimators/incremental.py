@@ -41,10 +41,17 @@ from hiclass._problems.batches import (
     rows_learned,
     warn_of_lack,
 )
-from hiclass._problems.index import BatchIndex, LocalProblem, RowCounts, find_options
+from hiclass._problems.index import (
+    BatchIndex,
+    LocalProblem,
+    RowCounts,
+    find_options,
+    weight_by_node,
+)
 from hiclass._problems.policies import POLICIES, as_policy, read_policy
 from hiclass._rows import check_X, n_rows_of
 from hiclass._state import (
+    AdaptedModels,
     BatchModels,
     LabelFormat,
     LocalModels,
@@ -230,10 +237,14 @@ def _is_unchanged(model: Any, models: BatchModels, format: LabelFormat) -> bool:
 
 def check_learns(model: Any) -> None:
     """Refuse batches for a restricted model, and where an F-score to decide by would be missing."""
-    if isinstance(model.__dict__.get("_models"), RestrictedModels):
+    light = {
+        RestrictedModels: "restricted to some classes",
+        AdaptedModels: "adapted to other shares of classes",
+    }.get(type(model.__dict__.get("_models")))
+    if light is not None:
         raise ValueError(
-            "A model that is restricted to some classes does not learn: call partial_fit of "
-            "the model that it was made from."
+            f"A model that is {light} does not learn: call partial_fit of the model that it was "
+            f"made from."
         )
     if model._decoding.needs_f and model._f_to_expect() is None:
         raise ValueError(
@@ -331,6 +342,7 @@ def _begin(
         is_direct=model._strategy.is_direct,
         layout=options,
         n_own=n_own,
+        own_weight=np.zeros(hierarchy.n_nodes),
     )
     return models, given
 
@@ -355,12 +367,18 @@ def _take_up(
     warn_of_similar_labels(hierarchy, new)
     n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
     n_own[moved] = models.n_own
+    own_weight = models.own_weight
+    if own_weight is not None:
+        own_weight = np.zeros(hierarchy.n_nodes)
+        own_weight[moved] = models.own_weight
     models = replace(
         models,
         hierarchy=hierarchy,
         classifiers={int(moved[node]): c for node, c in models.classifiers.items()},
         gates={int(moved[node]): c for node, c in models.gates.items()},
         n_own=n_own,
+        own_weight=own_weight,
+        expected_own=None,
         one_sided=renumbered(models.one_sided, moved),
         learned=renumbered(models.learned, moved),
     )
@@ -502,6 +520,11 @@ def _update(
     for rows in guard.unknown:
         known[rows] = 0
     np.add.at(n_own, index.nodes, known)
+    own_weight = models.own_weight
+    if own_weight is not None:
+        weights = recipe.weights_of()
+        known = known if weights is None else known * weights
+        own_weight = own_weight + weight_by_node(hierarchy, index.nodes, known)
     options = models.options
     if len(options.can_stop) < len(n_own) or not models.n_own[index.distinct].all():
         options = find_options(RowCounts(hierarchy, n_own), leaf_only=recipe.leaf_only)
@@ -512,6 +535,8 @@ def _update(
         gates=merged[1],
         soft=soft,
         n_own=n_own,
+        own_weight=own_weight,
+        expected_own=None,  # of models that have learned less
         one_sided=one_sided,
         learned=guard.learned,
     )

@@ -26,6 +26,17 @@ def has_paths(model: Any) -> None:
     has_proba(model)
 
 
+def adapts(model: Any) -> None:
+    """Say why shares of classes play no role, before and after fit."""
+    if model._is_about_sets():
+        raise AttributeError(
+            f"A prediction of this {type(model).__name__} is a set of classes, whose shares need "
+            f"not sum to one. To predict a class more or less often, change its threshold: "
+            f"threshold=0.3, or threshold='tuned' for one per class."
+        )
+    has_proba(model)
+
+
 def require_paths(model: Any, name: str) -> None:
     """Refuse, for something that needs one path per row, to serve sets of classes."""
     if model._is_about_sets():

@@ -39,7 +39,7 @@ from hiclass._inference.evidence import TINY
 from hiclass._inference.paths import strategy_of
 from hiclass._linear.fast_svc import FastLinearSVC
 from hiclass._problems.index import branches
-from hiclass._state import LocalModels, Packed, RestrictedModels
+from hiclass._state import AdaptedModels, LocalModels, Packed, RestrictedModels
 from hiclass._targets.paths import labels_by_node
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._version import __version__
@@ -136,6 +136,11 @@ def _check_model(model: Any) -> LocalModels:
         raise ValueError(
             "A model that is restricted to some classes cannot be converted to ONNX. Convert the "
             "whole model."
+        )
+    if isinstance(models, AdaptedModels):
+        raise ValueError(
+            "A model that is adapted to other shares of classes cannot be converted to ONNX. "
+            "Convert the model that it was made from, or fit with sample weights instead."
         )
     if not models.has_proba:
         raise ValueError(

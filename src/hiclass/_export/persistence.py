@@ -31,6 +31,7 @@ from hiclass._estimators.outputs import FinalOutputs, NodeOutputs
 from hiclass._estimators.set_fitting import OneVsRest
 from hiclass._linear.fast_svc import FastLinearSVC
 from hiclass._state import (
+    AdaptedModels,
     BatchModels,
     EnsembleModels,
     LabelFormat,
@@ -62,6 +63,7 @@ _TYPES: tuple[type[Any], ...] = (
     Packed,
     EnsembleModels,
     RestrictedModels,
+    AdaptedModels,
     Options,
     # The estimator of a global model, as it is queried.
     NodeOutputs,

@@ -152,7 +152,7 @@ def explore(models: LocalModels, X: Any, floor: float) -> list[Candidates]:
     Only nodes above the floor are opened: what is below the others cannot be above it.
     """
     if models.is_direct:
-        return _explore_proba(models.hierarchy, node_proba(models, X), floor)
+        return explore_proba(models.hierarchy, node_proba(models, X), floor)
     n = n_rows_of(X)
     here = Candidates(np.arange(n), np.zeros(n, dtype=np.intp), np.ones(n))
     queries = Queries(models, X)
@@ -194,7 +194,7 @@ def width_of_exploring(models: LocalModels, floor: float) -> int:
     return width_of(models) + (kept + 12 * entries) // 4 + 1
 
 
-def _explore_proba(hierarchy: Hierarchy, proba: FloatArray, floor: float) -> list[Candidates]:
+def explore_proba(hierarchy: Hierarchy, proba: FloatArray, floor: float) -> list[Candidates]:
     """The same from an array of node probabilities."""
     levels = []
     for level, nodes in enumerate(hierarchy.nodes_by_level[1:]):

@@ -10,8 +10,8 @@ classifiers of the strategy decide about. ``_link`` turns evidence into P(option
 - from classifiers with neither, the best option is certain (a one-hot row), which is enough to walk
   down the tree and for nothing else.
 
-A flat model, an ensemble and a restricted model know the probabilities of all final classes at
-once; those are summed up the tree. So does a *joint* model: it reads the score of an option as odds
+A flat model, an ensemble, a restricted and an adapted model know the probabilities of all final
+classes at once; those are summed up the tree. So does a *joint* model: it reads the score of an option as odds
 of its own, multiplies along every path, and normalises over all final classes. Options that must
 sum to one at every node would make some child of a wrong branch look likely, whatever the row.
 """
@@ -38,7 +38,14 @@ from hiclass._inference.evidence import (
 from hiclass._problems.index import child_branches
 from hiclass._problems.strategies import STRATEGIES, Strategy
 from hiclass._rows import n_rows_of, protect
-from hiclass._state import EnsembleModels, LocalModels, Options, Packed, RestrictedModels
+from hiclass._state import (
+    AdaptedModels,
+    EnsembleModels,
+    LocalModels,
+    Options,
+    Packed,
+    RestrictedModels,
+)
 from hiclass._typing import FloatArray, IntArray
 
 Group = tuple[int, IntArray]  # a node and the rows, ascending, that have come to it
@@ -57,8 +64,8 @@ def strategy_of(models: LocalModels) -> Strategy:
 
 
 def unrestricted(models: Any) -> Any:
-    """The model that a restricted one was made from; any other model as it is."""
-    while isinstance(models, RestrictedModels):
+    """The model that a restricted or adapted one was made from; any other model as it is."""
+    while isinstance(models, RestrictedModels | AdaptedModels):
         models = models.base
     return models
 
@@ -402,8 +409,30 @@ def _of_ensemble(models: EnsembleModels, X: Any) -> FloatArray:
 @direct_final_proba.register
 def _of_restricted(models: RestrictedModels, X: Any) -> FloatArray:
     base = models.base
-    column = np.searchsorted(base.options.ends, models.options.ends)
     if getattr(base, "joint", False):
         # As logarithms, so that the best of unlikely classes is still the best.
-        return softmax(_joint_logs(base, X)[:, column], axis=1)
+        return softmax(_final_logs(models, X), axis=1)
+    column = np.searchsorted(base.options.ends, models.options.ends)
     return normalised(final_proba(base, X)[:, column])
+
+
+@direct_final_proba.register
+def _of_adapted(models: AdaptedModels, X: Any) -> FloatArray:
+    logs = _final_logs(models.base, X)
+    logs += models.log_weights
+    nothing = np.max(logs, axis=1) == -np.inf
+    if nothing.any():  # all that is possible for a row has a share of zero: only shares are known
+        with np.errstate(divide="ignore"):
+            logs[nothing] = np.log(models.shares)
+    return softmax(logs, axis=1)
+
+
+def _final_logs(models: Any, X: Any) -> FloatArray:
+    """Logarithms of the probabilities of final classes, up to a constant for every row."""
+    if isinstance(models, RestrictedModels):
+        column = np.searchsorted(models.base.options.ends, models.options.ends)
+        return _final_logs(models.base, X)[:, column]
+    if getattr(models, "joint", False):
+        return _joint_logs(models, X)
+    with np.errstate(divide="ignore"):
+        return np.log(final_proba(models, X))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hiclass._inference.paths import strategy_of
-from hiclass._state import LocalModels, Options, RestrictedModels
+from hiclass._state import AdaptedModels, LocalModels, Options, RestrictedModels
 from hiclass._typing import AnyArray
 
 
@@ -25,8 +25,10 @@ def allowed_nodes(models: Any, classes: Any) -> AnyArray:
     return allowed
 
 
-def restrict(models: Any, allowed: AnyArray) -> RestrictedModels:
+def restrict(models: Any, allowed: AnyArray) -> RestrictedModels | AdaptedModels:
     """A model conditional on ending at one of the allowed nodes (a mask over nodes)."""
+    if isinstance(models, AdaptedModels):
+        return _restrict_adapted(models, allowed)
     hierarchy, old = models.hierarchy, models.options
     ends = old.ends[allowed[old.ends]]
     # A subtree is an interval of numbers: which ones have an end in them?
@@ -44,6 +46,22 @@ def restrict(models: Any, allowed: AnyArray) -> RestrictedModels:
         ends=ends,
     )
     return RestrictedModels(hierarchy, options, _prune(models, reached))
+
+
+def _restrict_adapted(models: AdaptedModels, allowed: AnyArray) -> AdaptedModels:
+    """The restricted model, adapted: the weights of classes do not depend on the others."""
+    base = restrict(models.base, allowed)
+    some = allowed[models.options.ends]
+    shares = models.shares[some]
+    if not shares.sum() > 0:
+        raise ValueError("None of the given classes can be predicted: their shares are 0.")
+    return replace(
+        models,
+        options=base.options,
+        base=base,
+        shares=shares / shares.sum(),
+        log_weights=models.log_weights[some],
+    )
 
 
 def _prune(models: Any, reached: AnyArray) -> Any:

@@ -1,9 +1,10 @@
-"""What is learned from rows that a model was not fitted on: the temperature and the F-score.
+"""What is learned from rows that a model was not fitted on: temperature, F-score, expected classes.
 
 The whole tree is fitted on a few folds. Every row is then scored along its *true* path, by the
 classifiers that have not seen it; one temperature for the tree minimises the log loss of the true
 paths. A joint model is queried for all final classes instead. The same folds tell which F-score the
-``expected_f1`` decoding reaches, which it must know.
+``expected_f1`` decoding reaches, which it must know, and how probable the final classes are on
+average, by which shares of classes are estimated later (see ``_inference.shares``).
 """
 
 from __future__ import annotations
@@ -21,12 +22,16 @@ from hiclass._inference.candidates import best_values
 from hiclass._inference.decodings import (
     best_path,
     explore,
+    explore_proba,
     split,
     width_of_best_paths,
     width_of_exploring,
 )
 from hiclass._inference.paths import (
+    direct_final_proba,
     evidence_of_final,
+    final_proba,
+    final_to_nodes,
     gather_evidence,
     is_gated,
     joint_evidence,
@@ -62,8 +67,8 @@ def fit_out_of_fold(
     *,
     calibrate: bool,
     leaf_only: bool = False,
-) -> tuple[float | None, float]:
-    """Learn the temperature, if wanted, and the F-score, from out-of-fold scores.
+) -> tuple[float | None, float, FloatArray | None]:
+    """Learn the temperature, if wanted, the F-score and expected classes from out-of-fold scores.
 
     Parameters
     ----------
@@ -87,10 +92,12 @@ def fit_out_of_fold(
     temperature : float or None
     f : float
         The hierarchical F-score that ``expected_f1`` reaches.
+    expected : ndarray of shape (n_nodes,) or None
+        The probability of ending at each node, summed over held-out rows; see :func:`reached_f`.
     """
     held_out = list(fit_folds(fit_fold, fold))
     if not held_out:
-        return (1.0 if calibrate else None), 1.0
+        return (1.0 if calibrate else None), 1.0, None
     weights = np.ones(len(nodes)) if weights is None else weights
     temperature = None
     if calibrate:
@@ -99,7 +106,7 @@ def fit_out_of_fold(
         learn = _joint_temperature if held_out[0][0].joint else _path_temperature
         temperature = learn(held_out, X, nodes, weights)
         held_out = [(replace(m, temperature=temperature), rows) for m, rows in held_out]
-    return temperature, reached_f(held_out, X, nodes, weights, leaf_only)
+    return temperature, *reached_f(held_out, X, nodes, weights, leaf_only)
 
 
 def _path_temperature(
@@ -199,9 +206,7 @@ def _joint_temperature(
     """The temperature of joint models: the smallest log loss of the true final classes."""
     parts = []
     for models, rows in held_out:
-        wanted = max(_JOINT_NUMBERS // width_of(models), _JOINT_ROWS)
-        wanted = max(1, min(wanted, _MOST_NUMBERS // width_of(models)))
-        rows = rows[:: max(1, len(nodes) // wanted)]
+        rows = _thinned(models, rows, len(nodes))
         rows = rows[np.isin(nodes[rows], models.options.ends)]
         if len(rows):
             evidence = list(joint_evidence(models, take_rows(X, rows)))
@@ -217,6 +222,14 @@ def _joint_temperature(
     scored = [(found, w) for _, evidence, _, w in parts for _, found in evidence]
     scored = [(found, w) for found, w in scored if found.shape[1] > 1]
     return _smallest(loss, scored, valleys=True)
+
+
+def _thinned(models: Any, rows: IntArray, n: int) -> IntArray:
+    """Some of the held-out rows of a fold, where models are queried for all final classes."""
+    width = int(models.hierarchy.n_nodes)
+    wanted = max(_JOINT_NUMBERS // width, _JOINT_ROWS)
+    wanted = max(1, min(wanted, _MOST_NUMBERS // width))
+    return rows[:: max(1, n // wanted)]
 
 
 def _log_loss(scores: FloatArray, right: IntArray, weights: FloatArray) -> float:
@@ -256,19 +269,27 @@ def reached_f(
     nodes: IntArray,
     weights: AnyArray,
     leaf_only: bool = False,
-) -> float:
+) -> tuple[float, FloatArray]:
     """The F-score that is reached by decoding for it: a fixed point, found by iteration.
 
-    Among leaves only, the most probable one is nearly the same, so its F-score serves.
+    Among leaves only, the most probable one is nearly the same, so its F-score serves. Also the
+    probability of ending at each node, summed over the rows: over all where models know it at once
+    and so compute it anyway, else over some of them.
     """
     parts = []
+    expected = np.zeros(held_out[0][0].hierarchy.n_nodes)
+    each = mean_one(weights)
     for models, rows in held_out:
         X_held = take_rows(X, rows)
         width = width_of_best_paths(models, 1) if leaf_only else width_of_exploring(models, _FLOOR)
         for part in chunks_of_rows(X_held, width):
             chunk = slice_rows(X_held, part)
-            found = best_path(models, chunk).nodes if leaf_only else explore(models, chunk, _FLOOR)
+            found, final = _decoded(models, chunk, leaf_only)
             parts.append((models.hierarchy, found, rows[part]))
+            if final is not None:
+                expected[models.options.ends] += each[rows[part]] @ final
+        if not models.is_direct:
+            expected += expected_classes(models, X, rows, each)
     f = 1.0
     for _ in range(20):
         before, f = f, _f_of(parts, nodes, weights, f)
@@ -276,7 +297,39 @@ def reached_f(
             break
     else:  # it goes round in a small circle
         f = (before + f) / 2
-    return max(f, 2 * _FLOOR)
+    return max(f, 2 * _FLOOR), expected
+
+
+def _decoded(models: Any, X: Any, leaf_only: bool) -> tuple[Any, FloatArray | None]:
+    """What the F-score is reached with: candidates, or the best leaves; also final classes."""
+    if not models.is_direct:
+        found = best_path(models, X).nodes if leaf_only else explore(models, X, _FLOOR)
+        return found, None
+    final = direct_final_proba(models, X)
+    if leaf_only:
+        return models.options.ends[final.argmax(axis=1)], final
+    return explore_proba(models.hierarchy, final_to_nodes(models, final), _FLOOR), final
+
+
+def mean_one(weights: AnyArray) -> FloatArray:
+    """Weights whose mean is one, so that their sums can be read as numbers of rows."""
+    mean = float(weights.mean())
+    return np.asarray(weights / mean if mean > 0 else np.zeros(len(weights)), dtype=np.float64)
+
+
+def expected_classes(models: Any, X: Any, rows: IntArray, weights: FloatArray) -> FloatArray:
+    """The probability of ending at each node, summed over some of the held-out rows of a fold.
+
+    The probabilities of all classes of all rows would take longer than the fit, so as many rows
+    are looked at as for a temperature. There is one weight per training row.
+    """
+    rows = _thinned(models, rows, len(weights))
+    expected = np.zeros(models.hierarchy.n_nodes)
+    X_held = take_rows(X, rows)
+    for part in chunks_of_rows(X_held, models.hierarchy.n_nodes):
+        final = final_proba(models, slice_rows(X_held, part))
+        expected[models.options.ends] += weights[rows[part]] @ final
+    return expected
 
 
 def _f_of(

@@ -21,7 +21,7 @@ import numpy as np
 
 from hiclass._closure import rows_of
 from hiclass._state import Options
-from hiclass._typing import AnyArray, IntArray
+from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
 
@@ -293,6 +293,12 @@ def rows_by_node(target: Any) -> IntArray | None:
     if target.of_sets:
         return None
     return np.bincount(target.nodes, minlength=target.hierarchy.n_nodes)
+
+
+def weight_by_node(hierarchy: Hierarchy, nodes: IntArray, weights: Any) -> FloatArray:
+    """The weight of the rows that end at each node; without weights, their number."""
+    counts = np.bincount(nodes, weights=weights, minlength=hierarchy.n_nodes)
+    return counts.astype(np.float64, copy=False)
 
 
 def find_options(counts: RowCounts, *, leaf_only: bool) -> Options:

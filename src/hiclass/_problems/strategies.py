@@ -354,6 +354,8 @@ class Strategy:
         ``(hierarchy, layout)`` to what ``plan`` needs and what is the same for all batches.
     takes_choices : bool, default=False
         Whether a local classifier with nothing but ``predict`` is enough.
+    only_final : bool, default=False
+        Whether it learns nothing from rows that end where no path may end, with ``leaf_only``.
     describe : callable
         ``(hierarchy, owner)`` to what messages call a classifier.
     key : callable
@@ -376,6 +378,7 @@ class Strategy:
     plan: Callable[[BatchIndex, Stream], Plan] | None = None
     columns: Callable[[Hierarchy, Options], LevelColumns] | None = None
     takes_choices: bool = False
+    only_final: bool = False
     describe: Callable[[Hierarchy, int], str] = Hierarchy.describe
     key: Callable[[Hierarchy, int], Any] = _one_path
     is_binary: bool = field(init=False)
@@ -483,6 +486,7 @@ STRATEGIES: dict[str, Strategy] = {
             _count_sets_flat,
             plan=plan_flat,
             takes_choices=True,
+            only_final=True,
             describe=lambda hierarchy, owner: "all leaves",
         ),
         Strategy(

@@ -307,7 +307,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
             known, target = read_batch(y, classes, self)
             check_n_labels(target.n_rows, X.shape[0])
             trainer, loss = learn_rows(self, known, X, target, sample_weight)
-            known = known.after(target)
+            known = known.after(target, check_weights(sample_weight, X))
             format = vars(self).get("_format", target.format)
             losses = [*vars(self).get("loss_curve_", []), loss]
             self._remember(as_models(self, known, trainer), format)

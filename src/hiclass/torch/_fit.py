@@ -122,7 +122,7 @@ def fit_network(
     before: FittedNetwork | None = None,
 ) -> tuple[Known, Trainer, Course]:
     """Train a network on rows in memory, in a new order in every epoch, with ever smaller steps."""
-    known = Known.seen(target, leaf_only=estimator.leaf_only)
+    known = Known.seen(target, weights, leaf_only=estimator.leaf_only)
     layout = known.layout(estimator.loss, recursive=estimator.recursive)
     rows, held_out = make_rows(X, target, layout, weights), None
     seed = draw_seed(estimator)

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from hiclass._problems.batches import check_layout, make_layout
-from hiclass._problems.index import RowCounts, find_options
+from hiclass._problems.index import RowCounts, find_options, weight_by_node
 from hiclass._problems.strategies import STRATEGIES
-from hiclass._state import LocalModels, Options, RestrictedModels, SetModels
+from hiclass._state import AdaptedModels, LocalModels, Options, RestrictedModels, SetModels
 from hiclass._targets.paths import Target
 from hiclass._targets.sets import SetTarget
-from hiclass._typing import AnyArray, IntArray
+from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 from hiclass.torch._layout import Layout, conditional_layout, leaf_layout, set_layout
 from hiclass.torch._network import FittedNetwork
@@ -43,6 +43,8 @@ class Known:
         How many rows have had each node as a most specific one.
     n_in : ndarray of int
         How many rows have been in each node, itself or below; used where rows are sets.
+    own_weight : ndarray of float or None
+        The weight of the rows that end at each node; None where rows are sets, and in older files.
     """
 
     hierarchy: Hierarchy
@@ -50,6 +52,7 @@ class Known:
     nodes: AnyArray
     n_own: IntArray
     n_in: IntArray
+    own_weight: FloatArray | None = None
 
     @staticmethod
     def announced(target: AnyTarget, *, leaf_only: bool) -> Known:
@@ -57,12 +60,13 @@ class Known:
         hierarchy, n = target.hierarchy, target.hierarchy.n_nodes
         options = None if target.of_sets else make_layout(hierarchy, np.full(n, not leaf_only))
         none = np.zeros(n, dtype=np.intp)
-        return Known(hierarchy, options, np.ones(n, dtype=bool), none, none)
+        own_weight = None if options is None else np.zeros(n)
+        return Known(hierarchy, options, np.ones(n, dtype=bool), none, none, own_weight)
 
     @staticmethod
-    def seen(target: AnyTarget, *, leaf_only: bool) -> Known:
+    def seen(target: AnyTarget, weights: Any = None, *, leaf_only: bool) -> Known:
         """A network for the classes of some rows."""
-        known = Known.announced(target, leaf_only=leaf_only).after(target)
+        known = Known.announced(target, leaf_only=leaf_only).after(target, weights)
         if known.of_sets:
             return replace(known, nodes=known.n_in > 0)
         return replace(known, options=known._populated(leaf_only))
@@ -76,7 +80,7 @@ class Known:
         """The branches of which there have been rows."""
         return find_options(RowCounts(self.hierarchy, self.n_own), leaf_only=leaf_only)
 
-    def after(self, target: Any) -> Known:
+    def after(self, target: Any, weights: Any = None) -> Known:
         """The same after some more rows."""
         if self.of_sets:
             own, inside = (
@@ -84,7 +88,10 @@ class Known:
             )
             return replace(self, n_own=self.n_own + own, n_in=self.n_in + inside)
         own = np.bincount(target.nodes, minlength=self.hierarchy.n_nodes)
-        return replace(self, n_own=self.n_own + own)
+        weight = self.own_weight
+        if weight is not None:
+            weight = weight + weight_by_node(self.hierarchy, target.nodes, weights)
+        return replace(self, n_own=self.n_own + own, own_weight=weight)
 
     def check(self, target: Any, *, leaf_only: bool) -> None:
         """Refuse rows of classes that the network has no outputs for."""
@@ -130,13 +137,20 @@ class Known:
         last = np.where(exact, first + 1, last)
         columns = {0: replace(network, first=first, last=last)}
         return LocalModels(
-            _STRATEGY.name, hierarchy, options, columns, {}, soft=True, is_direct=True
+            _STRATEGY.name,
+            hierarchy,
+            options,
+            columns,
+            {},
+            soft=True,
+            is_direct=True,
+            own_weight=self.own_weight,
         )
 
 
 def on_device(models: Any, device: str) -> Any:
     """The same fitted models, with networks that predict on another device."""
-    if isinstance(models, RestrictedModels):
+    if isinstance(models, RestrictedModels | AdaptedModels):
         return replace(models, base=on_device(models.base, device))
     networks = {
         node: replace(network, device=device) for node, network in models.classifiers.items()

@@ -207,7 +207,7 @@ def fit_stream(
         for item in items_of(i):
             rows, target = read(item)
             if i == 0:
-                seen, n_batches = seen.after(target), n_batches + 1
+                seen, n_batches = seen.after(target, rows.weight), n_batches + 1
             yield rows.whole()
 
     def rate(i: int, step: int) -> float:

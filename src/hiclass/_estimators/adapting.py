@@ -1,0 +1,211 @@
+"""Models for rows whose classes have other shares than in training; methods of the base class.
+
+``adapted_to`` makes a light copy of a fitted model, as ``restricted_to`` does. Shares are given, or
+estimated from rows without labels; the mathematics is in :mod:`hiclass._inference.shares`.
+"""
+
+from __future__ import annotations
+
+import copy
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from hiclass._inference.paths import final_proba
+from hiclass._inference.shares import (
+    MOST_ITERATIONS,
+    MOST_NUMBERS,
+    ShareTree,
+    adapt,
+    estimate,
+    given_shares,
+    reference_shares,
+    smoothed,
+    training_shares,
+)
+from hiclass._rows import n_rows_of, take_rows
+from hiclass._state import AdaptedModels
+from hiclass._typing import FloatArray
+from hiclass._warnings import warn_user
+
+
+def adapted_to(
+    self: Any, X: Any = None, *, prior: Any = None, reference: Any = None, strength: float = 100.0
+) -> Any:
+    """Return a light copy of the fitted model for rows whose classes have other shares.
+
+    A model expects every class as often as it was in training. Where a class is much more, or
+    less, frequent in use, its probabilities are too low, or too high. The probabilities of the
+    copy are those of this model times the share of each final class in use, divided by that in
+    training, and normalised. They are right where probabilities are calibrated and rows of a class
+    look as they did in training.
+
+    Parameters
+    ----------
+    X : rows, default=None
+        Rows as they come in use, without labels: the shares of the classes are estimated from them.
+        The more, the better; a few hundred show a large shift. Of very many rows (more than 20
+        million probabilities of final classes) some are chosen at random, always the same.
+    prior : dict or ndarray of shape (n_nodes,), default=None
+        The shares, where they are known: labels or path tuples of classes at any level, and their
+        shares, for example ``{"fraud": 0.02}``. The rest of a class, and what is left for classes
+        that are not named, is shared as in training. An array is like ``prior_``. Either ``X`` or
+        ``prior`` is given.
+    reference : rows, default=None
+        Rows, without labels, as in training and that the model was not fitted on: what it predicts
+        for ``X`` is compared with what it predicts for them. By default, with what it predicted out
+        of fold in ``fit``; that is known for models with a ``calibration``, with
+        ``decoding="expected_f1"`` or with ``weights="learned"``.
+    strength : float, default=100.0
+        How much evidence a shift needs: at every node, the estimated shares of its branches are
+        drawn towards those in training as by so many rows. 0 is maximum likelihood.
+
+    Returns
+    -------
+    model : same type
+        A model that shares the local classifiers. Its ``prior_`` has the share of every node,
+        ``n_iter_`` the number of iterations. It can be restricted, saved, and adapted again, which
+        starts from the shares in training; it does not learn.
+
+    Raises
+    ------
+    ValueError
+        If there are both or neither of ``X`` and ``prior``, if a class does not exist, or if shares
+        are not between 0 and 1 or contradict each other.
+
+    Warns
+    -----
+    UserWarning
+        If nothing is known about held-out rows: then the estimated shares are compared with those
+        in training, which goes wrong where probabilities are not calibrated.
+    ConvergenceWarning
+        If an iteration still changes something after 1000 of them. They end when the mean
+        log-likelihood of the rows rises by less than 1e-6.
+
+    Notes
+    -----
+    Shares are estimated by expectation maximisation [1]_, compared with the average on held-out
+    rows [2]_, and drawn towards those in training by a Dirichlet prior at every node. The
+    predictions of the copy for a row do not depend on the other rows of a call.
+
+    References
+    ----------
+    .. [1] M. Saerens, P. Latinne, C. Decaestecker: Adjusting the outputs of a classifier to new a
+       priori probabilities. Neural Computation 14 (2002).
+    .. [2] A. Alexandari, A. Kundaje, A. Shrikumar: Maximum likelihood with bias-corrected
+       calibration is hard-to-beat at label shift adaptation. ICML (2020).
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode
+    >>> X = [[1, 2], [3, 4], [5, 9], [6, 9]]
+    >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"], ["Plant", "Moss"]]
+    >>> model = LocalClassifierPerParentNode().fit(X, y)
+    >>> model.predict_proba([[4, 6.5]])[0].round(2)
+    array([[0.5, 0.5]])
+    >>> forest = model.adapted_to(prior={"Plant": 0.9})
+    >>> forest.predict_proba([[4, 6.5]])[0].round(2)
+    array([[0.1, 0.9]])
+    """
+    self._check_fitted()
+    if (X is None) == (prior is None):
+        raise ValueError(
+            f"adapted_to takes either rows, X, to estimate shares of classes from, or the shares, "
+            f"prior; got {'neither' if X is None else 'both'}."
+        )
+    if X is not None:
+        X = self._check_rows(X)  # before the models are looked at: it may move them to a device
+    base = self._models.base if isinstance(self._models, AdaptedModels) else self._models
+    training = _known_shares(base, type(self).__name__)
+    if prior is not None:
+        if reference is not None:
+            raise ValueError("reference is for shares that are estimated from X; leave it out.")
+        adapted = adapt(base, given_shares(base, prior, training), training)
+    else:
+        adapted = _adapt_to_rows(self, base, X, reference, strength, training)
+    model = copy.copy(self)
+    model._models = adapted
+    return model
+
+
+def _adapt_to_rows(
+    self: Any, base: Any, X: Any, reference: Any, strength: Any, training: FloatArray
+) -> AdaptedModels:
+    """Estimate the shares of classes from rows."""
+    if not isinstance(strength, Real) or isinstance(strength, bool) or not 0 <= strength < np.inf:
+        raise ValueError(f"strength must be a number of rows, 0 or more; got {strength!r}.")
+    final = _final_of_rows(self, base, X)
+    if reference is not None:
+        counts = _final_of_rows(self, base, self._check_rows(reference)).sum(axis=0)
+        expected: FloatArray | None = smoothed(base, counts, training)
+    else:
+        expected = reference_shares(base, training)
+    if expected is None:
+        warn_user(
+            f"This {type(self).__name__} has learned nothing out of fold, so that the shares of "
+            f"its predictions are compared with those of the training rows. That is good for "
+            f"calibrated probabilities only. Give reference=, rows as in training that it was not "
+            f"fitted on, or fit with calibration='temperature'."
+        )
+        expected = training
+    found = estimate(base, final, expected, float(strength))
+    if not found.converged:
+        warn_user(
+            f"The estimated shares of classes still change after {MOST_ITERATIONS} iterations. "
+            f"Give more rows, or a larger strength than {strength}.",
+            ConvergenceWarning,
+        )
+    shares = training * found.ratios
+    return adapt(base, shares / shares.sum(), training, found.n_iter)
+
+
+def _final_of_rows(self: Any, models: Any, X: Any) -> FloatArray:
+    """The probabilities of final classes for rows, or for some of very many."""
+    n, most = n_rows_of(X), max(1, MOST_NUMBERS // len(models.options.ends))
+    if n > most:
+        X = take_rows(X, np.sort(np.random.default_rng(0).permutation(n)[:most]))
+    parts = self._map(
+        lambda chunk: final_proba(models, chunk), X, models.hierarchy.n_nodes, everywhere=True
+    )
+    return np.concatenate(parts)
+
+
+def _known_shares(models: Any, name: str) -> FloatArray:
+    shares = training_shares(models)
+    if shares is None:
+        raise ValueError(
+            f"The shares of the classes in training are not known: this {name} is from a file that "
+            f"does not have them, or no training row of its classes has a weight. Fit it again."
+        )
+    return shares
+
+
+def prior(self: Any) -> FloatArray:
+    """The share of every node of ``hierarchy_``, in training or in use after ``adapted_to``.
+
+    Sample weights count. The children of a node, and stopping at it, sum to it; the root has 1.
+    """
+    models = self.__dict__.get("_models")
+    if models is None or self._is_about_sets():
+        why = "it is not fitted yet" if models is None else "its predictions are sets of classes"
+        raise AttributeError(f"This {type(self).__name__} has no prior_: {why}.")
+    adapted = isinstance(models, AdaptedModels)
+    shares = models.shares if adapted else training_shares(models)
+    if shares is None:
+        raise AttributeError(
+            f"This {type(self).__name__} has no prior_: it is from a file that does not have the "
+            f"shares of classes."
+        )
+    return np.minimum(ShareTree(models).nodes(shares), 1.0)
+
+
+def n_iter(self: Any) -> int:
+    """The number of iterations in which ``adapted_to`` has estimated shares of classes."""
+    models = self.__dict__.get("_models")
+    if not isinstance(models, AdaptedModels):
+        raise AttributeError(
+            f"This {type(self).__name__} has no n_iter_: it is not made by adapted_to."
+        )
+    return int(models.n_iter)
