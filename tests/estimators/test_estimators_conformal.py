@@ -350,6 +350,18 @@ def test_a_restriction_comes_before_the_calibration(trained):
     assert set(light.predict(X)[:, 0]) == {"a"}
 
 
+def test_other_shares_of_classes_come_before_the_calibration(trained):
+    X, y = draw(200, 2)
+    model = ConformalClassifier(FrozenEstimator(trained), 0.2).fit(X, y)
+    assert not hasattr(model, "adapted_to")
+    with pytest.raises(AttributeError, match="Adapt the model first"):
+        model.adapted_to(prior={"a": 0.9})
+    light = ConformalClassifier(FrozenEstimator(trained.adapted_to(prior={"a": 1})), 0.2)
+    of_a = [i for i, path in enumerate(y) if path[0] == "a"]
+    light.fit(X[of_a], [y[i] for i in of_a])
+    assert set(light.predict(X)[:, 0]) <= {"a", ""}
+
+
 # -- errors ------------------------------------------------------------------------------------
 
 

@@ -137,8 +137,17 @@ def test_a_dag_with_one_label_per_row_predicts_one_label_per_row(estimator_class
     assert model.classes_.tolist() == [n for n in DAG.labels.tolist() if n in set(y)]
     assert model.score(X, y) == 1.0
     assert model.predict_node_proba(X).shape == (50, DAG.n_nodes)
-    for name in ("predict_proba", "predict_paths", "predict_confidence", "restricted_to"):
+    for name in (
+        "predict_proba",
+        "predict_paths",
+        "predict_confidence",
+        "restricted_to",
+        "adapted_to",
+        "prior_",
+    ):
         assert not hasattr(model, name)
+    with pytest.raises(AttributeError, match="change its threshold"):
+        model.adapted_to(prior={})
     integers = np.array([NAMES.index(name) for name in y])
     numbered = [(NAMES.index(a) if a in NAMES else a, NAMES.index(b) if b in NAMES else b)
                 for a, b in EDGES]  # fmt: skip

@@ -609,6 +609,7 @@ def test_what_has_no_graph_is_refused_with_the_reason(animals):
         (FlatClassifier(), ValueError, "not fitted"),
         (sets, ValueError, "predicts sets of classes"),
         (fitted.restricted_to([("Animal",)]), ValueError, "restricted to some classes"),
+        (fitted.adapted_to(prior={"Animal": 0.5}), ValueError, "adapted to other shares"),
         (FlatClassifier(LinearSVC()).fit(X, y), ValueError, "has no probabilities"),
         (texts.fit(["red green", "blue black"], ["a", "b"]), ValueError, "not fitted on a matrix"),
     ):

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import pickle
 import re
 import subprocess
 import sys
@@ -269,6 +270,31 @@ def test_decodings_confidence_and_restriction_are_those_of_the_library(hard):
     assert set(plants.predict(X)[:, 0]) == {"Plant"}
     with pytest.raises(ValueError, match="restricted to some classes does not learn"):
         plants.partial_fit(X, y)
+
+
+def test_other_shares_of_classes_are_those_of_the_library(hard):
+    X, y = hard
+    weights = np.where(np.array([path[0] for path in y]) == "Plant", 3.0, 1.0)
+    model = network(decoding="expected_f1", max_epochs=5).fit(X, y, sample_weight=weights)
+    plant = model.hierarchy_.find("Plant")
+    is_plant = weights == 3
+    share = 3 * is_plant.sum() / weights.sum()
+    assert model.prior_[plant] == pytest.approx(share)
+    only = model.adapted_to(prior={"Plant": 1})
+    assert set(only.predict(X)[:, 0]) == {"Plant"}
+    # Rows among which plants are rarer than their weight made them.
+    some = model.adapted_to(X[~is_plant])
+    assert some.prior_[plant] < share / 2
+    again = pickle.loads(pickle.dumps(some)).set_params(device="cpu")
+    np.testing.assert_array_equal(again.predict(X), some.predict(X))
+    with pytest.raises(ValueError, match="adapted to other shares of classes does not learn"):
+        some.partial_fit(X, y)
+    stream = network().partial_fit(X, y, sample_weight=weights).partial_fit(X, y)
+    n = len(y)
+    expected = (3 * is_plant.sum() + is_plant.sum()) / (weights.sum() + n)
+    assert stream.prior_[plant] == pytest.approx(expected)
+    batches = network().fit_batches([(X, y, weights)], classes=y)
+    assert batches.prior_[plant] == pytest.approx(share)
 
 
 def test_leaf_only_trains_on_what_a_shorter_path_says(hard):

@@ -7,7 +7,6 @@ estimated from rows without labels; the mathematics is in :mod:`hiclass._inferen
 from __future__ import annotations
 
 import copy
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from hiclass._inference.shares import (
     adapt,
     estimate,
     given_shares,
+    is_number,
     reference_shares,
     smoothed,
     training_shares,
@@ -134,7 +134,7 @@ def _adapt_to_rows(
     self: Any, base: Any, X: Any, reference: Any, strength: Any, training: FloatArray
 ) -> AdaptedModels:
     """Estimate the shares of classes from rows."""
-    if not isinstance(strength, Real) or isinstance(strength, bool) or not 0 <= strength < np.inf:
+    if not is_number(strength) or not 0 <= strength < np.inf:
         raise ValueError(f"strength must be a number of rows, 0 or more; got {strength!r}.")
     final = _final_of_rows(self, base, X)
     if reference is not None:

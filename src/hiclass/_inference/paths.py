@@ -11,9 +11,10 @@ classifiers of the strategy decide about. ``_link`` turns evidence into P(option
   down the tree and for nothing else.
 
 A flat model, an ensemble, a restricted and an adapted model know the probabilities of all final
-classes at once; those are summed up the tree. So does a *joint* model: it reads the score of an option as odds
-of its own, multiplies along every path, and normalises over all final classes. Options that must
-sum to one at every node would make some child of a wrong branch look likely, whatever the row.
+classes at once; those are summed up the tree. So does a *joint* model: it reads the score of an
+option as odds of its own, multiplies along every path, and normalises over all final classes.
+Options that must sum to one at every node would make some child of a wrong branch look likely,
+whatever the row.
 """
 
 from __future__ import annotations

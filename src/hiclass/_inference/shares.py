@@ -160,7 +160,7 @@ class ShareTree:
     def total(self, branch: FloatArray) -> FloatArray:
         """The sum over the branches of every node."""
         n = self.models.hierarchy.n_nodes
-        return np.bincount(self.source, weights=branch, minlength=n)
+        return np.asarray(np.bincount(self.source, weights=branch, minlength=n), dtype=np.float64)
 
     def given_source(self, shares: FloatArray) -> FloatArray:
         """The share of every branch among those of its source."""
@@ -273,10 +273,13 @@ def _read(hierarchy: Any, prior: Any) -> dict[int, float]:
     return given
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number, and not a truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
 def _as_share(share: Any, name: str) -> float:
-    # "not >=" is also true for NaN.
-    is_number = isinstance(share, Real | np.number) and not isinstance(share, bool | np.bool_)
-    if not is_number or not 0 <= share <= 1 + _ROUNDING:
+    if not is_number(share) or not 0 <= share <= 1 + _ROUNDING:  # also true for NaN
         raise ValueError(f"The share of {name} in prior must be between 0 and 1; got {share!r}.")
     return float(share)
 
