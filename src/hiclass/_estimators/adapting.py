@@ -56,8 +56,9 @@ def adapted_to(
     reference : rows, default=None
         Rows, without labels, as in training and that the model was not fitted on: what it predicts
         for ``X`` is compared with what it predicts for them. By default, with what it predicted out
-        of fold in ``fit``; that is known for models with a ``calibration``, with
-        ``decoding="expected_f1"`` or with ``weights="learned"``.
+        of fold in ``fit``. That is known of models with ``calibration="joint"``, of flat and global
+        models with any calibration or ``decoding="expected_f1"``, of networks with that decoding,
+        and of ensembles with it or with ``weights="learned"``.
     strength : float, default=100.0
         How much evidence a shift needs: at every node, the estimated shares of its branches are
         drawn towards those in training as by so many rows. 0 is maximum likelihood.
@@ -144,10 +145,10 @@ def _adapt_to_rows(
         expected = reference_shares(base, training)
     if expected is None:
         warn_user(
-            f"This {type(self).__name__} has learned nothing out of fold, so that the shares of "
+            f"This {type(self).__name__} has not learned its average out of fold, so that the shares of "
             f"its predictions are compared with those of the training rows. That is good for "
             f"calibrated probabilities only. Give reference=, rows as in training that it was not "
-            f"fitted on, or fit with calibration='temperature'."
+            f"fitted on; models with calibration='joint' need none."
         )
         expected = training
     found = estimate(base, final, expected, float(strength))

@@ -269,15 +269,16 @@ def reached_f(
     nodes: IntArray,
     weights: AnyArray,
     leaf_only: bool = False,
-) -> tuple[float, FloatArray]:
+) -> tuple[float, FloatArray | None]:
     """The F-score that is reached by decoding for it: a fixed point, found by iteration.
 
     Among leaves only, the most probable one is nearly the same, so its F-score serves. Also the
-    probability of ending at each node, summed over the rows: over all where models know it at once
-    and so compute it anyway, else over some of them.
+    probability of ending at each node, summed over the rows, of models that know it at once and so
+    compute it anyway; of others None: to query all local classifiers would take long.
     """
     parts = []
-    expected = np.zeros(held_out[0][0].hierarchy.n_nodes)
+    first = held_out[0][0]
+    expected = np.zeros(first.hierarchy.n_nodes) if first.is_direct else None
     each = mean_one(weights)
     for models, rows in held_out:
         X_held = take_rows(X, rows)
@@ -286,10 +287,8 @@ def reached_f(
             chunk = slice_rows(X_held, part)
             found, final = _decoded(models, chunk, leaf_only)
             parts.append((models.hierarchy, found, rows[part]))
-            if final is not None:
+            if expected is not None and final is not None:
                 expected[models.options.ends] += each[rows[part]] @ final
-        if not models.is_direct:
-            expected += expected_classes(models, X, rows, each)
     f = 1.0
     for _ in range(20):
         before, f = f, _f_of(parts, nodes, weights, f)
@@ -320,8 +319,7 @@ def mean_one(weights: AnyArray) -> FloatArray:
 def expected_classes(models: Any, X: Any, rows: IntArray, weights: FloatArray) -> FloatArray:
     """The probability of ending at each node, summed over some of the held-out rows of a fold.
 
-    The probabilities of all classes of all rows would take longer than the fit, so as many rows
-    are looked at as for a temperature. There is one weight per training row.
+    As many rows are looked at as for a temperature. There is one weight per training row.
     """
     rows = _thinned(models, rows, len(weights))
     expected = np.zeros(models.hierarchy.n_nodes)
