@@ -31,6 +31,7 @@ import global_models  # noqa: E402
 import incremental  # noqa: E402
 import overview  # noqa: E402
 import page as study_page  # noqa: E402
+import prior_shift  # noqa: E402
 import scaling  # noqa: E402
 import serving  # noqa: E402
 from _common import write_section  # noqa: E402
@@ -100,6 +101,7 @@ WRITERS: dict[str, Callable[[str], None]] = {
     "docs/decisions.md": _decisions_page.write_page,
     "docs/global.md": write_global,
     "docs/hierarchies.md": write_hierarchies,
+    "docs/guide/probabilities.md": prior_shift.write_page,
     "docs/how_good.md": write_race,
     "docs/incremental.md": incremental.write_page,
     "docs/parallel.md": engine.write_page,

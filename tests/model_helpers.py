@@ -56,6 +56,11 @@ def nodes_where_rows_end(model, y, leaf_only=False):
     return sorted(v for v in ends if not leaf_only or not len(model.hierarchy_.children(v)))
 
 
+def below(hierarchy, node):
+    """A node and all below it."""
+    return {node, *hierarchy.descendants(node).tolist()}
+
+
 def probability_of_final(model, X, ends):
     """By the law: a node less its children."""
     proba = model.predict_node_proba(X)

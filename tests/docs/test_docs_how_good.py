@@ -29,8 +29,8 @@ PAGES = [
     *(
         f"docs/{name}.md"
         for name in (
-            "decisions", "global", "hierarchies", "how_good", "incremental", "index", "parallel",
-            "performance", "persistence", "robustness", "study",
+            "decisions", "global", "guide/probabilities", "hierarchies", "how_good", "incremental",
+            "index", "parallel", "performance", "persistence", "robustness", "study",
         )
     ),
 ]  # fmt: skip

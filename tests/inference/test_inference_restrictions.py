@@ -15,6 +15,7 @@ from model_helpers import (
     PATHS,
     SEEDS,
     TREE,
+    below,
     make,
     models_of,
     nodes_where_rows_end,
@@ -28,10 +29,6 @@ from hiclass import LocalClassifierPerNode, LocalClassifierPerParentNode
 from hiclass._inference.paths import node_proba
 from hiclass._inference.restrictions import restrict
 from hiclass._problems.index import branches
-
-
-def below(hierarchy, node):
-    return {node, *hierarchy.descendants(node).tolist()}
 
 
 def conditional(model, X, ends, allowed):

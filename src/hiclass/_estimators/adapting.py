@@ -10,11 +10,9 @@ import copy
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from hiclass._inference.paths import final_proba
 from hiclass._inference.shares import (
-    MOST_ITERATIONS,
     MOST_NUMBERS,
     ShareTree,
     adapt,
@@ -32,7 +30,13 @@ from hiclass._warnings import warn_user
 
 
 def adapted_to(
-    self: Any, X: Any = None, *, prior: Any = None, reference: Any = None, strength: float = 100.0
+    self: Any,
+    X: Any = None,
+    *,
+    prior: Any = None,
+    reference: Any = None,
+    max_iter: int = 3,
+    strength: float = 100.0,
 ) -> Any:
     """Return a light copy of the fitted model for rows whose classes have other shares.
 
@@ -59,9 +63,14 @@ def adapted_to(
         of fold in ``fit``. That is known of models with ``calibration="joint"``, of flat and global
         models with any calibration or ``decoding="expected_f1"``, of networks with that decoding,
         and of ensembles with it or with ``weights="learned"``.
+    max_iter : int, default=3
+        The largest number of iterations; they also end when the mean log-likelihood of the rows
+        rises by less than 1e-6. Where a model tells classes apart well, few are enough; where it
+        does not, more of them find shifts that are errors of its probabilities.
     strength : float, default=100.0
         How much evidence a shift needs: at every node, the estimated shares of its branches are
-        drawn towards those in training as by so many rows. 0 is maximum likelihood.
+        drawn towards those in training as by so many rows. With 0, and ``max_iter=1000``, shares
+        have maximum likelihood, for models that are calibrated very well.
 
     Returns
     -------
@@ -81,15 +90,13 @@ def adapted_to(
     UserWarning
         If nothing is known about held-out rows: then the estimated shares are compared with those
         in training, which goes wrong where probabilities are not calibrated.
-    ConvergenceWarning
-        If an iteration still changes something after 1000 of them. They end when the mean
-        log-likelihood of the rows rises by less than 1e-6.
 
     Notes
     -----
-    Shares are estimated by expectation maximisation [1]_, compared with the average on held-out
-    rows [2]_, and drawn towards those in training by a Dirichlet prior at every node. The
-    predictions of the copy for a row do not depend on the other rows of a call.
+    Shares are estimated by expectation maximisation [1]_, which is stopped early, compared with the
+    average on held-out rows [2]_, and drawn towards those in training by a Dirichlet prior at every
+    node. So ``prior_`` leans towards the shares in training. The predictions of the copy for a row
+    do not depend on the other rows of a call.
 
     References
     ----------
@@ -105,10 +112,10 @@ def adapted_to(
     >>> y = [["Animal", "Mammal"], ["Animal", "Reptile"], ["Plant", "Fern"], ["Plant", "Moss"]]
     >>> model = LocalClassifierPerParentNode().fit(X, y)
     >>> model.predict_proba([[4, 6.5]])[0].round(2)
-    array([[0.5, 0.5]])
+    array([[0.44, 0.56]])
     >>> forest = model.adapted_to(prior={"Plant": 0.9})
     >>> forest.predict_proba([[4, 6.5]])[0].round(2)
-    array([[0.1, 0.9]])
+    array([[0.08, 0.92]])
     """
     self._check_fitted()
     if (X is None) == (prior is None):
@@ -125,18 +132,17 @@ def adapted_to(
             raise ValueError("reference is for shares that are estimated from X; leave it out.")
         adapted = adapt(base, given_shares(base, prior, training), training)
     else:
-        adapted = _adapt_to_rows(self, base, X, reference, strength, training)
+        how = _check_how(max_iter, strength)
+        adapted = _adapt_to_rows(self, base, X, reference, training, **how)
     model = copy.copy(self)
     model._models = adapted
     return model
 
 
 def _adapt_to_rows(
-    self: Any, base: Any, X: Any, reference: Any, strength: Any, training: FloatArray
+    self: Any, base: Any, X: Any, reference: Any, training: FloatArray, **how: Any
 ) -> AdaptedModels:
     """Estimate the shares of classes from rows."""
-    if not is_number(strength) or not 0 <= strength < np.inf:
-        raise ValueError(f"strength must be a number of rows, 0 or more; got {strength!r}.")
     final = _final_of_rows(self, base, X)
     if reference is not None:
         counts = _final_of_rows(self, base, self._check_rows(reference)).sum(axis=0)
@@ -145,21 +151,23 @@ def _adapt_to_rows(
         expected = reference_shares(base, training)
     if expected is None:
         warn_user(
-            f"This {type(self).__name__} has not learned its average out of fold, so that the shares of "
-            f"its predictions are compared with those of the training rows. That is good for "
-            f"calibrated probabilities only. Give reference=, rows as in training that it was not "
-            f"fitted on; models with calibration='joint' need none."
+            f"This {type(self).__name__} has not learned its average out of fold, so that the "
+            f"shares of its predictions are compared with those of the training rows. That is good "
+            f"for calibrated probabilities only. Give reference=, rows as in training that it was "
+            f"not fitted on; models with calibration='joint' need none."
         )
         expected = training
-    found = estimate(base, final, expected, float(strength))
-    if not found.converged:
-        warn_user(
-            f"The estimated shares of classes still change after {MOST_ITERATIONS} iterations. "
-            f"Give more rows, or a larger strength than {strength}.",
-            ConvergenceWarning,
-        )
+    found = estimate(base, final, expected, **how)
     shares = training * found.ratios
     return adapt(base, shares / shares.sum(), training, found.n_iter)
+
+
+def _check_how(max_iter: Any, strength: Any) -> dict[str, Any]:
+    if not isinstance(max_iter, int | np.integer) or isinstance(max_iter, bool) or max_iter < 1:
+        raise ValueError(f"max_iter must be an integer of at least 1; got {max_iter!r}.")
+    if not is_number(strength) or not 0 <= strength < np.inf:
+        raise ValueError(f"strength must be a number of rows, 0 or more; got {strength!r}.")
+    return {"max_iter": int(max_iter), "strength": float(strength)}
 
 
 def _final_of_rows(self: Any, models: Any, X: Any) -> FloatArray:

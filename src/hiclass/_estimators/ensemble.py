@@ -87,6 +87,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         The labels, for paths per level.
     missing_label_ : object
         What stands for a missing label in predictions.
+    prior_ : ndarray of shape (n_nodes,)
+        The share of every node among the training rows, or that which ``adapted_to`` has found.
     expected_f1_ : float
         The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
         is learned, with that decoding.

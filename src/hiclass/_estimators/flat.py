@@ -79,6 +79,8 @@ class FlatClassifier(BaseHierarchicalClassifier):
         The labels, for paths per level.
     missing_label_ : object
         What stands for a missing label in predictions.
+    prior_ : ndarray of shape (n_nodes,)
+        The share of every node among the training rows, or that which ``adapted_to`` has found.
     local_classifiers_ : mapping
         The fitted classifier, by the path of the root, ``()``.
         A linear classifier of a sparse X is shown as a copy, with weights in a CSR matrix; dense

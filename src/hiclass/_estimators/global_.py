@@ -114,6 +114,8 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         The labels, for paths per level.
     missing_label_ : object
         What stands for a missing label in predictions.
+    prior_ : ndarray of shape (n_nodes,)
+        The share of every node among the training rows, or that which ``adapted_to`` has found.
     estimator_ : estimator
         The fitted estimator; missing where there was nothing to decide. What it predicts are
         outputs times ``column_scales_``.

@@ -100,6 +100,8 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         The labels, for paths per level.
     missing_label_ : object
         What stands for a missing label in predictions.
+    prior_ : ndarray of shape (n_nodes,)
+        The share of every node among the training rows, or that which ``adapted_to`` has found.
     local_classifiers_ : mapping
         The fitted classifier of every node that has siblings, by path.
         Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix; dense
@@ -263,6 +265,8 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         The labels, for paths per level.
     missing_label_ : object
         What stands for a missing label in predictions.
+    prior_ : ndarray of shape (n_nodes,)
+        The share of every node among the training rows, or that which ``adapted_to`` has found.
     local_classifiers_ : mapping
         The fitted classifier of every node with several branches, by path; ``()`` is the root.
         Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix; dense
@@ -416,6 +420,8 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         The labels, for paths per level.
     missing_label_ : object
         What stands for a missing label in predictions.
+    prior_ : ndarray of shape (n_nodes,)
+        The share of every node among the training rows, or that which ``adapted_to`` has found.
     local_classifiers_ : mapping
         The fitted classifier of every level with at least two classes, by level, from 1.
         Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix; dense

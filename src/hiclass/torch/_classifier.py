@@ -115,6 +115,8 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         The labels, for paths per level.
     missing_label_ : object
         What stands for a missing label in predictions.
+    prior_ : ndarray of shape (n_nodes,)
+        The share of every node among the training rows, or that which ``adapted_to`` has found.
     loss_curve_ : list of float
         The mean loss of the training rows in every epoch.
     validation_curve_ : list of float
