@@ -194,6 +194,15 @@ def test_a_restricted_model_is_adapted_to_rows(shifted):
     np.testing.assert_array_equal(final_shares(light)[2:4], 0)
 
 
+def test_a_restricted_model_knows_its_average_from_that_of_the_whole(shifted):
+    (X, y), (X_new, y_new, _) = shifted
+    model = FlatClassifier(GaussianNB(), calibration="temperature").fit(X, y)
+    some = model.restricted_to(["a", "c"])
+    light = some.adapted_to(X_new[np.isin(y_new[:, 0], ["a", "c"])])
+    assert final_shares(light)[4] > 2 * final_shares(some)[4]
+    assert final_shares(light)[[0, 1, 4]].sum() == pytest.approx(1)
+
+
 def test_what_is_predicted_for_a_row_does_not_depend_on_the_others(shifted):
     (X, y), (X_new, _, _) = shifted
     light = adapted(calibrated("parent").fit(X, y), "parent", X_new)
@@ -219,6 +228,8 @@ def test_models_of_files_without_shares_say_so():
     assert not hasattr(model, "prior_")
     with pytest.raises(ValueError, match="not known: this LocalClassifierPerParentNode is from a"):
         model.adapted_to(prior={"a": 0.5})
+    with pytest.raises(ValueError, match="are not known"):
+        model.restricted_to(["a"]).adapted_to(prior={"a": 1})
     light = hiclass.load(folder / "adapted.skops")
     assert light.prior_[light.hierarchy_.find("a")] == pytest.approx(0.9)
 

@@ -49,8 +49,6 @@ _ROUNDING = 1e-6
 
 def training_shares(models: Any) -> FloatArray | None:
     """The share of every final class among the training rows; None where it is unknown."""
-    if isinstance(models, AdaptedModels):
-        return training_shares(models.base)
     if isinstance(models, EnsembleModels):
         return training_shares(models.members[0])
     if isinstance(models, RestrictedModels):
