@@ -8,7 +8,9 @@ Of the test rows of clinc150, 18 % are out of scope, of its training rows 1 %. n
 split at random, so that nothing has shifted; "shifted" are the same test rows, of whose level-1
 classes between a tenth and all rows were kept, drawn once. Shares are estimated from all test rows
 without their labels ("rows"), or those of level 1 are given ("true"). Two models learn nothing out
-of fold that estimates can be compared with: every tenth training row is held out for them.
+of fold that estimates can be compared with: every tenth training row is held out for them. The
+defaults of ``max_iter`` and ``strength`` were chosen on the test rows of these three sets, so that
+their figures are too good for what was chosen. ImCLEF07A, anuran and greengenes came after that.
 """
 
 import argparse
@@ -27,13 +29,18 @@ from sklearn.svm import LinearSVC
 from hiclass import ByDepth, FlatClassifier, LocalClassifierPerParentNode, metrics
 
 RESULT = Path(__file__).parent / "results" / "prior_shift.json"
-SETS = ("clinc150", "naics", "cfpb")
+#: Max_iter and strength were chosen by looking at the test rows of the first three.
+CHOSEN_ON, SETS = ("clinc150", "naics", "cfpb"), ("ImCLEF07A", "anuran", "greengenes")
 #: Numbers of rows that shares are estimated from, each drawn three times.
 FEW, DRAWS = (100, 1000), 3
 
 
-def make_models() -> dict[str, tuple[Any, bool]]:
+def make_models(child: Any, of_text: bool) -> dict[str, tuple[Any, bool]]:
     """The models, and whether they need rows that are held out for them."""
+    if not of_text:
+        joint = LocalClassifierPerParentNode(child, calibration="joint", decoding="expected_f1")
+        flat = FlatClassifier(child, calibration="temperature")
+        return {"local, joint": (joint, False), "flat, temperature": (flat, False)}
     svc = LinearSVC(dual=True, tol=0.1, random_state=0)
     deep = ByDepth(LinearSVC(dual=True, tol=0.5, random_state=0), C=[0.5, 2, 8])
     quick = {"temperature": 0.125, "expected_f1": 0.8}
@@ -88,11 +95,11 @@ def run_set(name: str, folder: Path) -> Iterator[dict[str, Any]]:
     task = load(name, folder)
     if task is None:
         return
-    X, y = task.X.tocsr().astype(np.float64), task.y
+    X, y = task.X.astype(np.float64), task.y
     cases = {name: task.test}
     if name != "clinc150":
         cases[f"{name}, shifted"] = task.test[kept(y[task.test], np.random.default_rng(0))]
-    for kind, (model, holds_out) in make_models().items():
+    for kind, (model, holds_out) in make_models(task.child, name in CHOSEN_ON).items():
         held = np.arange(len(task.train)) % 10 == 9
         train = task.train[~held] if holds_out else task.train
         reference = X[task.train[held]] if holds_out else None
@@ -208,13 +215,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", type=Path, help="folder with the sets")
     parser.add_argument("--output")
+    parser.add_argument("--sets", nargs="*", default=(*CHOSEN_ON, *SETS))
     parser.add_argument("--markdown", help="write the tables of the stored results into this page")
     options = parser.parse_args()
     if options.markdown:
         write_page(options.markdown)
         return
     rows = []
-    for name in SETS:
+    for name in options.sets:
         for row in run_set(name, options.data):
             rows.append(row)
             print(json.dumps(row), flush=True)

@@ -24,7 +24,7 @@ from hiclass import (
 )
 from hiclass._inference.paths import final_proba
 from hiclass._inference.shares import estimate, smoothed
-from hiclass._out_of_fold.temperatures import fit_folds
+from hiclass._out_of_fold.folds import deal_paths, fit_folds
 
 PATHS = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "z"), ("c",)]
 CENTRES = np.array([[0, 0], [0, 2], [3, 0], [3, 2], [6, 1]], dtype=float)
@@ -128,7 +128,7 @@ def test_expected_classes_are_the_average_out_of_fold(kind, shifted):
         return model._refit(X[rows], y[rows], tree, {"sample_weight": weights[rows]})
 
     expected = np.zeros(tree.n_nodes)
-    for fitted, rows in fit_folds(fit_fold, nodes, tree):
+    for fitted, rows in fit_folds(fit_fold, deal_paths(nodes, tree, None)):
         each = weights[rows] / weights.mean()
         expected[fitted.options.ends] += each @ final_proba(fitted, X[rows])
     np.testing.assert_allclose(model._models.expected_own, expected, rtol=1e-9)
