@@ -1,6 +1,7 @@
 """Hierarchical classification with scikit-learn: rows are classified into a tree of classes."""
 
 from hiclass import datasets, metrics
+from hiclass._automatic.classifier import HierarchicalClassifier
 from hiclass._automatic.features import TableFeatures
 from hiclass._engine.by_depth import ByDepth
 from hiclass._estimators.conformal import ConformalClassifier, tune_confidence
@@ -19,6 +20,7 @@ from hiclass._inspect.queries import predict_confidence, predict_node_proba, pre
 from hiclass._inspect.report import make_report
 from hiclass._labels.gaps import truncate_at_gap
 from hiclass._linear.fast_svc import FastLinearSVC
+from hiclass._linear.kernel_ridge import KernelRidgeClassifier
 from hiclass._version import __version__ as __version__
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import HierarchicalKFold
@@ -31,8 +33,10 @@ __all__ = [
     "FastLinearSVC",
     "FlatClassifier",
     "GlobalClassifier",
+    "HierarchicalClassifier",
     "HierarchicalKFold",
     "Hierarchy",
+    "KernelRidgeClassifier",
     "LocalClassifierPerLevel",
     "LocalClassifierPerNode",
     "LocalClassifierPerParentNode",

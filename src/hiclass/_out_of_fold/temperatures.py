@@ -101,12 +101,36 @@ def fit_out_of_fold(
     weights = np.ones(len(nodes)) if weights is None else weights
     temperature = None
     if calibrate:
-        # Scores are read as with a temperature while one is being looked for.
-        held_out = [(replace(models, temperature=1.0), rows) for models, rows in held_out]
-        learn = _joint_temperature if held_out[0][0].joint else _path_temperature
-        temperature = learn(held_out, X, nodes, weights)
+        temperature = learn_temperature(held_out, X, nodes, weights)
         held_out = [(replace(m, temperature=temperature), rows) for m, rows in held_out]
     return temperature, *reached_f(held_out, X, nodes, weights, leaf_only)
+
+
+def learn_temperature(
+    held_out: list[tuple[Any, IntArray]], X: Any, nodes: IntArray, weights: AnyArray
+) -> float:
+    """Learn the temperature of models from rows that they have not seen.
+
+    Parameters
+    ----------
+    held_out : list of (LocalModels, ndarray of int)
+        Models that were fitted on other rows, and the rows to score.
+    X : rows
+        All training rows.
+    nodes : ndarray of int
+        Their most specific nodes.
+    weights : ndarray
+        Their sample weights.
+
+    Returns
+    -------
+    float
+        The temperature with the smallest log loss of the true paths.
+    """
+    # Scores are read as with a temperature while one is being looked for.
+    held_out = [(replace(models, temperature=1.0), rows) for models, rows in held_out]
+    learn = _joint_temperature if held_out[0][0].joint else _path_temperature
+    return learn(held_out, X, nodes, weights)
 
 
 def _path_temperature(

@@ -1,0 +1,554 @@
+"""``HierarchicalClassifier``: the estimator to start with, which chooses among the others.
+
+``fit`` makes features of what is given, asks :mod:`~hiclass._automatic.proposals` which models are
+worth a try, finds out of fold which of them serve (:mod:`~hiclass._automatic.selection`), and fits
+these on all rows. What it has chosen is ``model_``, an estimator like any other.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
+from sklearn.utils import check_random_state
+
+from hiclass._automatic.features import TableFeatures
+from hiclass._automatic.kernels import make_scaler, tune_kernel
+from hiclass._automatic.proposals import (
+    EFFORTS,
+    USUAL_F,
+    Effort,
+    Proposals,
+    Settings,
+    propose,
+    propose_given,
+    size_of,
+)
+from hiclass._automatic.selection import (
+    Candidate,
+    Objective,
+    Rows,
+    fit_candidate,
+    select,
+    with_state,
+)
+from hiclass._compat import Interval, StrOptions, check_is_fitted, offered_if, routing_enabled
+from hiclass._engine.by_depth import ByDepth
+from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._estimators.fitting import encode_labels, fitting
+from hiclass._estimators.global_ import GlobalClassifier
+from hiclass._estimators.local import LocalClassifierPerNode, LocalClassifierPerParentNode
+from hiclass._out_of_fold.folds import N_FOLDS, deal_paths
+from hiclass._rows import as_weights, n_rows_of
+from hiclass._targets.paths import check_n_labels
+from hiclass.model_selection import read_groups
+
+#: Fewer rows than this are too few to measure anything on.
+_FEWEST_ROWS = 30
+#: Fewer rows than this are held out on all folds.
+_FEW_ROWS = 3_000
+#: Sparse features of a table without texts that have at most so many numbers are made dense.
+_MOST_DENSE = 50_000_000
+#: What the classifiers that are chosen here warn of, and a user can do nothing about.
+_NOT_FOR_USERS = ("The number of unique classes", "lbfgs failed to converge", "Liblinear failed")
+_OBJECTIVES = {
+    "path": Objective(("best_path",)),
+    "f1": Objective(("expected_f1",)),
+}
+
+
+def _learns_batches(model: Any) -> None:
+    """Say why a model cannot learn batches of rows."""
+    given = model.local_classifier
+    typical = given.estimator if isinstance(given, ByDepth) else given
+    if not hasattr(typical, "partial_fit"):
+        raise AttributeError(
+            f"HierarchicalClassifier learns batches of rows only with a local_classifier that has "
+            f"partial_fit, such as SGDClassifier(loss='log_loss'); got {given!r}."
+        )
+
+
+class HierarchicalClassifier(BaseHierarchicalClassifier):
+    """The classifier to start with: makes features, chooses models, calibrates and decides.
+
+    It takes texts, tables with columns of all kinds, and matrices. By the kind of the features and
+    the size of the task it chooses classifiers that are worth a try, flat and per parent node. On
+    rows held out it finds out which of them, or which product of them, is best at what it is
+    wanted for, and fits that on all rows. ``choices_`` tells what was chosen and why.
+
+    Parameters
+    ----------
+    local_classifier : estimator, ByDepth or callable, default=None
+        The classifier to use instead of those that would be chosen: flat, per parent node, or both.
+    optimize : {"path", "f1"} or scorer, default=None
+        What predictions should be best at. "path": whole paths that are right; paths are complete
+        unless training rows end early. "f1": the hierarchical F-score; a path stops where going on
+        is more likely wrong than worth it. A scorer, ``scorer(estimator, X, y)`` or the name of
+        one of scikit-learn's, decides between models and decodings. None is "path" for one path per
+        row; for sets of classes it is "f1", the only choice.
+    effort : {"quick", "balanced", "best"}, default="balanced"
+        "quick": one model by fixed rules, nothing is measured. "balanced": a few models are tried
+        on a third of the rows. "best": more and larger models, on three folds; several times the
+        cost of "balanced" for the last half point.
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
+        The classes; read from ``y`` by default.
+    multi_label : bool, default=False
+        Whether a row may have several labels.
+    min_confidence : float, default=0.0
+        Truncates a path after its deepest node with at least this probability.
+    n_jobs : int, default=None
+        Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
+        parallel, with joblib's meaning.
+    random_state : int, RandomState instance or None, default=None
+        For everything that is random. With an integer, the same rows give the same model.
+    verbose : int, default=0
+        With 1, progress bars on stderr.
+
+    Attributes
+    ----------
+    model_ : estimator
+        What was chosen, fitted: a hierarchical classifier of this library. It takes features, not
+        the X of this estimator.
+    choices_ : dict of str
+        What was chosen and why, in words, by subject.
+    scores_ : dict of float
+        What every candidate reached out of fold; empty where nothing was measured.
+    features_ : TableFeatures
+        What makes features of X.
+    scaler_ : StandardScaler or None
+        What scales dense features after that.
+    expected_f1_ : float
+        The hierarchical F-score that deciding for it reaches out of fold; 0.8 where nothing was
+        measured.
+    hierarchy_ : Hierarchy
+        The hierarchy of classes.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+    thresholds_ : ndarray of shape (n_nodes,)
+        The threshold of every node; only for sets of classes.
+    n_features_in_ : int
+        Number of columns of X; not set for texts.
+    feature_names_in_ : ndarray of str
+        Their names, where X has names.
+
+    See Also
+    --------
+    LocalClassifierPerParentNode : One multi-class classifier per parent node.
+    EnsembleClassifier : Several models as one.
+    TableFeatures : The features of tables and texts.
+
+    Notes
+    -----
+    Work is counted, not timed: rows times classes times numbers per row. A flat classifier is left
+    out where it is more than ten times the work of all local ones.
+
+    Examples
+    --------
+    >>> from hiclass import HierarchicalClassifier
+    >>> X = [
+    ...     "my card was charged twice",
+    ...     "the card was stolen",
+    ...     "the car loan is too high",
+    ...     "a loan for my house",
+    ...     "card lost in the post",
+    ...     "house loan refused",
+    ... ]
+    >>> y = [
+    ...     ["Card", "Charge"],
+    ...     ["Card", "Theft"],
+    ...     ["Loan", "Car"],
+    ...     ["Loan", "House"],
+    ...     ["Card", "Theft"],
+    ...     ["Loan", "House"],
+    ... ]
+    >>> model = HierarchicalClassifier(random_state=0).fit(X, y)
+    >>> model.predict(["somebody stole the card"]).tolist()
+    [['Card', 'Theft']]
+    >>> model.choices_["model"]
+    'local: a LinearSVC per parent node'
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseHierarchicalClassifier._parameter_constraints,
+        "local_classifier": "no_validation",
+        "optimize": [str, callable, None],
+        "effort": [StrOptions(set(EFFORTS))],
+        "hierarchy": "no_validation",
+        "multi_label": ["boolean"],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+    _private: ClassVar[tuple[str, ...]] = (*BaseHierarchicalClassifier._private, "_measured")
+    #: Groups are requested by default, as by scikit-learn's group splitters.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
+
+    def __init__(
+        self,
+        local_classifier: Any = None,
+        *,
+        optimize: Any = None,
+        effort: str = "balanced",
+        hierarchy: Any = None,
+        multi_label: bool = False,
+        min_confidence: float = 0.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.local_classifier = local_classifier
+        self.optimize = optimize
+        self.effort = effort
+        self.hierarchy = hierarchy
+        self.multi_label = multi_label
+        self.min_confidence = min_confidence
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def decoding(self) -> str:  # type: ignore[override]
+        """How paths are chosen: by what ``optimize`` wants, as far as the model can."""
+        measured = self.__dict__.get("_measured", "best_path")
+        if measured == "top_down" or self.optimize not in _names():
+            return str(measured)
+        return _OBJECTIVES[self.optimize or "path"].decodings[0]
+
+    # -- fit -------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:
+        """Make features, choose, and fit.
+
+        Parameters
+        ----------
+        X : table, list of texts, array or sparse matrix
+            The rows: a pandas, polars or pyarrow frame, a list of dicts, texts, or numbers.
+        y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
+            One label per row, or one path per row from the top of the hierarchy down. Labels may be
+            missing at the end of a path, written as ``""``, ``None``, ``NaN``, ``pandas.NA`` or by
+            a shorter list. With ``multi_label=True``, lists of labels or an indicator.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        groups : array-like of shape (n_samples,), default=None
+            The group of every row, such as a patient or a recording: whole groups are held out
+            where something is measured. At least three are needed then.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with fitting(self), warnings.catch_warnings():
+            for message in _NOT_FOR_USERS if self.local_classifier is None else ():
+                warnings.filterwarnings("ignore", message=message)
+            self._check_parameters()
+            objective = self._objective()
+            features = self._fit_features(X)
+            sample_weight = as_weights(sample_weight, features)
+            target = encode_labels(self, y)
+            check_n_labels(target.n_rows, n_rows_of(features))
+            unit = None if groups is None else read_groups(groups, target.n_rows)
+            fit_params = {} if sample_weight is None else {"sample_weight": sample_weight}
+            if target.of_sets:
+                self._fit_sets(features, y, fit_params, groups)
+                return self
+            if groups is not None and self.local_classifier is not None:
+                fit_params["groups"] = groups
+            effort = self._effort(target.n_rows, grouped=unit is not None)
+            fold = np.full(target.n_rows, -1)
+            if effort.n_folds:
+                fold = deal_paths(target.nodes, target.hierarchy, unit)
+            features = self._scale(features)
+            rows = Rows(features, y, target.nodes, target.hierarchy, fold, fit_params)
+            proposals = self._propose(rows, effort)
+            candidate = self._choose(proposals, rows, effort, objective)
+            self._adopt(fit_candidate(candidate, rows), candidate.decoding)
+            self.expected_f1_ = candidate.expected_f1
+        return self
+
+    def _objective(self) -> Objective:
+        """What predictions should be best at; refused where it cannot be had."""
+        if self.optimize in _names():
+            if self.multi_label and self.optimize == "path":
+                self._refuse_path()
+            return _OBJECTIVES[self.optimize or "path"]
+        if self.multi_label:
+            raise ValueError(
+                f"optimize={self.optimize!r} chooses between paths, but with multi_label=True "
+                f"predictions are sets of classes. Leave it out, or use optimize='f1'."
+            )
+        try:
+            scorer = get_scorer(self.optimize)
+        except ValueError as error:
+            raise ValueError(
+                f"optimize={self.optimize!r} is neither 'path' nor 'f1' nor a scorer of "
+                f"scikit-learn. Use one of these, or a function of (estimator, X, y)."
+            ) from error
+        if self.effort == "quick":
+            raise ValueError(
+                "effort='quick' measures nothing, so that a scorer cannot decide. Use "
+                "effort='balanced', or optimize='path' or 'f1'."
+            )
+        return Objective(("best_path", "expected_f1"), scorer)
+
+    def _refuse_path(self) -> None:
+        raise ValueError(
+            "optimize='path' wants whole paths to be right, but predictions are sets of classes "
+            "here (multi_label=True, or a class with several parents). Use optimize='f1', or leave "
+            "it out."
+        )
+
+    def _effort(self, n_rows: int, grouped: bool) -> Effort:
+        effort = EFFORTS[self.effort]
+        self.choices_["effort"] = self.effort
+        if effort.n_folds and n_rows < _FEWEST_ROWS:
+            self.choices_["effort"] = f"quick: {n_rows} rows are too few to measure anything on"
+            return EFFORTS["quick"]
+        if effort.n_folds and (grouped or n_rows < _FEW_ROWS):
+            # One fold of a few rows, or of a few groups, tells little.
+            return replace(effort, n_folds=N_FOLDS)
+        return effort
+
+    # -- features ------------------------------------------------------------------------------
+
+    def _fit_features(self, X: Any) -> Any:
+        """Learn and make features of whatever X is."""
+        self.choices_: dict[str, str] = {}
+        self.features_ = TableFeatures()
+        features = self._as_numbers(self.features_.fit_transform(X))
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.features_, name):
+                setattr(self, name, getattr(self.features_, name))
+        self.scaler_ = None
+        kind = "sparse" if sp.issparse(features) else "dense"
+        kinds = sorted(set(self.features_.columns_.values())) or ["numbers"]
+        self.choices_["features"] = f"{features.shape[1]:,} {kind} features of {', '.join(kinds)}"
+        return features
+
+    def _as_numbers(self, features: Any) -> Any:
+        """Features of a table without texts as dense numbers, where that is not too much."""
+        table = self.features_.columns_
+        if not sp.issparse(features) or not table or "text" in table.values():
+            return features
+        small = features.shape[0] * features.shape[1] <= _MOST_DENSE and features.shape[1] <= 2_000
+        if "_is_dense" not in vars(self):
+            self._is_dense = bool(small)
+        return features.toarray() if self._is_dense else features
+
+    def _scale(self, features: Any) -> Any:
+        """Dense features on one scale."""
+        if sp.issparse(features) or self.features_.columns_:  # a table is scaled already
+            return features
+        self.scaler_ = make_scaler(features)
+        if self.scaler_ is None:
+            return features
+        self.choices_["features"] += ", scaled: their spreads differ"
+        return self.scaler_.transform(features)
+
+    def _check_rows(self, X: Any) -> Any:
+        self._check_fitted()
+        features = self._as_numbers(self.features_.transform(X))
+        return features if self.scaler_ is None else self.scaler_.transform(features)
+
+    # -- choosing ------------------------------------------------------------------------------
+
+    def _settings(self, effort: Effort, kernel: dict[str, Any] | None = None) -> Settings:
+        seed = self.random_state
+        if not isinstance(seed, int | np.integer):
+            seed = int(check_random_state(seed).randint(2**31 - 1))
+        common = {"n_jobs": self.n_jobs, "random_state": int(seed), "verbose": self.verbose}
+        return Settings(effort, common, int(seed), kernel or {})
+
+    def _propose(self, rows: Rows, effort: Effort) -> Proposals:
+        size = size_of(rows.X, rows.nodes, rows.hierarchy)
+        settings = self._settings(effort)
+        if self.local_classifier is not None:
+            self.choices_["classifier"] = "given"
+            return propose_given(self.local_classifier, size, settings)
+        if sp.issparse(rows.X):
+            self.choices_["classifier"] = "linear: the features are sparse"
+        else:
+            self.choices_["classifier"] = "kernels and trees: the features are dense"
+            if effort.n_folds:
+                kernel = tune_kernel(rows.X, rows.nodes, rows.fold, rows.weights, settings.seed)
+                settings = replace(settings, kernel=kernel)
+        return propose(rows.X, size, settings)
+
+    def _choose(
+        self, proposals: Proposals, rows: Rows, effort: Effort, objective: Objective
+    ) -> Candidate:
+        chosen = proposals.chosen
+        if effort.n_folds:
+            candidate, self.scores_ = select(chosen, rows, effort.n_folds, objective)
+            self.choices_["why"] = _reason(candidate, self.scores_)
+        else:
+            decoding = objective.decodings[0]
+            if not chosen[0].model._promises_proba():
+                decoding = "top_down"
+            candidate = Candidate((chosen[0],), (1.0,), decoding, USUAL_F)
+            self.scores_ = {}
+            self.choices_["why"] = "a fixed rule: nothing was measured"
+        self.choices_["model"] = "; ".join(f"{p.name}: {p.says}" for p in candidate.parts)
+        if len(candidate.parts) > 1:
+            shares = ", ".join(
+                f"{part.name} {weight:.2f}"
+                for part, weight in zip(candidate.parts, candidate.weights, strict=True)
+            )
+            self.choices_["weights"] = shares
+        self.choices_["decoding"] = candidate.decoding
+        for name, why in proposals.left_out.items():
+            self.choices_[f"no {name}"] = why
+        return candidate
+
+    def _adopt(self, model: Any, decoding: str) -> None:
+        """Predict as a fitted model does from now on."""
+        self.model_ = model
+        self._measured = decoding
+        self._n_own = vars(model).get("_n_own")
+        self._remember(model._models, model._format)
+        if "thresholds_" in vars(model):
+            self.thresholds_ = model.thresholds_
+
+    # -- several labels --------------------------------------------------------------------------
+
+    def _fit_sets(self, features: Any, y: Any, fit_params: dict[str, Any], groups: Any) -> None:
+        """Choose and fit a model that predicts sets of classes."""
+        if self.optimize == "path":
+            self._refuse_path()
+        effort = EFFORTS[self.effort]
+        common = self._settings(effort).common | {
+            "hierarchy": self.hierarchy,
+            "multi_label": self.multi_label,
+            "threshold": "tuned" if effort.n_folds and n_rows_of(features) >= _FEWEST_ROWS else 0.5,
+        }
+        if self.local_classifier is not None:
+            model, says = LocalClassifierPerNode(self.local_classifier, **common), "given"
+        elif sp.issparse(features):
+            logistic = LogisticRegression(C=10.0, solver="liblinear")
+            if routing_enabled():
+                logistic.set_fit_request(sample_weight=True)
+            model, says = (
+                LocalClassifierPerNode(logistic, **common),
+                "logistic regressions per node",
+            )
+        else:
+            model, says = GlobalClassifier(**common), "one forest for all classes"
+        held = {} if common["threshold"] == 0.5 else {"groups": groups}
+        model.fit(features, y, **fit_params, **held)
+        self.choices_ |= {
+            "model": says,
+            "decoding": f"classes by threshold ({common['threshold']})",
+        }
+        self.scores_ = {}
+        self._adopt(model, "best_path")
+
+    # -- batches -------------------------------------------------------------------------------
+
+    @offered_if(_learns_batches)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Learn a batch of rows with the local classifier that was given.
+
+        The model is one per parent node, not calibrated: nothing is measured, whatever ``effort``
+        is. Features are those of X itself, which has to be a matrix of numbers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like
+            Their labels.
+        classes : array-like of labels or paths, or Hierarchy, default=None
+            All classes that there will be, for the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self : object
+            The updated estimator.
+
+        Raises
+        ------
+        ValueError
+            If X is a table or texts, or if ``fit`` has chosen a model that learns no batches.
+        """
+        self._check_parameters()
+        fresh = "model_" not in vars(self)
+        features = TableFeatures(scale=False) if fresh else self.features_
+        numbers = features.fit_transform(X) if fresh else self._check_rows(X)
+        if features.columns_:
+            raise ValueError(
+                "Batches must be matrices of numbers: what columns and texts hold is learned from "
+                "all rows. Make features first, for example with HashingVectorizer."
+            )
+        model = self._batch_model() if fresh else self.model_
+        model.partial_fit(numbers, y, classes=classes, sample_weight=sample_weight)
+        if fresh:
+            self.features_, self.scaler_, self.scores_ = features, None, {}
+            self.n_features_in_ = features.n_features_in_
+            if hasattr(features, "feature_names_in_"):
+                self.feature_names_in_ = features.feature_names_in_
+            self.choices_ = {"model": "local: one classifier per parent node, learned in batches"}
+        self._adopt(model, "best_path" if model._models.has_proba else "top_down")
+        self.expected_f1_ = USUAL_F
+        return self
+
+    def _batch_model(self) -> Any:
+        common = self._settings(EFFORTS["quick"]).common
+        return LocalClassifierPerParentNode(
+            self.local_classifier, hierarchy=self.hierarchy, multi_label=self.multi_label, **common
+        )
+
+    # -- what was chosen -------------------------------------------------------------------------
+
+    def _opened(self) -> tuple[list[Any], Any]:
+        """What X goes through, and the model that takes it, with the decisions of this one."""
+        check_is_fitted(self)
+        model = with_state(self.model_, self._models)
+        wanted = {"min_confidence": self.min_confidence}
+        if not self._models.of_sets:
+            wanted |= {"decoding": self.decoding, "expected_f1": self._f_to_expect()}
+        model.set_params(**wanted)
+        steps = [self.features_, *([] if self.scaler_ is None else [self.scaler_])]
+        return steps, model
+
+    def _promises_proba(self) -> bool:
+        given = self.local_classifier
+        typical = given.estimator if isinstance(given, ByDepth) else given
+        known = typical is None or not hasattr(typical, "fit") or hasattr(typical, "predict_proba")
+        return known or (self.effort != "quick" and hasattr(typical, "decision_function"))
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  # as in scikit-learn
+        text = super().__repr__(N_CHAR_MAX=N_CHAR_MAX)
+        chosen = vars(self).get("choices_", {}).get("model")
+        return text if chosen is None or "model_" not in vars(self) else f"{text}  # {chosen}"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.dict = True
+        return tags
+
+
+def _names() -> tuple[Any, ...]:
+    """What ``optimize`` may be but a scorer."""
+    return (None, *_OBJECTIVES)
+
+
+def _reason(candidate: Candidate, scores: dict[str, float]) -> str:
+    """Why a candidate was chosen."""
+    if len(scores) == 1:
+        return f"the only one that is worth a try; {candidate.score:.3f} out of fold"
+    others = ", ".join(f"{n} {s:.3f}" for n, s in scores.items() if n != candidate.name)
+    return f"{candidate.score:.3f} out of fold ({others})"

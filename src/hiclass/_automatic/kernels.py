@@ -1,0 +1,76 @@
+"""Scale and width of kernel machines: found out on some of the training rows.
+
+A grid of a few values on at most two thousand rows costs little, whatever the size of the task.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from hiclass._linear.kernel_ridge import KernelRidgeClassifier
+from hiclass._typing import AnyArray, FloatArray, IntArray
+
+_WIDTHS = (0.5, 1.0, 2.0)
+_ALPHAS = (0.1, 0.01, 0.001)
+_MOST_FITTED, _MOST_HELD_OUT = 1_500, 750
+#: Columns whose spreads differ by more than this are in units of their own.
+_MOST_RATIO = 3.0
+
+
+def make_scaler(X: FloatArray) -> StandardScaler | None:
+    """A fitted scaler where the columns of dense rows are not on one scale."""
+    spread = X.std(axis=0)
+    spread = spread[spread > 0]
+    if not len(spread):
+        return None
+    low, high = np.percentile(spread, [10, 90])
+    return StandardScaler().fit(X) if high > _MOST_RATIO * low else None
+
+
+def tune_kernel(
+    X: FloatArray, nodes: IntArray, fold: IntArray, weights: AnyArray, seed: int
+) -> dict[str, Any]:
+    """Parameters of kernel machines, by the share of final classes that are right out of fold.
+
+    Parameters
+    ----------
+    X : ndarray
+        Dense rows on one scale.
+    nodes : ndarray of int
+        Their final classes.
+    fold : ndarray of int
+        Their folds; those of the first one are held out.
+    weights : ndarray
+        Their sample weights.
+    seed : int
+        For the choice of rows.
+
+    Returns
+    -------
+    dict
+        ``width`` and ``alpha``; empty where there is nothing to tell apart.
+    """
+    rng = np.random.default_rng(seed)
+    fitted = _some(np.flatnonzero((fold != 0) & (weights > 0)), _MOST_FITTED, rng)
+    known = np.flatnonzero((fold == 0) & (weights > 0) & np.isin(nodes, nodes[fitted]))
+    held_out = _some(known, _MOST_HELD_OUT, rng)
+    if not len(held_out) or len(np.unique(nodes[fitted])) < 2:
+        return {}
+    best, params = -1.0, {}
+    # Equal ones: the value in the middle.
+    for width in sorted(_WIDTHS, key=lambda value: abs(np.log(value))):
+        for alpha in sorted(_ALPHAS, key=lambda value: abs(np.log(value / 0.01))):
+            model = KernelRidgeClassifier(width=width, alpha=alpha, random_state=seed)
+            model.fit(X[fitted], nodes[fitted], weights[fitted])
+            right = model.predict(X[held_out]) == nodes[held_out]
+            share = float(np.average(right, weights=weights[held_out]))
+            if share > best + 1e-9:
+                best, params = share, {"width": width, "alpha": alpha}
+    return params
+
+
+def _some(rows: IntArray, most: int, rng: Any) -> IntArray:
+    return np.sort(rng.choice(rows, most, replace=False)) if len(rows) > most else rows

@@ -1,0 +1,338 @@
+"""Which models are worth a try: by the kind of the rows and the size of the task, not by the clock.
+
+Sizes are counted in work: a linear classifier of k classes on n rows with z numbers each costs
+n * k * z, a kernel machine with m landmarks n * m * m, a forest of t trees n * log2(n) * t * z with
+z the square root of the number of columns. The same rows and seed have the same proposals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from hiclass._compat import routing_enabled
+from hiclass._engine.by_depth import ByDepth
+from hiclass._estimators.flat import FlatClassifier
+from hiclass._estimators.local import LocalClassifierPerParentNode
+from hiclass._linear.kernel_ridge import KernelRidgeClassifier
+from hiclass._problems.index import TreeIndex, find_options
+from hiclass._typing import IntArray
+from hiclass.hierarchy import Hierarchy
+
+#: A flat classifier with more work than this many times that of all local ones is left out.
+MOST_FLAT = 10
+#: The temperature of models that learn none.
+USUAL_TEMPERATURE = 0.125
+#: The F-score that models expect that measure none.
+USUAL_F = 0.8
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What may be spent.
+
+    Attributes
+    ----------
+    name : str
+        What users write.
+    n_folds : int
+        How many of three folds are held out, one after the other; with 0 nothing is measured.
+    n_landmarks : int
+        Of kernel machines, at most.
+    n_trees : int
+        Of forests.
+    work : float
+        The most work of a single fit, in multiplications.
+    wide : bool
+        Whether models are tried that cost much and add little.
+    """
+
+    name: str
+    n_folds: int
+    n_landmarks: int
+    n_trees: int
+    work: float
+    wide: bool = False
+
+
+EFFORTS = {
+    effort.name: effort
+    for effort in (
+        Effort("quick", 0, 2_000, 100, 2e11),
+        Effort("balanced", 1, 4_000, 100, 5e11),
+        Effort("best", 3, 10_000, 300, 5e12, wide=True),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a task is.
+
+    Attributes
+    ----------
+    n_rows, n_columns : int
+        The shape of X.
+    n_numbers : float
+        Numbers per row: columns, or entries of sparse rows, on average.
+    n_final : int
+        Final classes.
+    local : float
+        Rows times branches, summed over all nodes with a choice.
+    """
+
+    n_rows: int
+    n_columns: int
+    n_numbers: float
+    n_final: int
+    local: float
+
+    @property
+    def flat(self) -> float:
+        """Rows times final classes."""
+        return float(self.n_rows) * self.n_final
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A model that is worth a try.
+
+    Attributes
+    ----------
+    name : str
+        What it is called among the others.
+    model : estimator
+        The unfitted hierarchical classifier.
+    says : str
+        What it is, in words.
+    """
+
+    name: str
+    model: Any
+    says: str
+
+
+@dataclass
+class Proposals:
+    """The models that are worth a try, and why others are not."""
+
+    chosen: list[Proposal] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all models are given: the parameters of the estimator that users see.
+
+    Attributes
+    ----------
+    effort : Effort
+        What may be spent.
+    common : dict
+        Parameters of every hierarchical classifier.
+    seed : int
+        For the classifiers inside.
+    kernel : dict
+        Parameters of kernel machines.
+    """
+
+    effort: Effort
+    common: dict[str, Any]
+    seed: int
+    kernel: dict[str, Any] = field(default_factory=dict)
+
+
+def size_of(X: Any, nodes: IntArray, hierarchy: Hierarchy) -> Size:
+    """How large a task with one path per row is."""
+    index = TreeIndex(hierarchy, nodes)
+    options = find_options(index, leaf_only=False)
+    n_branches = np.diff(options.indptr)
+    local = float((index.n_below * n_branches)[n_branches > 1].sum())
+    n_rows, n_columns = X.shape
+    n_numbers = X.nnz / max(n_rows, 1) if sp.issparse(X) else n_columns
+    return Size(n_rows, n_columns, float(n_numbers), len(options.ends), local)
+
+
+def propose(X: Any, size: Size, settings: Settings) -> Proposals:
+    """Models for some rows of numbers with one path each.
+
+    The first proposal is what serves where nothing is measured.
+    """
+    return (_for_sparse if sp.issparse(X) else _for_dense)(size, settings)
+
+
+# -- sparse rows: words and the like ---------------------------------------------------------------
+
+
+def _for_sparse(size: Size, settings: Settings) -> Proposals:
+    effort, found = settings.effort, Proposals()
+    svm = LinearSVC(dual=True, tol=0.1)
+    # The deeper a node, the fewer rows it has, and the larger C may be.
+    local = _local(ByDepth(_ready(svm), C=[0.5, 2, 8]), settings)
+    found.chosen.append(Proposal("local", local, "a LinearSVC per parent node"))
+    if not effort.n_folds or _is_shallow(size):
+        return found
+    if _flat_is_small(size, found):
+        flat = _flat(_ready(svm), settings)
+        found.chosen.append(Proposal("flat", flat, "a LinearSVC over all final classes"))
+    if effort.wide:
+        _propose_network(size, settings, found)
+    return found
+
+
+def _propose_network(size: Size, settings: Settings, found: Proposals) -> None:
+    """A softmax over all final classes behind an embedding, where PyTorch is there."""
+    width = 128
+    work = size.n_rows * width * (size.n_numbers + size.n_final) * 10
+    if work > settings.effort.work:
+        found.left_out["network"] = "too much work for so many rows and classes"
+    elif find_spec("torch") is None:
+        found.left_out["network"] = "PyTorch is not installed"
+    else:
+        from hiclass.torch import HierarchicalSoftmaxClassifier
+
+        common = {k: v for k, v in settings.common.items() if k != "n_jobs"}
+        network = HierarchicalSoftmaxClassifier(loss="leaf", device="cpu", **common)
+        found.chosen.append(Proposal("network", network, "a network over all final classes"))
+
+
+# -- dense rows: measurements, tables, embeddings ----------------------------------------------
+
+
+def _for_dense(size: Size, settings: Settings) -> Proposals:
+    effort, found = settings.effort, Proposals()
+    flat_fits = _flat_is_small(size, found)
+    kernel = _kernel(size, settings)
+    if kernel is None:
+        found.left_out["kernel"] = "too many rows for a kernel machine"
+    else:
+        if flat_fits:
+            says = "a kernel ridge classifier over all final classes"
+            found.chosen.append(Proposal("flat kernel", _flat(kernel, settings), says))
+        if not _is_shallow(size) and (effort.wide or not flat_fits):
+            says = "a kernel ridge classifier per parent node"
+            found.chosen.append(Proposal("local kernel", _local(kernel, settings), says))
+    if not effort.n_folds and found.chosen:
+        return found
+    _propose_linear(size, settings, found, flat_fits)
+    if not effort.n_folds:
+        return found
+    work = size.n_rows * np.log2(size.n_rows + 1) * effort.n_trees * np.sqrt(size.n_columns) * 100
+    if work > effort.work:
+        found.left_out["forest"] = "too many rows for a forest"
+    else:
+        forest = _ready(ExtraTreesClassifier(effort.n_trees, min_samples_leaf=2))
+        model = _local(forest, settings, calibration="temperature")
+        found.chosen.append(Proposal("local forest", model, "extremely random trees per node"))
+    return found
+
+
+def _propose_linear(size: Size, settings: Settings, found: Proposals, flat_fits: bool) -> None:
+    """A logistic regression, flat where that is affordable."""
+    logistic = _ready(LogisticRegression(max_iter=300, tol=1e-3))
+    n_steps = 100
+    if flat_fits and size.flat * size.n_numbers * n_steps <= settings.effort.work:
+        model = _flat(logistic, settings, calibration="temperature")
+        says = "a logistic regression over all final classes"
+        found.chosen.append(Proposal("flat logistic", model, says))
+    elif size.local * size.n_numbers * n_steps <= settings.effort.work or not found.chosen:
+        model = _local(logistic, settings, calibration="temperature")
+        says = "a logistic regression per parent node"
+        found.chosen.append(Proposal("local logistic", model, says))
+    else:
+        found.left_out["logistic"] = "too much work for so many rows and classes"
+
+
+def _kernel(size: Size, settings: Settings) -> Any:
+    """A kernel machine with as many landmarks as the work allows; None if that is too few."""
+    effort = settings.effort
+    affordable = int(np.sqrt(effort.work / size.n_rows))
+    n_landmarks = min(effort.n_landmarks, affordable)
+    if n_landmarks < min(1_000, size.n_rows):
+        return None
+    return _ready(KernelRidgeClassifier(n_landmarks=n_landmarks, **settings.kernel))
+
+
+# -- a classifier of the user ------------------------------------------------------------------
+
+
+def propose_given(local_classifier: Any, size: Size, settings: Settings) -> Proposals:
+    """Models with a local classifier that is given."""
+    found, effort = Proposals(), settings.effort
+    typical = (
+        local_classifier.estimator if isinstance(local_classifier, ByDepth) else local_classifier
+    )
+    is_object = hasattr(typical, "fit")
+    name = type(typical).__name__ if is_object else "classifier"
+    by_margin = is_object and not hasattr(typical, "predict_proba")
+    can_score = not is_object or not by_margin or hasattr(typical, "decision_function")
+    options: dict[str, Any] = {"calibration": "joint" if by_margin else "temperature"}
+    if not effort.n_folds or not can_score:
+        # Its scores may have any scale: without a measured temperature there is none.
+        options = {"calibration": None}
+    local = _local(local_classifier, settings, **options)
+    found.chosen.append(Proposal("local", local, f"a {name} per parent node"))
+    if not effort.n_folds or _is_shallow(size):
+        return found
+    if not can_score:
+        found.left_out["flat"] = f"{name} has neither predict_proba nor decision_function"
+    elif _flat_is_small(size, found):
+        flat = _flat(local_classifier, settings, **options)
+        found.chosen.append(Proposal("flat", flat, f"a {name} over all final classes"))
+    return found
+
+
+# -- parts -------------------------------------------------------------------------------------
+
+
+def _is_shallow(size: Size) -> bool:
+    """Whether the only choice is at the root: flat and local are the same then."""
+    return size.local == size.flat
+
+
+def _flat_is_small(size: Size, found: Proposals) -> bool:
+    """Whether a flat classifier is affordable; why not is noted."""
+    if size.flat <= MOST_FLAT * size.local:
+        return True
+    times = size.flat / size.local
+    found.left_out["flat"] = f"{times:,.0f} times the work of all local classifiers"
+    return False
+
+
+def _local(classifier: Any, settings: Settings, calibration: str | None = "joint") -> Any:
+    return LocalClassifierPerParentNode(
+        classifier,
+        **_calibrated(calibration),
+        decoding=_decoding(classifier, calibration),
+        **settings.common,
+    )
+
+
+def _flat(classifier: Any, settings: Settings, calibration: str | None = "joint") -> Any:
+    return FlatClassifier(classifier, **_calibrated(calibration), **settings.common)
+
+
+def _calibrated(calibration: str | None) -> dict[str, Any]:
+    temperature = None if calibration is None else USUAL_TEMPERATURE
+    return {"calibration": calibration, "temperature": temperature}
+
+
+def _decoding(classifier: Any, calibration: str | None) -> str:
+    """What serves until it is known what a model is for."""
+    typical = classifier.estimator if isinstance(classifier, ByDepth) else classifier
+    scores = calibration is not None or hasattr(typical, "predict_proba")
+    return "best_path" if scores or not hasattr(typical, "fit") else "top_down"
+
+
+def _ready(classifier: Any) -> Any:
+    """A classifier that is given the weights of rows, also where metadata are routed."""
+    classifier = clone(classifier)
+    return classifier.set_fit_request(sample_weight=True) if routing_enabled() else classifier

@@ -1,0 +1,302 @@
+"""Which of the proposed models serve, alone or together: found out on rows that they have not seen.
+
+All proposals are fitted on the same folds. On the rows held out, each one learns its temperature,
+all of them together their weights, and every candidate gets the score that it is wanted for.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from hiclass._automatic.proposals import USUAL_F, Proposal
+from hiclass._estimators.ensemble import EnsembleClassifier
+from hiclass._inference.decodings import DECODINGS, Wish
+from hiclass._out_of_fold.folds import fit_folds
+from hiclass._out_of_fold.temperatures import learn_temperature, reached_f
+from hiclass._out_of_fold.weights import learn_weights
+from hiclass._rows import chunks_of_rows, slice_rows, take_rows
+from hiclass._state import EnsembleModels
+from hiclass._typing import AnyArray, IntArray
+from hiclass.hierarchy import Hierarchy
+
+#: A model with a smaller share of the weights is not worth its fit.
+_LEAST_SHARE = 0.03
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Training rows, in all the forms that are needed here.
+
+    Attributes
+    ----------
+    X : rows
+        Features.
+    y : array-like
+        Labels as they were given.
+    nodes : ndarray of int
+        The most specific node of every row.
+    hierarchy : Hierarchy
+        The classes.
+    fold : ndarray of int
+        The fold of every row.
+    fit_params : dict
+        What fits are given for every row: weights, groups.
+    """
+
+    X: Any
+    y: Any
+    nodes: IntArray
+    hierarchy: Hierarchy
+    fold: IntArray
+    fit_params: dict[str, Any]
+
+    @property
+    def weights(self) -> AnyArray:
+        """The weights of the rows, ones where none were given."""
+        given = self.fit_params.get("sample_weight")
+        return np.ones(len(self.nodes)) if given is None else np.asarray(given)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model, or several with weights, as it was measured.
+
+    Attributes
+    ----------
+    parts : tuple of Proposal
+        What it is made of, temperatures included.
+    weights : tuple of float
+        Their weights in a product.
+    decoding : str
+        How it decides.
+    expected_f1 : float
+        The hierarchical F-score that it reaches by deciding for it.
+    score : float
+        What it was wanted for.
+    """
+
+    parts: tuple[Proposal, ...]
+    weights: tuple[float, ...]
+    decoding: str
+    expected_f1: float = USUAL_F
+    score: float = np.nan
+
+    @property
+    def name(self) -> str:
+        """The names of its parts."""
+        return " and ".join(part.name for part in self.parts)
+
+
+#: Fitted on all rows but some, and these.
+HeldOut = list[tuple[Any, IntArray]]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a model is wanted for.
+
+    Attributes
+    ----------
+    decodings : tuple of str
+        The decodings to choose from.
+    scorer : callable or None
+        ``(estimator, X, y)`` to a number, the larger the better; None for the share of right paths
+        with ``best_path`` and the hierarchical F-score with ``expected_f1``.
+    """
+
+    decodings: tuple[str, ...]
+    scorer: Callable[[Any, Any, Any], float] | None = None
+
+
+def select(
+    proposals: list[Proposal], rows: Rows, n_folds: int, objective: Objective
+) -> tuple[Candidate, dict[str, float]]:
+    """Choose among the proposals and their product.
+
+    Parameters
+    ----------
+    proposals : list of Proposal
+        At least one.
+    rows : Rows
+        The training rows.
+    n_folds : int
+        How many folds are held out.
+    objective : Objective
+        What is wanted.
+
+    Returns
+    -------
+    candidate : Candidate
+        The one with the highest score, of equals the first.
+    scores : dict
+        The score of every candidate by name.
+    """
+    held = [_hold_out(proposal, rows, n_folds) for proposal in proposals]
+    calibrated = [_calibrate(*pair, rows) for pair in zip(proposals, held, strict=True)]
+    tried = [([proposal], fitted, (1.0,)) for proposal, fitted in calibrated]
+    if len(calibrated) > 1:
+        tried.append(_combine(calibrated, rows))
+    measured = [
+        _measure(tuple(parts), weights, fitted, rows, objective) for parts, fitted, weights in tried
+    ]
+    best = max(measured, key=lambda candidate: candidate.score)
+    return best, {candidate.name: candidate.score for candidate in measured}
+
+
+def _hold_out(proposal: Proposal, rows: Rows, n_folds: int) -> HeldOut:
+    """The estimator, fitted without each of the first folds."""
+
+    def fit_fold(some: IntArray) -> Any:
+        model = clone(proposal.model).set_params(hierarchy=rows.hierarchy)
+        params = {name: take_rows(v, some) for name, v in rows.fit_params.items()}
+        return model.fit(take_rows(rows.X, some), take_rows(rows.y, some), **params)
+
+    # Rows of the other folds are in every training set.
+    fold = np.where(rows.fold < n_folds, rows.fold, -1)
+    return list(fit_folds(fit_fold, fold))
+
+
+def _calibrate(proposal: Proposal, held: HeldOut, rows: Rows) -> tuple[Proposal, HeldOut]:
+    """Learn the temperature of a model that has one."""
+    if getattr(proposal.model, "temperature", None) is None:
+        return proposal, held
+    states = [(model._models, some) for model, some in held]
+    temperature = learn_temperature(states, rows.X, rows.nodes, rows.weights)
+    model = clone(proposal.model).set_params(temperature=temperature)
+    known = [
+        (with_state(fitted, replace(fitted._models, temperature=temperature)), some)
+        for fitted, some in held
+    ]
+    return replace(proposal, model=model), known
+
+
+def with_state(model: Any, state: Any) -> Any:
+    """A light copy of a fitted model that has another state."""
+    again = copy.copy(model)
+    again._models = state
+    return again
+
+
+def _combine(
+    calibrated: list[tuple[Proposal, HeldOut]], rows: Rows
+) -> tuple[list[Proposal], HeldOut, tuple[float, ...]]:
+    """The product of all models that have some weight in it."""
+    weights = _learn_weights([held for _, held in calibrated], rows)
+    least = _LEAST_SHARE * sum(weights)
+    kept = [pair for pair, weight in zip(calibrated, weights, strict=True) if weight >= least]
+    if 1 < len(kept) < len(calibrated):
+        weights = _learn_weights([held for _, held in kept], rows)
+    elif len(kept) < 2:
+        kept = calibrated
+    parts = [proposal for proposal, _ in kept]
+    joined = [
+        (_product(parts, [held[k][0] for _, held in kept], weights), some)
+        for k, (_, some) in enumerate(kept[0][1])
+    ]
+    return parts, joined, weights
+
+
+def _join(models: list[Any], weights: tuple[float, ...]) -> EnsembleModels:
+    first = models[0]._models
+    parts = tuple(model._models for model in models)
+    return EnsembleModels(first.hierarchy, first.options, parts, weights, "product")
+
+
+def _learn_weights(held: list[HeldOut], rows: Rows) -> tuple[float, ...]:
+    equal = (1 / len(held),) * len(held)
+    joined = [
+        (_join([model for model, _ in fitted], equal), fitted[0][1])
+        for fitted in zip(*held, strict=True)
+    ]
+    return learn_weights(joined[0][0], joined, rows.X, rows.nodes, rows.weights)
+
+
+def _product(parts: list[Proposal], models: list[Any], weights: tuple[float, ...]) -> Any:
+    """Fitted models as a fitted ensemble."""
+    names = [part.name.replace(" ", "_") for part in parts]
+    ensemble = EnsembleClassifier(list(zip(names, models, strict=True)))
+    for name in ("n_features_in_", "feature_names_in_"):
+        if name in vars(models[0]):
+            setattr(ensemble, name, getattr(models[0], name))
+    ensemble._name_models(models, weights)
+    ensemble._remember(_join(models, weights), models[0]._format)
+    return ensemble
+
+
+# -- scores ------------------------------------------------------------------------------------
+
+
+def _measure(
+    parts: tuple[Proposal, ...],
+    weights: tuple[float, ...],
+    held: HeldOut,
+    rows: Rows,
+    objective: Objective,
+) -> Candidate:
+    """The score of a candidate with the best of the decodings."""
+    first = held[0][0]
+    if not first._models.has_proba:
+        scores = {"top_down": _score(held, rows, "top_down", None, objective)}
+        f = USUAL_F
+    else:
+        states = [(model._models, some) for model, some in held]
+        f = reached_f(states, rows.X, rows.nodes, rows.weights)
+        scores = {
+            decoding: _score(held, rows, decoding, f, objective) for decoding in objective.decodings
+        }
+    decoding = max(scores, key=scores.__getitem__)
+    return Candidate(parts, weights, decoding, f, scores[decoding])
+
+
+def _score(
+    held: HeldOut, rows: Rows, decoding: str, f: float | None, objective: Objective
+) -> float:
+    if objective.scorer is not None:
+        found = []
+        for model, some in held:
+            model = copy.copy(model).set_params(decoding=decoding, expected_f1=f)
+            X, y = take_rows(rows.X, some), take_rows(rows.y, some)
+            found.append(float(objective.scorer(model, X, y)))
+        return float(np.mean(found))
+    if DECODINGS[decoding].needs_f and f is not None:
+        return f
+    right = total = 0.0
+    for model, some in held:
+        nodes = _decide(model._models, take_rows(rows.X, some), decoding, f)
+        weights = rows.weights[some]
+        right += float(weights @ (nodes == rows.nodes[some]))
+        total += float(weights.sum())
+    return right / total if total else 0.0
+
+
+def _decide(models: Any, X: Any, decoding: str, f: float | None) -> IntArray:
+    """The nodes at which the predicted paths end."""
+    rule, wish = DECODINGS[decoding], Wish(f=f, only_nodes=True)
+    width = rule.width_for(models, wish)
+    return np.concatenate(
+        [rule.apply(models, slice_rows(X, part), wish).nodes for part in chunks_of_rows(X, width)]
+    )
+
+
+# -- the end -----------------------------------------------------------------------------------
+
+
+def fit_candidate(candidate: Candidate, rows: Rows) -> Any:
+    """Fit a candidate on all rows."""
+    known = {"hierarchy": rows.hierarchy}
+    models = [
+        clone(part.model).set_params(**known).fit(rows.X, rows.y, **rows.fit_params)
+        for part in candidate.parts
+    ]
+    model = (
+        models[0]
+        if len(models) == 1
+        else _product(list(candidate.parts), models, candidate.weights)
+    )
+    return model.set_params(decoding=candidate.decoding, expected_f1=candidate.expected_f1)
