@@ -83,6 +83,9 @@ def unwrap(model: Any) -> Unwrapped:
             model = steps[-1][1]
         elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
+        elif _has_chosen(model):
+            steps_before, model = model._opened()
+            before += steps_before
         elif _is_search(model):
             if hasattr(model, "cv_results_"):
                 raise ValueError(
@@ -107,6 +110,11 @@ def _transforms(step: Any) -> bool:
     Samplers, as imbalanced-learn's pipelines have them, change training rows only.
     """
     return not (step is None or isinstance(step, str) or hasattr(step, "fit_resample"))
+
+
+def _has_chosen(model: Any) -> bool:
+    """Whether something is a fitted ``HierarchicalClassifier``, which has features and a model."""
+    return hasattr(type(model), "_opened") and "model_" in vars(model)
 
 
 def _is_search(model: Any) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from hiclass._automatic.classifier import HierarchicalClassifier
 from hiclass._automatic.features import TableFeatures
 from hiclass._engine.by_depth import ByDepth
 from hiclass._estimators.conformal import ConformalClassifier
@@ -30,6 +31,7 @@ from hiclass._estimators.local import (
 from hiclass._estimators.outputs import FinalOutputs, NodeOutputs
 from hiclass._estimators.set_fitting import OneVsRest
 from hiclass._linear.fast_svc import FastLinearSVC
+from hiclass._linear.kernel_ridge import KernelRidgeClassifier
 from hiclass._state import (
     AdaptedModels,
     BatchModels,
@@ -57,7 +59,9 @@ _TYPES: tuple[type[Any], ...] = (
     GlobalClassifier,
     EnsembleClassifier,
     ConformalClassifier,
+    HierarchicalClassifier,
     FastLinearSVC,
+    KernelRidgeClassifier,
     ByDepth,
     LocalModels,
     Packed,
