@@ -24,6 +24,7 @@ from hiclass._automatic.proposals import (
     EFFORTS,
     USUAL_F,
     Effort,
+    Proposal,
     Proposals,
     Settings,
     propose,
@@ -53,6 +54,8 @@ from hiclass.model_selection import read_groups
 _FEWEST_ROWS = 30
 #: Fewer rows than this are held out on all folds.
 _FEW_ROWS = 3_000
+#: Rows from which a quick model learns its temperature.
+_MOST_FOR_TEMPERATURE = 1_500
 #: Sparse features of a table without texts that have at most so many numbers are made dense.
 _MOST_DENSE = 50_000_000
 #: What the classifiers that are chosen here warn of, and a user can do nothing about.
@@ -93,7 +96,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         one of scikit-learn's, decides between models and decodings. None is "path" for one path per
         row; for sets of classes it is "f1", the only choice.
     effort : {"quick", "balanced", "best"}, default="balanced"
-        "quick": one model by fixed rules, nothing is measured. "balanced": a few models are tried
+        "quick": one model by fixed rules, nothing is compared. "balanced": a few models are tried
         on a third of the rows. "best": more and larger models, on three folds; several times the
         cost of "balanced" for the last half point.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
@@ -389,17 +392,13 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     def _choose(
         self, proposals: Proposals, rows: Rows, effort: Effort, objective: Objective
     ) -> Candidate:
-        chosen = proposals.chosen
+        chosen, self.scores_ = proposals.chosen, {}
         if effort.n_folds:
             candidate, self.scores_ = select(chosen, rows, effort.n_folds, objective)
             self.choices_["why"] = _reason(candidate, self.scores_)
         else:
-            decoding = objective.decodings[0]
-            if not chosen[0].model._promises_proba():
-                decoding = "top_down"
-            candidate = Candidate((chosen[0],), (1.0,), decoding, USUAL_F)
-            self.scores_ = {}
-            self.choices_["why"] = "a fixed rule: nothing was measured"
+            candidate = self._by_rule(chosen[0], rows, objective)
+            self.choices_["why"] = "a fixed rule: nothing was compared"
         self.choices_["model"] = "; ".join(f"{p.name}: {p.says}" for p in candidate.parts)
         if len(candidate.parts) > 1:
             shares = ", ".join(
@@ -411,6 +410,22 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         for name, why in proposals.left_out.items():
             self.choices_[f"no {name}"] = why
         return candidate
+
+    def _by_rule(self, proposal: Proposal, rows: Rows, objective: Objective) -> Candidate:
+        """The first proposal; the temperature of kernel machines is that of some of the rows.
+
+        Scores of linear machines on words have much the same scale everywhere, so that a usual
+        temperature serves them.
+        """
+        is_usual = sp.issparse(rows.X) or self.local_classifier is not None
+        if not is_usual and len(rows.nodes) >= _FEWEST_ROWS:
+            step = -(-len(rows.nodes) // _MOST_FOR_TEMPERATURE)
+            some = rows.some(np.flatnonzero(np.arange(len(rows.nodes)) % step == 0))
+            some = replace(some, fold=deal_paths(some.nodes, some.hierarchy))
+            return select([proposal], some, 1, objective)[0]
+        can_score = proposal.model._promises_proba()
+        decoding = objective.decodings[0] if can_score else "top_down"
+        return Candidate((proposal,), (1.0,), decoding, USUAL_F)
 
     def _adopt(self, model: Any, decoding: str) -> None:
         """Predict as a fitted model does from now on."""

@@ -294,13 +294,13 @@ def propose_given(local_classifier: Any, size: Size, settings: Settings) -> Prop
 
 
 def _is_shallow(size: Size) -> bool:
-    """Whether the only choice is at the root: flat and local are the same then."""
-    return size.local == size.flat
+    """Whether the only choice, if any, is at the root: flat and local are the same then."""
+    return size.local in (0.0, size.flat)
 
 
 def _flat_is_small(size: Size, found: Proposals) -> bool:
     """Whether a flat classifier is affordable; why not is noted."""
-    if size.flat <= MOST_FLAT * size.local:
+    if size.flat <= MOST_FLAT * max(size.local, 1.0):  # there may be nothing to decide
         return True
     times = size.flat / size.local
     found.left_out["flat"] = f"{times:,.0f} times the work of all local classifiers"

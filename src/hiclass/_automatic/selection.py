@@ -56,6 +56,12 @@ class Rows:
     fold: IntArray
     fit_params: dict[str, Any]
 
+    def some(self, rows: IntArray) -> Rows:
+        """Some of the rows."""
+        params = {name: take_rows(v, rows) for name, v in self.fit_params.items()}
+        X, y = take_rows(self.X, rows), take_rows(self.y, rows)
+        return Rows(X, y, self.nodes[rows], self.hierarchy, self.fold[rows], params)
+
     @property
     def weights(self) -> AnyArray:
         """The weights of the rows, ones where none were given."""
@@ -153,9 +159,8 @@ def _hold_out(proposal: Proposal, rows: Rows, n_folds: int) -> HeldOut:
     """The estimator, fitted without each of the first folds."""
 
     def fit_fold(some: IntArray) -> Any:
-        model = clone(proposal.model).set_params(hierarchy=rows.hierarchy)
-        params = {name: take_rows(v, some) for name, v in rows.fit_params.items()}
-        return model.fit(take_rows(rows.X, some), take_rows(rows.y, some), **params)
+        model, part = clone(proposal.model), rows.some(some)
+        return model.set_params(hierarchy=rows.hierarchy).fit(part.X, part.y, **part.fit_params)
 
     # Rows of the other folds are in every training set.
     fold = np.where(rows.fold < n_folds, rows.fold, -1)

@@ -29,6 +29,7 @@ from hiclass._typing import AnyArray, FloatArray, IntArray
 _MOST_FOR_DISTANCE = 1000
 #: At most so many similarities are held at a time in ``decision_function``.
 _MOST_NUMBERS = 4_000_000
+_ROUNDING = 1e-12
 #: Added to the similarities of landmarks, of which some may be nearly equal.
 _JITTER = 1e-8
 
@@ -154,7 +155,7 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
                 f"there is only one class: {self.classes_.tolist()}."
             )
         rng = check_random_state(self.random_state)
-        self.gamma_ = 1 / (self.width**2 * _median_squared_distance(X, rng))
+        self.gamma_ = 1 / (self.width**2 * _median_squared_distance(X, weight, rng))
         signs = _signs(target, len(self.classes_))
         self.intercept_ = np.average(signs, axis=0, weights=weight)
         signs -= self.intercept_
@@ -214,13 +215,22 @@ def _blocks(n_rows: int, width: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, n_rows, step)]
 
 
-def _median_squared_distance(X: FloatArray, rng: Any) -> float:
+def _median_squared_distance(X: FloatArray, weight: FloatArray | None, rng: Any) -> float:
     """The median squared distance between different rows; 1 where all rows are equal."""
+    weight = np.ones(len(X)) if weight is None else weight
     if len(X) > _MOST_FOR_DISTANCE:
-        X = X[rng.choice(len(X), _MOST_FOR_DISTANCE, replace=False)]
-    squared = euclidean_distances(X, squared=True)[np.triu_indices(len(X), 1)]
-    squared = squared[squared > 0]
-    return float(np.median(squared)) if len(squared) else 1.0
+        chosen = rng.choice(len(X), _MOST_FOR_DISTANCE, replace=False)
+        X, weight = X[chosen], weight[chosen]
+    pairs = np.triu_indices(len(X), 1)
+    squared = euclidean_distances(X, squared=True)[pairs]
+    # Equal rows are at a distance that rounding makes.
+    order = np.flatnonzero(squared > _ROUNDING * squared.max(initial=0))
+    if not len(order):
+        return 1.0
+    order = order[np.argsort(squared[order], kind="stable")]
+    # A row of weight two counts as two rows.
+    total = np.cumsum(weight[pairs[0][order]] * weight[pairs[1][order]])
+    return float(squared[order[np.searchsorted(total, total[-1] / 2)]])
 
 
 def _signs(target: IntArray, n_classes: int) -> FloatArray:
