@@ -55,7 +55,7 @@ _FEWEST_ROWS = 30
 #: Fewer rows than this are held out on all folds.
 _FEW_ROWS = 3_000
 #: Rows from which a quick model learns its temperature.
-_MOST_FOR_TEMPERATURE = 1_500
+_MOST_FOR_TEMPERATURE = 3_000
 #: Sparse features of a table without texts that have at most so many numbers are made dense.
 _MOST_DENSE = 50_000_000
 #: What the classifiers that are chosen here warn of, and a user can do nothing about.

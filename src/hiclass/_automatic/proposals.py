@@ -238,7 +238,7 @@ def _for_dense(size: Size, settings: Settings) -> Proposals:
 def _propose_linear(size: Size, settings: Settings, found: Proposals, flat_fits: bool) -> None:
     """A logistic regression, flat where that is affordable."""
     logistic = _ready(LogisticRegression(max_iter=300, tol=1e-3))
-    n_steps = 100
+    n_steps = 600  # of two multiplications, as far as they go in the worst case
     if flat_fits and size.flat * size.n_numbers * n_steps <= settings.effort.work:
         model = _flat(logistic, settings, calibration="temperature")
         says = "a logistic regression over all final classes"
