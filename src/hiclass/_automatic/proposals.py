@@ -1,8 +1,8 @@
 """Which models are worth a try: by the kind of the rows and the size of the task, not by the clock.
 
 Sizes are counted in work: a linear classifier of k classes on n rows with z numbers each costs
-n * k * z, a kernel machine with m landmarks n * m * m, a forest of t trees n * log2(n) * t * z with
-z the square root of the number of columns. The same rows and seed have the same proposals.
+n * k * z, a kernel machine with m landmarks n * m * m, and forests are converted at what they take
+as long as. The same rows and seed have the same proposals.
 """
 
 from __future__ import annotations
@@ -87,6 +87,8 @@ class Size:
         Final classes.
     local : float
         Rows times branches, summed over all nodes with a choice.
+    n_problems : int
+        Nodes with a choice.
     """
 
     n_rows: int
@@ -94,6 +96,7 @@ class Size:
     n_numbers: float
     n_final: int
     local: float
+    n_problems: int
 
     @property
     def flat(self) -> float:
@@ -158,7 +161,8 @@ def size_of(X: Any, nodes: IntArray, hierarchy: Hierarchy) -> Size:
     local = float((index.n_below * n_branches)[n_branches > 1].sum())
     n_rows, n_columns = X.shape
     n_numbers = X.nnz / max(n_rows, 1) if sp.issparse(X) else n_columns
-    return Size(n_rows, n_columns, float(n_numbers), len(options.ends), local)
+    n_problems = int((n_branches > 1).sum())
+    return Size(n_rows, n_columns, float(n_numbers), len(options.ends), local, n_problems)
 
 
 def propose(X: Any, size: Size, settings: Settings) -> Proposals:
@@ -225,14 +229,19 @@ def _for_dense(size: Size, settings: Settings) -> Proposals:
     _propose_linear(size, settings, found, flat_fits)
     if not effort.n_folds:
         return found
-    work = size.n_rows * np.log2(size.n_rows + 1) * effort.n_trees * np.sqrt(size.n_columns) * 100
-    if work > effort.work:
+    if _work_of_forest(size, effort.n_trees) > effort.work:
         found.left_out["forest"] = "too many rows for a forest"
     else:
         forest = _ready(ExtraTreesClassifier(effort.n_trees, min_samples_leaf=2))
         model = _local(forest, settings, calibration="temperature")
         found.chosen.append(Proposal("local forest", model, "extremely random trees per node"))
     return found
+
+
+def _work_of_forest(size: Size, n_trees: int) -> float:
+    """About as many multiplications as would take as long."""
+    by_rows = size.n_rows * np.log2(size.n_rows + 1) * np.sqrt(size.n_columns) * 1e3
+    return float(n_trees * (by_rows + 2e7 * size.n_problems))
 
 
 def _propose_linear(size: Size, settings: Settings, found: Proposals, flat_fits: bool) -> None:
