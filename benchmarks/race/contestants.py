@@ -150,6 +150,37 @@ def with_fast_svc(race: Race, folder: Path, **options: Any) -> Prepared:
     return local(race, folder, **options)
 
 
+def automatic(race: Race, folder: Path, effort: str, optimize: str) -> Prepared:
+    """The estimator that chooses by itself; it is told which rows belong together."""
+    from hiclass import HierarchicalClassifier
+
+    model = HierarchicalClassifier(effort=effort, optimize=optimize, n_jobs=THREADS, random_state=0)
+    paths = race.paths.astype(object)
+    return predicts_paths(race, lambda: model.fit(race.X, paths, groups=race.groups))
+
+
+def by_hand(race: Race, folder: Path, strategy: str, child: str) -> Prepared:
+    """What a knowledgeable user would try on dense rows, in hiclass, without calibration."""
+    from sklearn.ensemble import ExtraTreesClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
+    import hiclass
+
+    estimator = {
+        "SVC": make_pipeline(StandardScaler(), SVC(C=10)),
+        "forest": ExtraTreesClassifier(200, random_state=0, n_jobs=THREADS),
+        "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=300)),
+        "neighbours": make_pipeline(StandardScaler(), KNeighborsClassifier()),
+    }[child]
+    model = getattr(hiclass, strategy)(estimator)
+    paths = race.paths.astype(object)
+    return predicts_paths(race, lambda: model.fit(race.X, paths))
+
+
 def predicts_paths(race: Race, fit: Callable[[], Any]) -> Prepared:
     return Prepared(fit, lambda model: np.asarray(model.predict(race.X_test)).astype(str), pickled)
 
@@ -527,5 +558,31 @@ def variants() -> list[Contestant]:
     ]
 
 
+def start() -> list[Contestant]:
+    """The estimator to start with at its three efforts, for whole paths and for hF."""
+    return [
+        Contestant(
+            f"{effort}, {optimize}",
+            "hiclass",
+            partial(automatic, effort=effort, optimize=optimize),
+            "given",
+        )
+        for effort in ("quick", "balanced", "best")
+        for optimize in ("path", "f1")
+    ]
+
+
+def hands() -> list[Contestant]:
+    """Plain models on dense rows."""
+    sides = {"flat": "FlatClassifier", "greedy": "LocalClassifierPerParentNode"}
+    return [
+        Contestant(
+            f"{side} {child}", "hiclass", partial(by_hand, strategy=strategy, child=child), "given"
+        )
+        for child in ("SVC", "forest", "logistic", "neighbours")
+        for side, strategy in sides.items()
+    ]
+
+
 def all_contestants() -> dict[str, Contestant]:
-    return {c.name: c for c in [*peers(), *pairs(), *variants()]}
+    return {c.name: c for c in [*peers(), *pairs(), *variants(), *start(), *hands()]}

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 BENCHMARKS = Path(__file__).parents[1]
 SETS = ("synthetic", "cfpb", "naics", "clinc150", "greengenes")
+MORE_SETS = ("anuran", "ImCLEF07A")  # dense: for ../start.py
 
 
 @dataclass
@@ -30,6 +31,7 @@ class Race:
     endings: np.ndarray  # (n_leaves, levels): the path of each ending
     parent: np.ndarray  # (n_nodes,): the tree; the root is 0, parents come before their children
     leaf_node: np.ndarray  # (n_leaves,): the node of each ending
+    groups: np.ndarray | None = None  # (rows,): training rows that belong together
 
 
 def build_tree(endings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -53,7 +55,15 @@ def build_tree(endings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.array(parent), np.array(leaf_node)
 
 
-def store(name: str, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, to: Path) -> None:
+def store(
+    name: str,
+    X: Any,
+    y: np.ndarray,
+    train: np.ndarray,
+    test: np.ndarray,
+    to: Path,
+    groups: np.ndarray | None = None,
+) -> None:
     """Write a set: rows as float64, which is what liblinear computes with."""
     y = y.astype(str)
     endings, leaf = np.unique(y[train], axis=0, return_inverse=True)
@@ -66,6 +76,9 @@ def store(name: str, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray,
         "parent": parent,
         "leaf_node": leaf_node,
     }
+    if groups is not None:
+        codes = np.unique(groups, return_inverse=True)[1]
+        arrays |= {"groups": codes[train], "groups_test": codes[test]}
     for key, rows in (("X", train), ("X_test", test)):
         part = X[rows].astype(np.float64)
         if sp.issparse(part):
@@ -91,7 +104,8 @@ def load(file: Path) -> Race:
         return sp.csr_matrix(parts, shape=tuple(stored[f"{key}_shape"]))
 
     keys = ("paths", "leaf", "endings", "parent", "leaf_node")
-    return Race(rows("X"), rows("X_test"), *(stored[key] for key in keys))
+    groups = stored["groups"] if "groups" in stored else None
+    return Race(rows("X"), rows("X_test"), *(stored[key] for key in keys), groups)
 
 
 def prepare(name: str, data: Path | None, to: Path, quick: bool) -> Path | None:
@@ -117,7 +131,7 @@ def prepare(name: str, data: Path | None, to: Path, quick: bool) -> Path | None:
     if quick:
         draw = np.random.default_rng(0).permutation
         train, test = draw(train)[:2_000], draw(test)[:2_000]
-    store(name, task.X, task.y, train, test, to)
+    store(name, task.X, task.y, train, test, to, task.groups)
     return file
 
 
