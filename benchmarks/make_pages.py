@@ -34,6 +34,7 @@ import page as study_page  # noqa: E402
 import prior_shift  # noqa: E402
 import scaling  # noqa: E402
 import serving  # noqa: E402
+import start  # noqa: E402
 from _common import write_section  # noqa: E402
 
 ROOT = HERE.parent
@@ -60,6 +61,12 @@ def race_sections() -> dict[str, str]:
         "runs": _race_page.runs_table(results),
         "scaling": scaling.show(curves),
     }
+
+
+def write_readme(page: str) -> None:
+    result = json.loads(start.RESULT.read_text())
+    write_section(page, "start", start.overview(result))
+    write_section(page, "start_claims", start.claims(result))
 
 
 def write_race(page: str) -> None:
@@ -96,7 +103,8 @@ def write_limits(page: str) -> None:
 
 # What writes the sections of a page, given its file.
 WRITERS: dict[str, Callable[[str], None]] = {
-    "README.md": lambda page: write_section(page, "why", overview.why()),
+    "README.md": write_readme,
+    "docs/guide/first_model.md": start.write_page,
     "docs/index.md": lambda page: write_section(page, "which", overview.which()),
     "docs/decisions.md": _decisions_page.write_page,
     "docs/global.md": write_global,

@@ -47,7 +47,7 @@ def run_set(name, file, result, options):
     """Run everybody once on a set, and compare."""
     stored = np.load(file)
     y = stored["paths_test"].astype(object)
-    groups = stored["groups_test"] if "groups_test" in stored else None
+    groups = stored.get("groups_test")
     entry = result["sets"].setdefault(name, {"size": describe(file), "models": {}})
     answers = options.envs / "answers" / "start" / file.parent.name / name
     answers.mkdir(parents=True, exist_ok=True)

@@ -104,7 +104,7 @@ def load(file: Path) -> Race:
         return sp.csr_matrix(parts, shape=tuple(stored[f"{key}_shape"]))
 
     keys = ("paths", "leaf", "endings", "parent", "leaf_node")
-    groups = stored["groups"] if "groups" in stored else None
+    groups = stored.get("groups")
     return Race(rows("X"), rows("X_test"), *(stored[key] for key in keys), groups)
 
 

@@ -1,6 +1,7 @@
 """Models and features for what a user has, without a choice to make first.
 
-Comes in: a table, texts or a matrix. Goes out: features for any classifier. ``cells.py`` reads
-columns, ``kinds.py`` finds out what they hold, ``dates.py`` reads dates, ``features.py`` is the
-public transformer. Called by users, and by the command line as a user would.
+Comes in: a table, texts or a matrix. Goes out: features for any classifier, or a fitted model.
+``cells.py``, ``kinds.py``, ``dates.py`` and ``encoders.py`` serve ``features.py``, the public
+transformer; ``proposals.py``, ``kernels.py`` and ``selection.py`` serve ``classifier.py``. Called by
+users, and by the command line as a user would.
 """

@@ -29,8 +29,8 @@ from hiclass.hierarchy import Hierarchy
 
 #: A flat classifier with more work than this many times that of all local ones is left out.
 MOST_FLAT = 10
-#: The temperature of models that learn none.
-USUAL_TEMPERATURE = 0.125
+#: The temperature of models that learn none: of margins on words, of kernel machines on few rows.
+USUAL_TEMPERATURE, FEW_ROWS_TEMPERATURE = 0.125, 0.5
 #: The F-score that models expect that measure none.
 USUAL_F = 0.8
 
@@ -220,7 +220,8 @@ def _for_dense(size: Size, settings: Settings) -> Proposals:
     else:
         if flat_fits:
             says = "a kernel ridge classifier over all final classes"
-            found.chosen.append(Proposal("flat kernel", _flat(kernel, settings), says))
+            flat = _flat(kernel, settings).set_params(temperature=FEW_ROWS_TEMPERATURE)
+            found.chosen.append(Proposal("flat kernel", flat, says))
         if not _is_shallow(size) and (effort.wide or not flat_fits):
             says = "a kernel ridge classifier per parent node"
             found.chosen.append(Proposal("local kernel", _local(kernel, settings), says))
