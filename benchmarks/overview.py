@@ -1,4 +1,4 @@
-"""The tables of the first pages: README.md (why?) and docs/index.md (which model do I need?).
+"""The table of the first page, docs/index.md: which model do I need?
 
     python benchmarks/overview.py
 
@@ -42,33 +42,6 @@ def decisions() -> dict[str, dict[str, Any]]:
     for result in found.values():
         result["by_name"] = {row["name"]: row for row in result["rows"]}
     return found
-
-
-def why() -> str:
-    """The table of the README: hF on six data sets, and what the bookkeeping costs."""
-    rows = []
-    for name, result in decisions().items():
-        scores = [
-            result["by_name"][FLAT]["hF"],
-            result["published"]["per parent"]["hF"],
-            result["by_name"][GREEDY]["hF"],
-            result["by_name"][RECIPE]["hF"],
-        ]
-        shown = [f"{score:.3f}" for score in scores]
-        best = max(shown)
-        cells = [f"**{score}**" if score == best else score for score in shown]
-        rows.append((f"{name} ({SETS[name]})", *cells))
-    head = ("data set", "flat", "5.0.8, greedy", "hiclass, greedy", "hiclass, recommended")
-    own, published = (
-        load("bookkeeping")["strategies"]["parent"][k] for k in ("alone", "published")
-    )
-    return (
-        f"{table(head, rows)}\n\n"
-        f"The cost, with a classifier that is nearly free (50,000 rows, 1,000 classes, per parent "
-        f"node): fit {own['fit']:.1f} s and predict {own['predict']:.1f} s of processor time and "
-        f"{own['peak_bytes'] / 1e6:.0f} MB at the peak; version 5.0.8: {published['fit']:.1f} s, "
-        f"{published['predict']:.1f} s and {published['peak_bytes'] / 1e6:.0f} MB."
-    )
 
 
 def which() -> str:
@@ -157,5 +130,4 @@ def _wins(sets: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    write_section(str(ROOT / "README.md"), "why", why())
     write_section(str(ROOT / "docs" / "index.md"), "which", which())

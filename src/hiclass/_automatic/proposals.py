@@ -16,6 +16,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from hiclass._compat import routing_enabled
@@ -222,7 +224,7 @@ def _for_dense(size: Size, settings: Settings) -> Proposals:
             says = "a kernel ridge classifier over all final classes"
             flat = _flat(kernel, settings).set_params(temperature=FEW_ROWS_TEMPERATURE)
             found.chosen.append(Proposal("flat kernel", flat, says))
-        if not _is_shallow(size) and (effort.wide or not flat_fits):
+        if not _is_shallow(size) and (effort.n_folds or not flat_fits):
             says = "a kernel ridge classifier per parent node"
             found.chosen.append(Proposal("local kernel", _local(kernel, settings), says))
     if not effort.n_folds and found.chosen:
@@ -247,7 +249,7 @@ def _work_of_forest(size: Size, n_trees: int) -> float:
 
 def _propose_linear(size: Size, settings: Settings, found: Proposals, flat_fits: bool) -> None:
     """A logistic regression, flat where that is affordable."""
-    logistic = _ready(LogisticRegression(max_iter=300, tol=1e-3))
+    logistic = make_pipeline(StandardScaler(), _ready(LogisticRegression(max_iter=300, tol=1e-3)))
     n_steps = 600  # of two multiplications, as far as they go in the worst case
     if flat_fits and size.flat * size.n_numbers * n_steps <= settings.effort.work:
         model = _flat(logistic, settings, calibration="temperature")
