@@ -69,8 +69,8 @@ EFFORTS = {
     effort.name: effort
     for effort in (
         Effort("quick", 0, 2_000, 100, 2e11),
-        Effort("balanced", 1, 4_000, 100, 5e11),
-        Effort("best", 3, 10_000, 300, 5e12, wide=True),
+        Effort("balanced", 1, 3_000, 100, 5e11),
+        Effort("best", 3, 5_000, 300, 5e12, wide=True),
     )
 }
 
@@ -268,7 +268,7 @@ def _kernel(size: Size, settings: Settings) -> Any:
     effort = settings.effort
     affordable = int(np.sqrt(effort.work / size.n_rows))
     n_landmarks = min(effort.n_landmarks, affordable)
-    if n_landmarks < min(1_000, size.n_rows):
+    if n_landmarks < 1_000 and size.n_rows > 2 * n_landmarks:
         return None
     return _ready(KernelRidgeClassifier(n_landmarks=n_landmarks, **settings.kernel))
 

@@ -1,7 +1,8 @@
 """``KernelRidgeClassifier``: ridge regression of class indicators on similarities of rows.
 
-Where there are at most ``n_landmarks`` rows, the regression is exact; otherwise similarities are
-those to a sample of the rows (Nyström's method), which bounds time and memory.
+Where there are at most twice ``n_landmarks`` rows, the regression is exact, which costs less than
+an approximation; otherwise similarities are those to a sample of the rows (Nyström's method), which
+bounds time and memory.
 """
 
 from __future__ import annotations
@@ -49,18 +50,18 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
     width : float, default=1.0
         The width of the similarity in units of the median distance between rows: the similarity of
         two rows at distance d is ``exp(-(d / (width * median)) ** 2)``.
-    n_landmarks : int, default=5000
-        With more rows than this, similarities are those to this many rows, drawn at random. Time
-        grows with its square times the number of rows, memory with its product.
+    n_landmarks : int, default=3000
+        With more than twice as many rows, similarities are those to this many rows, drawn at
+        random. Time grows with its square times the number of rows, memory with its square.
     random_state : int, RandomState instance or None, default=None
         For the landmarks, and for the rows from which the median distance is found where there are
         more than 1,000.
 
     Attributes
     ----------
-    landmarks_ : ndarray of shape (n_landmarks or less, n_features)
-        The rows to which similarities are computed.
-    dual_coef_ : ndarray of shape (n_landmarks or less, n_classes), or (..., 1) for two classes
+    landmarks_ : ndarray of shape (n_kept, n_features)
+        The rows to which similarities are computed: all, or ``n_landmarks`` of them.
+    dual_coef_ : ndarray of shape (n_kept, n_classes), or (n_kept, 1) for two classes
         Their weights.
     intercept_ : ndarray of shape (n_classes,) or (1,)
         What rows that are similar to no landmark score.
@@ -104,7 +105,7 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         *,
         alpha: float = 0.01,
         width: float = 1.0,
-        n_landmarks: int = 5000,
+        n_landmarks: int = 3000,
         random_state: Any = None,
     ) -> None:
         self.alpha = alpha
@@ -159,7 +160,7 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         signs = _signs(target, len(self.classes_))
         self.intercept_ = np.average(signs, axis=0, weights=weight)
         signs -= self.intercept_
-        if len(X) <= self.n_landmarks:
+        if len(X) <= 2 * self.n_landmarks:  # the cubic way is the cheaper one
             self.landmarks_ = X.copy()  # the rows of the caller may change
             self.dual_coef_ = _solve(X, signs, weight, self.gamma_, self.alpha)
         else:
