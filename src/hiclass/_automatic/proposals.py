@@ -232,7 +232,7 @@ def _for_dense(size: Size, settings: Settings) -> Proposals:
     _propose_linear(size, settings, found, flat_fits)
     if not effort.n_folds:
         return found
-    if _work_of_forest(size, effort.n_trees) > effort.work:
+    if _work_of_forest(size, effort.n_trees) > effort.work / 2:
         found.left_out["forest"] = "too many rows for a forest"
     else:
         forest = _ready(ExtraTreesClassifier(effort.n_trees, min_samples_leaf=2))
