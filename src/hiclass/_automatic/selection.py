@@ -22,7 +22,7 @@ from hiclass._out_of_fold.temperatures import learn_temperature, reached_f
 from hiclass._out_of_fold.weights import learn_weights
 from hiclass._rows import chunks_of_rows, slice_rows, take_rows
 from hiclass._state import EnsembleModels
-from hiclass._typing import AnyArray, IntArray
+from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
 #: A model with a smaller share of the weights is not worth its fit.
@@ -85,6 +85,8 @@ class Candidate:
         The hierarchical F-score that it reaches by deciding for it.
     score : float
         What it was wanted for.
+    expected_own : ndarray of shape (n_nodes,) or None
+        The probability of ending at each node, summed over rows held out, where that is known.
     """
 
     parts: tuple[Proposal, ...]
@@ -92,6 +94,7 @@ class Candidate:
     decoding: str
     expected_f1: float = USUAL_F
     score: float = np.nan
+    expected_own: FloatArray | None = None
 
     @property
     def name(self) -> str:
@@ -248,15 +251,15 @@ def _measure(
     first = held[0][0]
     if not first._models.has_proba:
         scores = {"top_down": _score(held, rows, "top_down", None, objective)}
-        f = USUAL_F
+        f, expected = USUAL_F, None
     else:
         states = [(model._models, some) for model, some in held]
-        f = reached_f(states, rows.X, rows.nodes, rows.weights)
+        f, expected = reached_f(states, rows.X, rows.nodes, rows.weights)
         scores = {
             decoding: _score(held, rows, decoding, f, objective) for decoding in objective.decodings
         }
     decoding = max(scores, key=scores.__getitem__)
-    return Candidate(parts, weights, decoding, f, scores[decoding])
+    return Candidate(parts, weights, decoding, f, scores[decoding], expected)
 
 
 def _score(
@@ -304,4 +307,6 @@ def fit_candidate(candidate: Candidate, rows: Rows) -> Any:
         if len(models) == 1
         else _product(list(candidate.parts), models, candidate.weights)
     )
+    if candidate.expected_own is not None:
+        model._models = replace(model._models, expected_own=candidate.expected_own)
     return model.set_params(decoding=candidate.decoding, expected_f1=candidate.expected_f1)
