@@ -312,7 +312,7 @@ def _is_shallow(size: Size) -> bool:
 
 def _flat_is_small(size: Size, found: Proposals) -> bool:
     """Whether a flat classifier is affordable; why not is noted."""
-    if size.flat <= MOST_FLAT * max(size.local, 1.0):  # there may be nothing to decide
+    if not size.local or size.flat <= MOST_FLAT * size.local:  # there may be nothing to decide
         return True
     times = size.flat / size.local
     found.left_out["flat"] = f"{times:,.0f} times the work of all local classifiers"

@@ -16,17 +16,17 @@ from hiclass._typing import FloatArray
 
 def check_set_parameters(model: Any) -> None:
     """Refuse parameters that choose or truncate a single path, where predictions are sets."""
-    usual = inspect.signature(type(model)).parameters["decoding"].default
+    own = inspect.signature(type(model)).parameters
     why = "the hierarchy is a DAG" if not model.multi_label else "multi_label=True"
-    for name, neutral, remedy in (
-        ("decoding", usual, "leave it out: threshold decides"),
-        ("expected_f1", None, "leave it out: threshold decides"),
-        ("min_confidence", 0, "use threshold"),
-        ("leaf_only", False, "leave it out: a set may end anywhere"),
-        ("calibration", None, model._instead_of_calibration),
+    for name, remedy in (
+        ("decoding", "leave it out: threshold decides"),
+        ("expected_f1", "leave it out: threshold decides"),
+        ("min_confidence", "use threshold" if "threshold" in own else "leave it out"),
+        ("leaf_only", "leave it out: a set may end anywhere"),
+        ("calibration", model._instead_of_calibration),
     ):
         value = getattr(model, name)
-        if value != neutral:
+        if name in own and value != own[name].default:
             raise ValueError(
                 f"{name}={value!r} is for one path per row in a tree, but {why}, so that a "
                 f"prediction is a set of classes; {remedy}."

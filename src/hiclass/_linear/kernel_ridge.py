@@ -133,8 +133,8 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is invalid, rows are not finite numbers, or rows with weight are all of
-            one class.
+            If a parameter is invalid, rows are not finite numbers, rows with weight are all of one
+            class, or rows are so alike that ``alpha`` is too small for them.
         """
         validate_parameter_constraints(
             self._parameter_constraints,
@@ -247,8 +247,20 @@ def _solve(
     """The weights of all rows: those of the regression itself."""
     similar = rbf_kernel(X, gamma=gamma)
     similar[np.diag_indices(len(X))] += alpha if weight is None else alpha / weight
-    factor = cho_factor(similar, lower=True, overwrite_a=True, check_finite=False)
-    return np.asarray(cho_solve(factor, signs, check_finite=False))
+    return np.asarray(cho_solve(_factor(similar, alpha), signs, check_finite=False))
+
+
+def _factor(matrix: FloatArray, alpha: float) -> tuple[FloatArray, bool]:
+    """Cholesky's factor, for which rounding must not make the matrix singular."""
+    try:
+        factor: tuple[FloatArray, bool] = cho_factor(
+            matrix, lower=True, overwrite_a=True, check_finite=False
+        )
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            f"alpha={alpha} is too small for rows that are so much alike. Use a larger alpha."
+        ) from error
+    return factor
 
 
 def _solve_by_landmarks(
@@ -274,5 +286,5 @@ def _solve_by_landmarks(
         weighted = place if weight is None else place * weight[rows]
         gram += weighted @ place.T
         right += weighted @ signs[rows]
-    coef = cho_solve(cho_factor(gram, lower=True, check_finite=False), right, check_finite=False)
+    coef = cho_solve(_factor(gram, alpha), right, check_finite=False)
     return np.asarray(solve_triangular(root.T, coef, lower=False, check_finite=False))
