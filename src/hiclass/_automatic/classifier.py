@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.utils import check_random_state
 
+from hiclass._automatic.cells import split_columns
 from hiclass._automatic.features import TableFeatures
 from hiclass._automatic.kernels import make_scaler, tune_kernel
 from hiclass._automatic.proposals import (
@@ -44,9 +45,10 @@ from hiclass._engine.by_depth import ByDepth
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.fitting import encode_labels, fitting
 from hiclass._estimators.global_ import GlobalClassifier
+from hiclass._estimators.incremental import check_learns
 from hiclass._estimators.local import LocalClassifierPerNode, LocalClassifierPerParentNode
 from hiclass._out_of_fold.folds import N_FOLDS, deal_paths
-from hiclass._rows import as_weights, n_rows_of
+from hiclass._rows import check_weights, n_rows_of, take_rows
 from hiclass._targets.paths import check_n_labels
 from hiclass.model_selection import read_groups
 
@@ -92,9 +94,9 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     optimize : {"path", "f1"} or scorer, default=None
         What predictions should be best at. "path": whole paths that are right; paths are complete
         unless training rows end early. "f1": the hierarchical F-score; a path stops where going on
-        is more likely wrong than worth it. A scorer, ``scorer(estimator, X, y)`` or the name of
-        one of scikit-learn's, decides between models and decodings. None is "path" for one path per
-        row; for sets of classes it is "f1", the only choice.
+        is more likely wrong than worth it. A scorer, ``scorer(estimator, X, y)`` with features as
+        X, or the name of one of scikit-learn's, decides between models and decodings. None is
+        "path" for one path per row; for sets of classes it is "f1", the only choice.
     effort : {"quick", "balanced", "best"}, default="balanced"
         "quick": one model by fixed rules, nothing is compared. "balanced": a few models are tried
         on a third of the rows. "best": more and larger models, on three folds; several times the
@@ -128,7 +130,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         What scales dense features after that.
     expected_f1_ : float
         The hierarchical F-score that deciding for it reaches out of fold; 0.8 where nothing was
-        measured.
+        measured, and not set for sets of classes.
     hierarchy_ : Hierarchy
         The hierarchy of classes.
     classes_ : ndarray, or list of ndarray
@@ -194,7 +196,18 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-    _private: ClassVar[tuple[str, ...]] = (*BaseHierarchicalClassifier._private, "_measured")
+    _private: ClassVar[tuple[str, ...]] = (
+        *BaseHierarchicalClassifier._private,
+        "_measured",
+        "_is_dense",
+    )
+    _decision_parameters: ClassVar[tuple[str, ...]] = (
+        *BaseHierarchicalClassifier._decision_parameters,
+        "optimize",
+    )
+    _how_to_get_proba: ClassVar[str] = (
+        "Use effort='balanced', which needs only decision_function, or another local classifier."
+    )
     #: Groups are requested by default, as by scikit-learn's group splitters.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
 
@@ -243,7 +256,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             missing at the end of a path, written as ``""``, ``None``, ``NaN``, ``pandas.NA`` or by
             a shorter list. With ``multi_label=True``, lists of labels or an indicator.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Weights of the rows. Rows without weight count for features only.
         groups : array-like of shape (n_samples,), default=None
             The group of every row, such as a patient or a recording: whole groups are held out
             where something is measured. At least three are needed then.
@@ -259,22 +272,31 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             self._check_parameters()
             objective = self._objective()
             features = self._fit_features(X)
-            sample_weight = as_weights(sample_weight, features)
+            sample_weight = check_weights(sample_weight, features)
             target = encode_labels(self, y)
             check_n_labels(target.n_rows, n_rows_of(features))
             unit = None if groups is None else read_groups(groups, target.n_rows)
+            if sample_weight is not None and not sample_weight.all():
+                # A class of such rows only would have nothing to learn from.
+                kept = np.flatnonzero(sample_weight)
+                features, y, sample_weight, groups = (
+                    None if part is None else take_rows(part, kept)
+                    for part in (features, y, sample_weight, groups)
+                )
+                target = encode_labels(self, y)
+                unit = None if groups is None else read_groups(groups, target.n_rows)
+            effort = self._effort(target.n_rows, unit)
             fit_params = {} if sample_weight is None else {"sample_weight": sample_weight}
             if target.of_sets:
-                self._fit_sets(features, y, fit_params, groups)
+                self._fit_sets(features, y, effort, fit_params, groups)
                 return self
             if groups is not None and self.local_classifier is not None:
                 fit_params["groups"] = groups
-            effort = self._effort(target.n_rows, grouped=unit is not None)
             fold = np.full(target.n_rows, -1)
             if effort.n_folds:
                 fold = deal_paths(target.nodes, target.hierarchy, unit)
             features = self._scale(features)
-            rows = Rows(features, y, target.nodes, target.hierarchy, fold, fit_params)
+            rows = Rows(features, y, target.nodes, target.hierarchy, fold, fit_params, unit)
             proposals = self._propose(rows, effort)
             candidate = self._choose(proposals, rows, effort, objective)
             self._adopt(fit_candidate(candidate, rows), candidate.decoding)
@@ -284,42 +306,50 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     def _objective(self) -> Objective:
         """What predictions should be best at; refused where it cannot be had."""
         if self.optimize in _names():
-            if self.multi_label and self.optimize == "path":
-                self._refuse_path()
             return _OBJECTIVES[self.optimize or "path"]
-        if self.multi_label:
-            raise ValueError(
-                f"optimize={self.optimize!r} chooses between paths, but with multi_label=True "
-                f"predictions are sets of classes. Leave it out, or use optimize='f1'."
-            )
-        try:
-            scorer = get_scorer(self.optimize)
-        except ValueError as error:
-            raise ValueError(
-                f"optimize={self.optimize!r} is neither 'path' nor 'f1' nor a scorer of "
-                f"scikit-learn. Use one of these, or a function of (estimator, X, y)."
-            ) from error
         if self.effort == "quick":
             raise ValueError(
                 "effort='quick' measures nothing, so that a scorer cannot decide. Use "
                 "effort='balanced', or optimize='path' or 'f1'."
             )
-        return Objective(("best_path", "expected_f1"), scorer)
+        return Objective(("best_path", "expected_f1"), get_scorer(self.optimize))
 
-    def _refuse_path(self) -> None:
-        raise ValueError(
-            "optimize='path' wants whole paths to be right, but predictions are sets of classes "
-            "here (multi_label=True, or a class with several parents). Use optimize='f1', or leave "
-            "it out."
-        )
+    def _check_decision_parameters(self) -> None:
+        super()._check_decision_parameters()
+        if self._is_about_sets():
+            self._refuse_paths()
+        if self.optimize not in _names():
+            try:
+                get_scorer(self.optimize)
+            except ValueError as error:
+                raise ValueError(
+                    f"optimize={self.optimize!r} is neither 'path' nor 'f1' nor a scorer of "
+                    f"scikit-learn. Use one of these, or a function of (estimator, X, y)."
+                ) from error
 
-    def _effort(self, n_rows: int, grouped: bool) -> Effort:
+    def _refuse_paths(self) -> None:
+        """Refuse to choose between paths where predictions are sets of classes."""
+        if self.optimize not in (None, "f1"):
+            raise ValueError(
+                f"optimize={self.optimize!r} is about whole paths, but predictions are sets of "
+                f"classes here (multi_label=True, or a class with several parents). Use "
+                f"optimize='f1', or leave it out."
+            )
+
+    def _effort(self, n_rows: int, groups: Any) -> Effort:
+        """What may be spent: nothing is measured on too few rows."""
         effort = EFFORTS[self.effort]
         self.choices_["effort"] = self.effort
         if effort.n_folds and n_rows < _FEWEST_ROWS:
             self.choices_["effort"] = f"quick: {n_rows} rows are too few to measure anything on"
             return EFFORTS["quick"]
-        if effort.n_folds and (grouped or n_rows < _FEW_ROWS):
+        if effort.n_folds and groups is not None and groups.max() + 1 < N_FOLDS:
+            raise ValueError(
+                f"groups has {groups.max() + 1} different groups, but models are measured on "
+                f"{N_FOLDS} folds of whole groups. Give rows of at least {N_FOLDS} groups, leave "
+                f"groups out, or use effort='quick', which compares nothing."
+            )
+        if effort.n_folds and (groups is not None or n_rows < _FEW_ROWS):
             # One fold of a few rows, or of a few groups, tells little.
             return replace(effort, n_folds=N_FOLDS)
         return effort
@@ -418,10 +448,11 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         temperature serves them.
         """
         is_usual = sp.issparse(rows.X) or self.local_classifier is not None
-        if not is_usual and len(rows.nodes) >= _FEWEST_ROWS:
+        too_few = len(rows.nodes) < _FEWEST_ROWS or rows.n_groups < N_FOLDS
+        if not is_usual and not too_few:
             step = -(-len(rows.nodes) // _MOST_FOR_TEMPERATURE)
             some = rows.some(np.flatnonzero(np.arange(len(rows.nodes)) % step == 0))
-            some = replace(some, fold=deal_paths(some.nodes, some.hierarchy))
+            some = replace(some, fold=deal_paths(some.nodes, some.hierarchy, some.groups))
             return select([proposal], some, 1, objective)[0]
         can_score = proposal.model._promises_proba()
         decoding = objective.decodings[0] if can_score else "top_down"
@@ -438,31 +469,31 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
 
     # -- several labels --------------------------------------------------------------------------
 
-    def _fit_sets(self, features: Any, y: Any, fit_params: dict[str, Any], groups: Any) -> None:
+    def _fit_sets(
+        self, features: Any, y: Any, effort: Effort, fit_params: dict[str, Any], groups: Any
+    ) -> None:
         """Choose and fit a model that predicts sets of classes."""
-        if self.optimize == "path":
-            self._refuse_path()
-        effort = EFFORTS[self.effort]
+        self._refuse_paths()
         common = self._settings(effort).common | {
             "hierarchy": self.hierarchy,
             "multi_label": self.multi_label,
-            "threshold": "tuned" if effort.n_folds and n_rows_of(features) >= _FEWEST_ROWS else 0.5,
+            "threshold": "tuned" if effort.n_folds else 0.5,
         }
         if self.local_classifier is not None:
-            model, says = LocalClassifierPerNode(self.local_classifier, **common), "given"
+            model = LocalClassifierPerNode(self.local_classifier, **common)
+            says = "local: the given classifier per node"
         elif sp.issparse(features):
             logistic = LogisticRegression(C=10.0, solver="liblinear")
             if routing_enabled():
                 logistic.set_fit_request(sample_weight=True)
-            model, says = (
-                LocalClassifierPerNode(logistic, **common),
-                "logistic regressions per node",
-            )
+            model = LocalClassifierPerNode(logistic, **common)
+            says = "local: a logistic regression per node"
         else:
-            model, says = GlobalClassifier(**common), "one forest for all classes"
-        held = {} if common["threshold"] == 0.5 else {"groups": groups}
+            model, says = GlobalClassifier(**common), "global: one forest for all classes"
+        held = {"groups": groups} if effort.n_folds else {}
         model.fit(features, y, **fit_params, **held)
         self.choices_ |= {
+            "why": "a fixed rule: nothing was compared",
             "model": says,
             "decoding": f"classes by threshold ({common['threshold']})",
         }
@@ -501,13 +532,15 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         """
         self._check_parameters()
         fresh = "model_" not in vars(self)
-        features = TableFeatures(scale=False) if fresh else self.features_
-        numbers = features.fit_transform(X) if fresh else self._check_rows(X)
-        if features.columns_:
+        if not fresh:
+            self._check_learns()
+        elif split_columns(X) is not None:
             raise ValueError(
                 "Batches must be matrices of numbers: what columns and texts hold is learned from "
                 "all rows. Make features first, for example with HashingVectorizer."
             )
+        features = TableFeatures(scale=False) if fresh else self.features_
+        numbers = features.fit_transform(X) if fresh else self._check_rows(X)
         model = self._batch_model() if fresh else self.model_
         model.partial_fit(numbers, y, classes=classes, sample_weight=sample_weight)
         if fresh:
@@ -519,6 +552,16 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         self._adopt(model, "best_path" if model._models.has_proba else "top_down")
         self.expected_f1_ = USUAL_F
         return self
+
+    def _check_learns(self) -> None:
+        check_learns(self)
+        model = self.model_
+        if not isinstance(model, LocalClassifierPerParentNode) or model.calibration is not None:
+            raise ValueError(
+                f"fit has chosen a model that cannot learn more rows "
+                f"({self.choices_['model']}). Call fit with all rows, start with partial_fit, or "
+                f"use effort='quick'."
+            )
 
     def _batch_model(self) -> Any:
         common = self._settings(EFFORTS["quick"]).common

@@ -22,7 +22,14 @@ _MOST_RATIO = 3.0
 
 def make_scaler(X: FloatArray) -> StandardScaler | None:
     """A fitted scaler where the columns of dense rows are not on one scale."""
-    spread = X.std(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = X.std(axis=0)
+    if not np.isfinite(spread).all():
+        column = int(np.argmax(~np.isfinite(spread)))
+        raise ValueError(
+            f"Column {column} of X has numbers as large as {np.abs(X[:, column]).max():.3g}, whose "
+            f"squares overflow. Divide the column by a power of ten."
+        )
     spread = spread[spread > 0]
     if not len(spread):
         return None

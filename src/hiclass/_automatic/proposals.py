@@ -249,7 +249,10 @@ def _work_of_forest(size: Size, n_trees: int) -> float:
 
 def _propose_linear(size: Size, settings: Settings, found: Proposals, flat_fits: bool) -> None:
     """A logistic regression, flat where that is affordable."""
-    logistic = make_pipeline(StandardScaler(), _ready(LogisticRegression(max_iter=300, tol=1e-3)))
+    scaler = StandardScaler()
+    if routing_enabled():
+        scaler.set_fit_request(sample_weight=False)
+    logistic = make_pipeline(scaler, _ready(LogisticRegression(max_iter=300, tol=1e-3)))
     n_steps = 600  # of two multiplications, as far as they go in the worst case
     if flat_fits and size.flat * size.n_numbers * n_steps <= settings.effort.work:
         model = _flat(logistic, settings, calibration="temperature")

@@ -47,6 +47,8 @@ class Rows:
         The fold of every row.
     fit_params : dict
         What fits are given for every row: weights, groups.
+    groups : ndarray of int, default=None
+        Which rows are held out together.
     """
 
     X: Any
@@ -55,12 +57,21 @@ class Rows:
     hierarchy: Hierarchy
     fold: IntArray
     fit_params: dict[str, Any]
+    groups: IntArray | None = None
 
     def some(self, rows: IntArray) -> Rows:
         """Some of the rows."""
         params = {name: take_rows(v, rows) for name, v in self.fit_params.items()}
         X, y = take_rows(self.X, rows), take_rows(self.y, rows)
-        return Rows(X, y, self.nodes[rows], self.hierarchy, self.fold[rows], params)
+        groups = self.groups
+        if groups is not None:
+            groups = np.unique(groups[rows], return_inverse=True)[1]
+        return Rows(X, y, self.nodes[rows], self.hierarchy, self.fold[rows], params, groups)
+
+    @property
+    def n_groups(self) -> int:
+        """How many parts there are that can be held out."""
+        return len(self.nodes) if self.groups is None else int(self.groups.max()) + 1
 
     @property
     def weights(self) -> AnyArray:
@@ -271,7 +282,8 @@ def _score(
             model = copy.copy(model).set_params(decoding=decoding, expected_f1=f)
             X, y = take_rows(rows.X, some), take_rows(rows.y, some)
             found.append(float(objective.scorer(model, X, y)))
-        return float(np.mean(found))
+        score = float(np.mean(found))
+        return -np.inf if np.isnan(score) else score
     if DECODINGS[decoding].needs_f and f is not None:
         return f
     right = total = 0.0

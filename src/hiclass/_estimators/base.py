@@ -99,6 +99,11 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     _instead_of_calibration: ClassVar[str] = (
         "use sklearn.calibration.CalibratedClassifierCV as local classifier"
     )
+    #: What to do about local classifiers that have no probabilities.
+    _how_to_get_proba: ClassVar[str] = (
+        "Use calibration='temperature', which needs only decision_function, or wrap the classifier "
+        "into sklearn.calibration.CalibratedClassifierCV."
+    )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "expected_f1": [Interval(Real, 0, 1, closed="right"), None],
         "min_confidence": [Interval(Real, 0, 1, closed="both")],
@@ -326,7 +331,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         if needed and not models.has_proba:
             raise ValueError(
                 f"{needed} needs probabilities, which the local classifiers of this model do not "
-                f"have. Fit again with calibration='temperature' or another local classifier."
+                f"have. {self._how_to_get_proba}"
             )
         decoding.check(wish)
         return lambda chunk: truncate(

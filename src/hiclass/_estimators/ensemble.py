@@ -350,6 +350,12 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                     f"transforms X belongs before the ensemble: make_pipeline(transformer, "
                     f"EnsembleClassifier(...)); a search belongs around it."
                 )
+            if hasattr(model, "_opened"):
+                raise TypeError(
+                    f"The model {name!r} is a {type(model).__name__}, which makes features of X by "
+                    f"itself, and chooses an ensemble where one is better. Use it alone, or give "
+                    f"the models that it would choose from."
+                )
             if not hasattr(model, "min_confidence"):
                 raise TypeError(
                     f"The model {name!r} is a {type(model).__name__}, whose guarantee would be "

@@ -11,8 +11,7 @@ def has_proba(model: Any) -> None:
     if not (models.has_proba if models is not None else model._promises_proba()):
         raise AttributeError(
             f"{type(model).__name__} has no probabilities because its local classifier has no "
-            f"predict_proba. Use calibration='temperature', which needs only decision_function, or "
-            f"wrap the classifier into sklearn.calibration.CalibratedClassifierCV."
+            f"predict_proba. {model._how_to_get_proba}"
         )
 
 

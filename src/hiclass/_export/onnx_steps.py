@@ -24,6 +24,7 @@ from sklearn.preprocessing import (
     OrdinalEncoder,
 )
 
+from hiclass._automatic.features import TableFeatures
 from hiclass._export.onnx_graph import Graph
 from hiclass._typing import FloatArray, IntArray
 from hiclass._wrapping import unwrap
@@ -172,6 +173,19 @@ def _simple_imputer(graph: Graph, value: str, step: Any) -> str:
     return graph.concat([filled, flags])
 
 
+def _table_features(graph: Graph, value: str, step: Any) -> str:
+    if step._form != "matrix":
+        raise ValueError("what TableFeatures makes of columns and texts has no graph")
+    if step._scaling is None:
+        return value
+    is_missing = graph.op("IsNaN", value)
+    filled = graph.op("Where", is_missing, graph.constant(step._scaling.fill[None, :]), value)
+    if not len(step._scaling.flagged):
+        return filled
+    flags = graph.cast(graph.pick(is_missing, step._scaling.flagged), np.float64)
+    return graph.concat([filled, flags])
+
+
 def _is_missing(graph: Graph, value: str, missing: Any) -> str:
     if missing is None or missing != missing:
         return graph.op("IsNaN", value)
@@ -241,6 +255,7 @@ _BY_HAND: dict[type[Any], Callable[[Graph, str, Any], str]] = {
     FunctionTransformer: _function,
     Binarizer: _binarizer,
     SimpleImputer: _simple_imputer,
+    TableFeatures: _table_features,
     OneHotEncoder: _one_hot_encoder,
     OrdinalEncoder: _ordinal_encoder,
 }
