@@ -12,6 +12,7 @@ from typing import Any
 
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
+from sklearn.tree._tree import Tree
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     Interval,
@@ -48,6 +49,7 @@ __all__ = [
     "SparseCoefMixin",
     "StrOptions",
     "TerminatedWorkerError",
+    "Tree",
     "check_is_fitted",
     "check_sample_weight",
     "get_routing_for_object",

@@ -124,11 +124,12 @@ def test_more_types_can_be_trusted_by_name(tmp_path):
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
 
 
-def test_a_tree_needs_its_type_where_skops_does_not_trust_it(tmp_path):
+@pytest.mark.parametrize("trusted", [(), ["sklearn.tree._tree.Tree"]], ids=["checked", "trusted"])
+def test_a_tree_needs_no_list_of_types(trusted, tmp_path):
     X = np.arange(4.0)[:, None]
     model = FlatClassifier(DecisionTreeClassifier()).fit(X, ["a", "b", "a", "b"])
     skops.io.dump(model, tmp_path / "m.skops")
-    back = load(tmp_path / "m.skops", trusted=["sklearn.tree._tree.Tree"])
+    back = load(tmp_path / "m.skops", trusted=trusted)
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
 
 

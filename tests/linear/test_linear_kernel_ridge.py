@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import skops.io
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -15,7 +16,7 @@ from hiclass import TRUSTED_TYPES, KernelRidgeClassifier, LocalClassifierPerPare
 from hiclass._linear import kernel_ridge
 
 
-def rows(n_rows=24, n_classes=3, seed=0):
+def make_rows(n_rows=24, n_classes=3, seed=0):
     """Rows around one place per class."""
     rng = np.random.default_rng(seed)
     target = np.arange(n_rows) % n_classes
@@ -23,8 +24,8 @@ def rows(n_rows=24, n_classes=3, seed=0):
     return places[target] + rng.normal(scale=0.7, size=(n_rows, 4)), target
 
 
-def similarities(A, B, gamma):
-    return np.exp(-gamma * ((A[:, None] - B) ** 2).sum(axis=-1))
+def similarities(rows, others, gamma):
+    return np.exp(-gamma * ((rows[:, None] - others) ** 2).sum(axis=-1))
 
 
 def literal_gamma(X, width=1.0):
@@ -40,15 +41,15 @@ def literal_gamma(X, width=1.0):
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 @pytest.mark.parametrize(("alpha", "width"), [(0.01, 1.0), (1.0, 0.5), (1e-4, 3.0)])
 def test_is_the_regression_on_signs_around_their_mean(n_classes, alpha, width):
-    X, target = rows(n_classes=n_classes)
+    X, target = make_rows(n_classes=n_classes)
     model = KernelRidgeClassifier(alpha=alpha, width=width).fit(X, target)
     assert model.gamma_ == pytest.approx(literal_gamma(X, width), rel=1e-12)
     signs = np.where(target[:, None] == np.arange(n_classes), 1.0, -1.0)
     if n_classes == 2:
         signs = signs[:, 1:]
     mean = signs.mean(axis=0)
-    K = similarities(X, X, literal_gamma(X, width))
-    dual = np.linalg.solve(K + alpha * np.eye(len(X)), signs - mean)
+    kernel = similarities(X, X, literal_gamma(X, width))
+    dual = np.linalg.solve(kernel + alpha * np.eye(len(X)), signs - mean)
     new = np.random.default_rng(9).normal(size=(7, 4))
     expected = similarities(new, X, literal_gamma(X, width)) @ dual + mean
     found = model.decision_function(new)
@@ -60,19 +61,19 @@ def test_is_the_regression_on_signs_around_their_mean(n_classes, alpha, width):
 
 def test_weights_are_those_of_squared_errors():
     """Minimises the sum of w (f(x) - s)^2 plus alpha |f|^2, of which the gradient is 0."""
-    X, target = rows()
+    X, target = make_rows()
     weight = np.random.default_rng(1).uniform(0.2, 3, len(X))
     model = KernelRidgeClassifier(alpha=0.05).fit(X, target, weight)
     signs = np.where(target[:, None] == np.arange(3), 1.0, -1.0)
     np.testing.assert_allclose(model.intercept_, weight @ signs / weight.sum())
-    K = similarities(X, X, model.gamma_)
-    error = K @ model.dual_coef_ - (signs - model.intercept_)
-    gradient = K @ (weight[:, None] * error + 0.05 * model.dual_coef_)
+    kernel = similarities(X, X, model.gamma_)
+    error = kernel @ model.dual_coef_ - (signs - model.intercept_)
+    gradient = kernel @ (weight[:, None] * error + 0.05 * model.dual_coef_)
     np.testing.assert_allclose(gradient, 0, atol=1e-9)
 
 
 def test_is_kernel_ridge_of_scikit_learn():
-    X, target = rows(n_classes=2)
+    X, target = make_rows(n_classes=2)
     weight = np.linspace(0.5, 2, len(X))
     model = KernelRidgeClassifier(alpha=0.1).fit(X, target, weight)
     theirs = KernelRidge(alpha=0.1, kernel="rbf", gamma=model.gamma_)
@@ -83,7 +84,7 @@ def test_is_kernel_ridge_of_scikit_learn():
 
 
 def test_rows_that_are_like_no_other_score_the_intercept():
-    X, target = rows()
+    X, target = make_rows()
     model = KernelRidgeClassifier().fit(X, target)
     np.testing.assert_array_equal(
         model.decision_function(np.full((1, 4), 1e6))[0], model.intercept_
@@ -102,7 +103,7 @@ def test_tells_classes_apart_that_no_line_separates():
 
 
 def test_a_row_without_weight_is_as_good_as_removed():
-    X, target = rows()
+    X, target = make_rows()
     weight = np.ones(len(X))
     weight[[3, 8, 9]] = 0
     model = KernelRidgeClassifier().fit(X, target, weight)
@@ -116,7 +117,7 @@ def test_a_row_without_weight_is_as_good_as_removed():
 
 
 def test_a_row_of_weight_two_is_as_good_as_two_rows():
-    X, target = rows()
+    X, target = make_rows()
     times = np.random.default_rng(3).integers(1, 4, len(X))
     weighted = KernelRidgeClassifier().fit(X, target, times)
     repeated = KernelRidgeClassifier().fit(np.repeat(X, times, axis=0), np.repeat(target, times))
@@ -129,7 +130,7 @@ def test_a_row_of_weight_two_is_as_good_as_two_rows():
 
 
 def test_weights_count_with_landmarks_too():
-    X, target = rows(60)
+    X, target = make_rows(60)
     times = np.random.default_rng(3).integers(1, 4, len(X))
     landmarks, signs = X[:20], kernel_ridge._signs(target, 3)
     solve = kernel_ridge._solve_by_landmarks
@@ -141,7 +142,7 @@ def test_weights_count_with_landmarks_too():
 
 
 def test_weights_of_one_class_only_are_refused():
-    X, target = rows(n_classes=2)
+    X, target = make_rows(n_classes=2)
     message = r"rows of at least two classes with a positive weight; there is only one class: \[1\]"
     with pytest.raises(ValueError, match=message):
         KernelRidgeClassifier().fit(X, target, target.astype(float))
@@ -151,19 +152,19 @@ def test_weights_of_one_class_only_are_refused():
 
 
 def test_with_a_landmark_for_every_row_it_is_exact():
-    X, target = rows(40)
+    X, target = make_rows(40)
     exact = KernelRidgeClassifier(n_landmarks=40).fit(X, target)
     np.testing.assert_array_equal(exact.landmarks_, X)
     signs = kernel_ridge._signs(target, 3) - exact.intercept_
     for weight in (None, np.linspace(0.5, 2, 40)):
         by_landmarks = kernel_ridge._solve_by_landmarks(X, X, signs, weight, exact.gamma_, 0.01)
         direct = kernel_ridge._solve(X, signs, weight, exact.gamma_, 0.01)
-        K = similarities(X, X, exact.gamma_)
-        np.testing.assert_allclose(K @ by_landmarks, K @ direct, atol=1e-5)
+        kernel = similarities(X, X, exact.gamma_)
+        np.testing.assert_allclose(kernel @ by_landmarks, kernel @ direct, atol=1e-5)
 
 
 def test_landmarks_are_some_of_the_rows_and_solve_the_smaller_regression():
-    X, target = rows(60)
+    X, target = make_rows(60)
     model = KernelRidgeClassifier(n_landmarks=15, alpha=0.1, random_state=0).fit(X, target)
     assert model.landmarks_.shape == (15, 4)
     assert {tuple(row) for row in model.landmarks_} <= {tuple(row) for row in X}
@@ -175,7 +176,7 @@ def test_landmarks_are_some_of_the_rows_and_solve_the_smaller_regression():
 
 
 def test_many_landmarks_are_nearly_exact():
-    X, target = rows(120)
+    X, target = make_rows(120)
     exact = KernelRidgeClassifier(alpha=0.1).fit(X, target)
     near = KernelRidgeClassifier(alpha=0.1, n_landmarks=110, random_state=0).fit(X, target)
     assert abs(exact.decision_function(X) - near.decision_function(X)).max() < 0.05
@@ -183,7 +184,7 @@ def test_many_landmarks_are_nearly_exact():
 
 @pytest.mark.parametrize("n_landmarks", [15, 60])
 def test_rows_in_blocks_give_the_same(monkeypatch, n_landmarks):
-    X, target = rows(60)
+    X, target = make_rows(60)
     weight = np.linspace(1, 2, 60)
     make = KernelRidgeClassifier(n_landmarks=n_landmarks, random_state=0)
     whole = clone(make).fit(X, target, weight)
@@ -220,7 +221,7 @@ def test_rows_that_are_all_equal_score_the_shares():
 
 
 def test_the_width_is_that_of_a_sample_where_there_are_many_rows(monkeypatch):
-    X, target = rows(200)
+    X, target = make_rows(200)
     whole = KernelRidgeClassifier(random_state=0).fit(X, target).gamma_
     monkeypatch.setattr(kernel_ridge, "_MOST_FOR_DISTANCE", 50)
     some, again, other = (
@@ -236,7 +237,7 @@ def test_the_width_is_that_of_a_sample_where_there_are_many_rows(monkeypatch):
 
 
 def test_classes_are_sorted_and_come_back_as_they_were():
-    X, target = rows()
+    X, target = make_rows()
     names = np.array(["pear", "apple", "fig"])[target]
     model = KernelRidgeClassifier().fit(X, names)
     assert model.classes_.tolist() == ["apple", "fig", "pear"]
@@ -249,7 +250,7 @@ def test_classes_are_sorted_and_come_back_as_they_were():
 
 
 def test_of_two_classes_the_second_scores_above_zero():
-    X, target = rows(n_classes=2)
+    X, target = make_rows(n_classes=2)
     model = KernelRidgeClassifier().fit(X, np.array(["no", "yes"])[target])
     scores = model.decision_function(X)
     assert model.predict(X).tolist() == np.where(scores > 0, "yes", "no").tolist()
@@ -258,7 +259,7 @@ def test_of_two_classes_the_second_scores_above_zero():
 
 
 def test_the_same_seed_gives_the_same_model():
-    X, target = rows(60)
+    X, target = make_rows(60)
     first, again, other = (
         KernelRidgeClassifier(n_landmarks=20, random_state=seed).fit(X, target)
         for seed in (0, 0, 1)
@@ -270,7 +271,7 @@ def test_the_same_seed_gives_the_same_model():
 
 @pytest.mark.parametrize("n_landmarks", [10, 100])
 def test_what_becomes_of_the_rows_after_fit_changes_nothing(n_landmarks):
-    X, target = rows()
+    X, target = make_rows()
     original, weight = X.copy(), np.ones(len(X))
     model = KernelRidgeClassifier(n_landmarks=n_landmarks, random_state=0).fit(X, target, weight)
     np.testing.assert_array_equal(X, original)
@@ -280,7 +281,7 @@ def test_what_becomes_of_the_rows_after_fit_changes_nothing(n_landmarks):
 
 
 def test_single_precision_and_lists_are_numbers_too():
-    X, target = rows()
+    X, target = make_rows()
     expected = KernelRidgeClassifier().fit(X, target).decision_function(X)
     for given in (X.astype(np.float32), X.tolist()):
         model = KernelRidgeClassifier().fit(given, target)
@@ -302,20 +303,18 @@ def test_single_precision_and_lists_are_numbers_too():
 )
 def test_invalid_parameters_are_refused(params, message):
     with pytest.raises(ValueError, match=message):
-        KernelRidgeClassifier(**params).fit(*rows())
+        KernelRidgeClassifier(**params).fit(*make_rows())
 
 
 def test_bad_rows_labels_and_weights_are_refused():
-    X, target = rows()
+    X, target = make_rows()
     model = KernelRidgeClassifier()
     with pytest.raises(ValueError, match="only one class: \\['a'\\]"):
         model.fit(X, ["a"] * len(X))
     with pytest.raises(ValueError, match="contains NaN"):
         model.fit(np.where(X > 1, np.nan, X), target)
     with pytest.raises(TypeError, match="Sparse data was passed"):
-        from scipy.sparse import csr_matrix
-
-        model.fit(csr_matrix(X), target)
+        model.fit(sp.csr_matrix(X), target)
     with pytest.raises(ValueError, match="Unknown label type"):
         model.fit(X, X[:, 0])
     with pytest.raises(ValueError, match="Negative values"):
@@ -333,7 +332,7 @@ def test_equal_rows_with_next_to_no_regularisation_name_alpha():
 
 
 def test_copies_pickles_and_files():
-    X, target = rows()
+    X, target = make_rows()
     model = KernelRidgeClassifier(alpha=0.1, random_state=0).fit(X, target)
     assert repr(clone(model)) == "KernelRidgeClassifier(alpha=0.1, random_state=0)"
     assert not hasattr(clone(model), "classes_")
@@ -345,7 +344,7 @@ def test_copies_pickles_and_files():
 
 
 def test_as_a_local_classifier():
-    X, target = rows(60, 6)
+    X, target = make_rows(60, 6)
     y = np.column_stack([target // 3, target])
     model = LocalClassifierPerParentNode(KernelRidgeClassifier(), calibration="joint")
     model.fit(X, y, sample_weight=np.linspace(1, 2, 60))

@@ -161,8 +161,9 @@ class GlobalClassifier(BaseHierarchicalClassifier):
     with a probability of at least 0.3, on average over the features that vary, and 1.0, all
     features, elsewhere: with numbers that are better (see the page on global models).
 
-    To load a model with trees from a skops file, add ``"sklearn.tree._tree.Tree"``, which skops
-    leaves to you to trust, to ``hiclass.TRUSTED_TYPES``.
+    ``hiclass.load`` reads a model with trees from a skops file, and checks that they are sound.
+    ``skops.io.load`` leaves it to you whether to trust them: add ``"sklearn.tree._tree.Tree"`` to
+    ``hiclass.TRUSTED_TYPES``.
 
     References
     ----------

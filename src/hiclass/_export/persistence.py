@@ -4,7 +4,8 @@
 scikit-learn's and NumPy's by itself; :data:`TRUSTED_TYPES` adds what fitted models of this library
 are made of. None of these types runs anything that a file contains when it is built.
 :func:`trusted_types` adds what the local classifiers of a particular model are made of, and
-:func:`load` reads such files.
+:func:`load` reads such files. Decision trees are trusted by :func:`load` only, which looks at them
+(:mod:`hiclass._export.trees`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from hiclass._estimators.local import (
 )
 from hiclass._estimators.outputs import FinalOutputs, NodeOutputs
 from hiclass._estimators.set_fitting import OneVsRest
+from hiclass._export.trees import TREE, find_fault
 from hiclass._linear.fast_svc import FastLinearSVC
 from hiclass._linear.kernel_ridge import KernelRidgeClassifier
 from hiclass._state import (
@@ -112,9 +114,9 @@ def trusted_types(model: Any) -> list[str]:
     """List the types that a model consists of and that skops does not trust by itself.
 
     These are :data:`TRUSTED_TYPES` and what else the local classifiers consist of: types of
-    another library than scikit-learn, or its trees. Ask it of a model that you have fitted, look at
-    the list, and keep it with your code: a list that is made from a file trusts whatever the file
-    says.
+    another library than scikit-learn, or its trees, which :func:`load` needs no list for. Ask it of
+    a model that you have fitted, look at the list, and keep it with your code: a list that is made
+    from a file trusts whatever the file says.
 
     Parameters
     ----------
@@ -175,7 +177,8 @@ def load(path: Any, *, trusted: Iterable[str] = ()) -> Any:
     """Load a fitted model from a skops file, which runs no code.
 
     The file may have been written by ``hiclass fit`` or with ``skops.io.dump``. Pickles are never
-    loaded: they can run any code.
+    loaded: they can run any code. Decision trees and forests of scikit-learn are loaded if they are
+    sound: a tree that could make ``predict`` read outside of its memory is refused.
 
     Parameters
     ----------
@@ -199,8 +202,9 @@ def load(path: Any, *, trusted: Iterable[str] = ()) -> Any:
     ImportError
         If skops is not installed.
     ValueError
-        If it is not a skops file, if it holds a type that is not trusted, something else than a
-        model, or a model of a version of this library whose files this one does not read.
+        If it is not a skops file, if it holds a type that is not trusted, a decision tree that is
+        not sound, something else than a model, or a model of a version of this library whose files
+        this one does not read.
 
     See Also
     --------
@@ -251,7 +255,8 @@ def read_model_file(path: Any, trusted: Iterable[str] = ()) -> Any:
     FileNotFoundError
         If there is no such file.
     ModelFileError
-        If it is not a skops file, holds a type that is not trusted, or is damaged.
+        If it is not a skops file, holds a type that is not trusted or a decision tree that is not
+        sound, or is damaged.
     """
     io = _import_skops()
     path = os.fspath(path)
@@ -270,7 +275,8 @@ def read_model_file(path: Any, trusted: Iterable[str] = ()) -> Any:
             "Only skops files are loaded. A pickle or joblib file can run any code: if you trust "
             "its source, load it with pickle or joblib, and save the model with skops.io.dump.",
         ) from error
-    known = {*TRUSTED_TYPES, *_OF_PIPELINES, *trusted}
+    trusted = set(trusted)
+    known = {*TRUSTED_TYPES, *_OF_PIPELINES, TREE, *trusted}
     if strange := sorted(set(types) - known):
         raise ModelFileError(
             f"{path} holds {strange[0]}, which is not a type that hiclass trusts, and was not "
@@ -278,12 +284,19 @@ def read_model_file(path: Any, trusted: Iterable[str] = ()) -> Any:
             f"If you know what it is and where the file is from, write trusted={strange!r}.",
         )
     try:
-        return io.load(path, trusted=sorted(known.intersection(types)))
+        content = io.load(path, trusted=sorted(known.intersection(types)))
+        fault = None if TREE in trusted else find_fault(content)
     except Exception as error:
         raise ModelFileError(
             f"{path} cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())}).",
             "It may be damaged, or come from other versions: fit and save the model again.",
         ) from error
+    if fault is not None:
+        raise ModelFileError(
+            f"{path} holds a decision tree that could do harm, and was not loaded: {fault}.",
+            f"If you know where the file is from, write trusted=[{TREE!r}].",
+        )
+    return content
 
 
 def is_command_line_file(content: Any) -> bool:
