@@ -576,7 +576,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         check_is_fitted(self)
         model = with_state(self.model_, self._models)
         wanted = {"min_confidence": self.min_confidence}
-        if not self._models.of_sets:
+        if not self._is_about_sets():
             wanted |= {"decoding": self.decoding, "expected_f1": self._f_to_expect()}
         model.set_params(**wanted)
         steps = [self.features_, *([] if self.scaler_ is None else [self.scaler_])]

@@ -1,0 +1,123 @@
+"""Scale and width of kernel machines: found out on some of the rows."""
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from hiclass import KernelRidgeClassifier
+from hiclass._automatic import kernels
+from hiclass._automatic.kernels import make_scaler, tune_kernel
+
+# -- scale -------------------------------------------------------------------------------------
+
+
+def columns(*spreads):
+    """Columns of so much spread, to the last digit."""
+    return np.array([[-1.0], [1.0]]) * np.array(spreads)
+
+
+def test_columns_of_one_scale_stay_as_they_are():
+    assert make_scaler(columns(1, 2, 3)) is None
+    assert make_scaler(columns(5)) is None
+
+
+def test_columns_in_units_of_their_own_are_scaled():
+    X = columns(1, 1, 1, 100, 100) + 7
+    scaler = make_scaler(X)
+    assert isinstance(scaler, StandardScaler)
+    np.testing.assert_allclose(scaler.transform(X), columns(1, 1, 1, 1, 1))
+
+
+def test_a_few_columns_that_differ_do_not_count():
+    """Of a hundred columns five are below the first, and five above the last tenth."""
+    assert make_scaler(columns(*[1.0] * 90, *[1e6] * 5, *[1e-6] * 5)) is None
+
+
+def test_columns_without_spread_do_not_count():
+    assert make_scaler(np.zeros((4, 3))) is None
+    assert make_scaler(columns(1, 0, 0, 0, 2)) is None
+
+
+def test_numbers_whose_squares_overflow_are_refused_by_column():
+    with pytest.raises(ValueError, match=r"Column 1 of X has numbers as large as 1e\+200"):
+        make_scaler(columns(1, 1e200))
+
+
+# -- width -------------------------------------------------------------------------------------
+
+
+def rings(n_rows=240, seed=0):
+    """Two classes that take turns along a line: only a narrow kernel tells them apart."""
+    x = np.random.default_rng(seed).uniform(0, 6, size=n_rows)
+    return x[:, None], 1 + (np.floor(x * 2) % 2).astype(int)
+
+
+def tune(X, nodes, fold=None, weights=None, seed=0):
+    fold = np.arange(len(X)) % 3 if fold is None else fold
+    return tune_kernel(X, nodes, fold, np.ones(len(X)) if weights is None else weights, seed)
+
+
+def test_a_narrow_kernel_is_found_where_it_is_needed():
+    X, nodes = rings()
+    assert tune(X, nodes)["width"] == 0.5
+
+
+def test_the_best_pair_is_the_one_that_a_loop_over_all_finds():
+    X, nodes = rings(90)
+    fold = np.arange(90) % 3
+    shares = {}
+    for width in (0.5, 1.0, 2.0):
+        for alpha in (0.1, 0.01, 0.001):
+            model = KernelRidgeClassifier(width=width, alpha=alpha)
+            model.fit(X[fold != 0], nodes[fold != 0])
+            shares[width, alpha] = np.mean(model.predict(X[fold == 0]) == nodes[fold == 0])
+    found = tune(X, nodes, fold)
+    assert shares[found["width"], found["alpha"]] == max(shares.values())
+
+
+def test_of_equal_ones_it_is_the_one_in_the_middle():
+    X = np.array([[0.0], [10.0]] * 15)
+    assert tune(X, np.array([1, 2] * 15)) == {"width": 1.0, "alpha": 0.01}
+
+
+def test_rows_without_weight_are_neither_fitted_nor_held_out():
+    X, nodes = rings()
+    wrong = 3 - nodes
+    X2, nodes2 = np.vstack([X, X]), np.concatenate([nodes, wrong])
+    weights = np.concatenate([np.ones(len(X)), np.zeros(len(X))])
+    fold = np.tile(np.arange(len(X)) % 3, 2)
+    assert tune(X2, nodes2, fold, weights) == tune(X, nodes)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "fold"),
+    [
+        ([1] * 6, [0, 1, 2] * 2),  # one class
+        ([1, 2] * 3, [1, 1, 1, 2, 2, 2]),  # nothing is held out
+        ([1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 0, 0]),  # what is held out is new
+        ([1, 1, 1, 1, 2, 2], [1, 1, 2, 2, 0, 0]),  # one class is left
+    ],
+)
+def test_where_there_is_nothing_to_tell_apart_nothing_is_found(nodes, fold):
+    X = np.arange(6.0)[:, None]
+    assert tune(X, np.array(nodes), np.array(fold)) == {}
+
+
+def test_of_many_rows_some_are_drawn_by_the_seed(monkeypatch):
+    X, nodes = rings()
+    seen = []
+
+    class Watched(KernelRidgeClassifier):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(X)
+            return super().fit(X, y, sample_weight)
+
+    monkeypatch.setattr(kernels, "KernelRidgeClassifier", Watched)
+    monkeypatch.setattr(kernels, "_MOST_FITTED", 50)
+    monkeypatch.setattr(kernels, "_MOST_HELD_OUT", 20)
+    first, again = tune(X, nodes, seed=1), tune(X, nodes, seed=1)
+    assert first == again
+    assert {len(rows) for rows in seen} == {50}
+    np.testing.assert_array_equal(seen[0], seen[-1])
+    tune(X, nodes, seed=2)
+    assert (seen[0] != seen[-1]).any()

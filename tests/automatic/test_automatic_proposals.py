@@ -1,0 +1,289 @@
+"""Which models are worth a try: the rules, at the sizes where they change."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sklearn
+from fakes import Centroids, OnlyPredict, Scored, Soft
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
+
+from hiclass import (
+    ByDepth,
+    FlatClassifier,
+    Hierarchy,
+    KernelRidgeClassifier,
+    LocalClassifierPerParentNode,
+)
+from hiclass._automatic import proposals
+from hiclass._automatic.proposals import (
+    EFFORTS,
+    USUAL_TEMPERATURE,
+    Settings,
+    Size,
+    propose,
+    propose_given,
+    size_of,
+)
+
+DENSE, SPARSE = np.zeros((1, 1)), sp.csr_matrix((1, 1))
+COMMON = {"n_jobs": 1, "random_state": 7, "verbose": 0}
+
+
+def settings(effort="balanced", **kernel):
+    return Settings(EFFORTS[effort], COMMON, 7, kernel)
+
+
+def size(n_rows=1000, n_columns=10, n_final=6, local=5000.0, n_numbers=None, n_problems=4):
+    n_numbers = n_columns if n_numbers is None else n_numbers
+    return Size(n_rows, n_columns, float(n_numbers), n_final, local, n_problems)
+
+
+def names(found):
+    return [proposal.name for proposal in found.chosen]
+
+
+def local_of(found, name):
+    return next(p.model for p in found.chosen if p.name == name).local_classifier
+
+
+# -- sizes -------------------------------------------------------------------------------------
+
+
+def test_sizes_are_rows_times_branches():
+    """Six rows decide between a and b; four between x, y and stopping at a; two have no choice."""
+    y = [["a", "x"], ["a", "y"], ["a"], ["a", "x"], ["b", "z"], ["b", "z"]]
+    hierarchy = Hierarchy.from_paths(y)
+    nodes = np.array([hierarchy.find(tuple(path)) for path in y])
+    found = size_of(np.zeros((6, 3)), nodes, hierarchy)
+    assert found == Size(6, 3, 3.0, 4, 6 * 2 + 4 * 3, 2)
+    assert found.flat == 6 * 4
+    X = sp.csr_matrix(np.eye(6, 9))
+    assert size_of(X, nodes, hierarchy).n_numbers == 1
+    assert size_of(X, nodes, hierarchy).n_columns == 9
+
+
+def test_one_class_is_no_problem():
+    hierarchy = Hierarchy.from_paths([["a", "b"]])
+    found = size_of(np.zeros((50, 3)), np.full(50, 2), hierarchy)
+    assert (found.local, found.n_final, found.n_problems) == (0.0, 1, 0)
+    assert names(propose(SPARSE, found, settings())) == ["local"]
+    assert names(propose(DENSE, found, settings("quick"))) == ["flat kernel"]
+    assert names(propose_given(GaussianNB(), found, settings())) == ["local"]
+
+
+# -- sparse rows -------------------------------------------------------------------------------
+
+
+def test_words_get_linear_machines_local_and_flat():
+    found = propose(SPARSE, size(), settings())
+    assert names(found) == ["local", "flat"]
+    assert not found.left_out
+    local, flat = (proposal.model for proposal in found.chosen)
+    assert isinstance(local, LocalClassifierPerParentNode)
+    assert isinstance(flat, FlatClassifier)
+    assert isinstance(local.local_classifier, ByDepth)
+    for model in (local, flat):
+        assert (model.calibration, model.temperature) == ("joint", USUAL_TEMPERATURE)
+        assert (model.n_jobs, model.random_state) == (1, 7)
+
+
+def test_quick_has_the_local_half_only():
+    found = propose(SPARSE, size(), settings("quick"))
+    assert names(found) == ["local"]
+
+
+@pytest.mark.parametrize("effort", ["balanced", "best"])
+def test_a_flat_half_of_more_than_ten_times_the_work_is_left_out(effort):
+    at_ten = size(n_rows=1000, n_final=50, local=5000.0)
+    assert "flat" in names(propose(SPARSE, at_ten, settings(effort)))
+    above = size(n_rows=1000, n_final=51, local=5000.0)
+    found = propose(SPARSE, above, settings(effort))
+    assert "flat" not in names(found)
+    assert found.left_out["flat"] == "10 times the work of all local classifiers"
+    far = propose(SPARSE, size(n_final=10_000, local=5000.0), settings(effort))
+    assert far.left_out["flat"] == "2,000 times the work of all local classifiers"
+
+
+def test_flat_and_local_are_the_same_where_the_only_choice_is_at_the_root():
+    shallow = size(n_rows=1000, n_final=6, local=6000.0)
+    for effort in EFFORTS:
+        assert names(propose(SPARSE, shallow, settings(effort))) == ["local"]
+        assert names(propose_given(GaussianNB(), shallow, settings(effort))) == ["local"]
+
+
+# -- networks ----------------------------------------------------------------------------------
+
+
+def test_a_network_needs_pytorch_and_says_so(monkeypatch):
+    monkeypatch.setattr(proposals, "find_spec", lambda name: None)
+    found = propose(SPARSE, size(), settings("best"))
+    assert names(found) == ["local", "flat"]
+    assert found.left_out == {"network": "PyTorch is not installed"}
+
+
+def test_a_network_for_too_many_rows_and_classes_is_left_out():
+    large = size(n_rows=10**6, n_final=5000, local=1e9, n_numbers=100)
+    found = propose(SPARSE, large, settings("best"))
+    assert found.left_out == {"network": "too much work for so many rows and classes"}
+
+
+def test_balanced_tries_no_network(monkeypatch):
+    monkeypatch.setattr(proposals, "find_spec", lambda name: 1 / 0)
+    assert names(propose(SPARSE, size(), settings("balanced"))) == ["local", "flat"]
+
+
+@pytest.mark.heavy
+def test_with_pytorch_the_best_effort_tries_a_network():
+    pytest.importorskip("torch")
+    found = propose(SPARSE, size(), settings("best"))
+    assert names(found) == ["local", "flat", "network"]
+    network = found.chosen[-1].model
+    assert (network.loss, network.device, network.random_state) == ("leaf", "cpu", 7)
+
+
+# -- dense rows --------------------------------------------------------------------------------
+
+
+def test_numbers_get_kernels_a_logistic_regression_and_a_forest():
+    for effort in ("balanced", "best"):
+        found = propose(DENSE, size(), settings(effort))
+        assert names(found) == ["flat kernel", "local kernel", "flat logistic", "local forest"]
+        assert not found.left_out
+        assert isinstance(local_of(found, "flat kernel"), KernelRidgeClassifier)
+        assert isinstance(local_of(found, "flat logistic")[-1], LogisticRegression)
+        forest = local_of(found, "local forest")
+        assert isinstance(forest, ExtraTreesClassifier)
+        assert forest.n_estimators == EFFORTS[effort].n_trees
+
+
+def test_quick_has_the_flat_kernel_machine_only():
+    assert names(propose(DENSE, size(), settings("quick"))) == ["flat kernel"]
+    wide = size(n_final=500, local=1000.0)
+    found = propose(DENSE, wide, settings("quick"))
+    assert names(found) == ["local kernel"]
+    assert found.left_out == {"flat": "500 times the work of all local classifiers"}
+
+
+def test_kernels_are_given_what_was_tuned():
+    found = propose(DENSE, size(), settings(width=0.5, alpha=0.1))
+    kernel = local_of(found, "flat kernel")
+    assert (kernel.width, kernel.alpha) == (0.5, 0.1)
+    assert kernel.n_landmarks == EFFORTS["balanced"].n_landmarks
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_many_rows_have_fewer_landmarks_and_then_no_kernel_machine(effort):
+    work = EFFORTS[effort].work
+    most = int(work / 1000**2)  # rows for which a thousand landmarks are affordable
+    found = propose(DENSE, size(n_rows=most, local=5.0 * most), settings(effort))
+    assert local_of(found, names(found)[0]).n_landmarks == 1000
+    many = 2 * most
+    found = propose(DENSE, size(n_rows=many, local=5.0 * many), settings(effort))
+    assert found.left_out["kernel"] == "too many rows for a kernel machine"
+    assert not [name for name in names(found) if "kernel" in name]
+    assert found.chosen, "something is always proposed"
+
+
+def test_a_flat_logistic_regression_that_is_too_much_work_is_a_local_one():
+    # 600 steps of two multiplications are counted.
+    large = size(n_rows=10**5, n_columns=500, n_final=100, local=10.0**6)
+    assert large.flat * 500 * 600 > EFFORTS["balanced"].work >= large.local * 500 * 600
+    assert "local logistic" in names(propose(DENSE, large, settings()))
+    larger = size(n_rows=10**5, n_columns=5000, n_final=100, local=10.0**6)
+    found = propose(DENSE, larger, settings())
+    assert found.left_out["logistic"] == "too much work for so many rows and classes"
+
+
+def test_something_is_proposed_whatever_the_size():
+    huge = size(n_rows=10**8, n_columns=10**4, n_final=10**5, local=1e12)
+    for effort in EFFORTS:
+        found = propose(DENSE, huge, settings(effort))
+        assert names(found) == ["local logistic"]
+        assert "kernel" in found.left_out
+    assert found.left_out["forest"] == "too many rows for a forest"
+
+
+def test_many_small_problems_are_too_much_for_a_forest():
+    few = propose(DENSE, size(n_problems=200), settings())
+    many = propose(DENSE, size(n_problems=300), settings())
+    assert "local forest" in names(few)
+    assert many.left_out == {"forest": "too many rows for a forest"}
+
+
+# -- a classifier that is given ------------------------------------------------------------------
+
+GIVEN = {
+    "probabilities": (Soft(), "temperature"),
+    "scores": (Scored(), "joint"),
+    "plain object": (Centroids(), "temperature"),
+    "function": (lambda path: GaussianNB(), "temperature"),
+    "by depth": (ByDepth(LinearSVC(), C=[1, 2]), "joint"),
+    "by depth, probabilities": (ByDepth(LogisticRegression(), C=[1, 2]), "temperature"),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_a_given_classifier_is_tried_local_and_flat_and_calibrated_by_what_it_has(name):
+    given, calibration = GIVEN[name]
+    found = propose_given(given, size(), settings())
+    assert names(found) == ["local", "flat"]
+    for proposal in found.chosen:
+        assert proposal.model.local_classifier is given
+        assert proposal.model.calibration == calibration
+        assert proposal.model.temperature == USUAL_TEMPERATURE
+        assert proposal.model.decoding == "best_path"
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_quick_does_not_calibrate_a_given_classifier(name):
+    given, calibration = GIVEN[name]
+    (proposal,) = propose_given(given, size(), settings("quick")).chosen
+    assert isinstance(proposal.model, LocalClassifierPerParentNode)
+    assert (proposal.model.calibration, proposal.model.temperature) == (None, None)
+    only_scores = calibration == "joint"
+    assert proposal.model.decoding == ("top_down" if only_scores else "best_path")
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_a_classifier_that_only_predicts_goes_from_the_top_down(effort):
+    found = propose_given(OnlyPredict(), size(), settings(effort))
+    assert names(found) == ["local"]
+    model = found.chosen[0].model
+    assert (model.decoding, model.calibration) == ("top_down", None)
+    if effort != "quick":
+        assert found.left_out == {
+            "flat": "OnlyPredict has neither predict_proba nor decision_function"
+        }
+
+
+def test_a_given_classifier_is_not_tried_flat_where_that_is_too_much():
+    found = propose_given(GaussianNB(), size(n_final=10_000), settings())
+    assert names(found) == ["local"]
+    assert found.left_out == {"flat": "2,000 times the work of all local classifiers"}
+
+
+def test_what_is_proposed_is_described():
+    found = propose_given(ByDepth(LinearSVC(), C=[1]), size(), settings())
+    assert [p.says for p in found.chosen] == [
+        "a LinearSVC per parent node",
+        "a LinearSVC over all final classes",
+    ]
+    found = propose_given(lambda path: GaussianNB(), size(), settings())
+    assert found.chosen[0].says == "a classifier per parent node"
+
+
+# -- metadata routing --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("X", [DENSE, SPARSE], ids=["dense", "sparse"])
+def test_classifiers_request_weights_where_metadata_are_routed(X):
+    with sklearn.config_context(enable_metadata_routing=True):
+        for proposal in propose(X, size(), settings()).chosen:
+            routing = proposal.model.get_metadata_routing()
+            assert routing.consumes("fit", {"sample_weight"}) == {"sample_weight"}
+    assert "sample_weight" not in str(
+        propose(X, size(), settings()).chosen[0].model.local_classifier
+    )
