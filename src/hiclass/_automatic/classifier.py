@@ -423,7 +423,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         self, proposals: Proposals, rows: Rows, effort: Effort, objective: Objective
     ) -> Candidate:
         chosen, self.scores_ = proposals.chosen, {}
-        if effort.n_folds:
+        if rows.can_be_held_out(effort.n_folds):
             candidate, self.scores_ = select(chosen, rows, effort.n_folds, objective)
             self.choices_["why"] = _reason(candidate, self.scores_)
         else:
@@ -453,7 +453,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             step = -(-len(rows.nodes) // _MOST_FOR_TEMPERATURE)
             some = rows.some(np.flatnonzero(np.arange(len(rows.nodes)) % step == 0))
             some = replace(some, fold=deal_paths(some.nodes, some.hierarchy, some.groups))
-            return select([proposal], some, 1, objective)[0]
+            if some.can_be_held_out(1):
+                return select([proposal], some, 1, objective)[0]
         can_score = proposal.model._promises_proba()
         decoding = objective.decodings[0] if can_score else "top_down"
         return Candidate((proposal,), (1.0,), decoding, USUAL_F)

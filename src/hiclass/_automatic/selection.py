@@ -68,6 +68,10 @@ class Rows:
             groups = np.unique(groups[rows], return_inverse=True)[1]
         return Rows(X, y, self.nodes[rows], self.hierarchy, self.fold[rows], params, groups)
 
+    def can_be_held_out(self, n_folds: int) -> bool:
+        """Whether there is a row in the first folds: the only rows of inner classes are in none."""
+        return bool(((self.fold >= 0) & (self.fold < n_folds)).any())
+
     @property
     def n_groups(self) -> int:
         """How many parts there are that can be held out."""
