@@ -53,8 +53,8 @@ class Effort:
         Of forests.
     work : float
         The most work of a single fit, in multiplications.
-    wide : bool
-        Whether models are tried that cost much and add little.
+    n_networks : int
+        Of networks on sparse rows, which differ by their seeds.
     """
 
     name: str
@@ -62,15 +62,15 @@ class Effort:
     n_landmarks: int
     n_trees: int
     work: float
-    wide: bool = False
+    n_networks: int
 
 
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 0, 2_000, 100, 2e11),
-        Effort("balanced", 1, 3_000, 100, 5e11),
-        Effort("best", 3, 5_000, 300, 5e12, wide=True),
+        Effort("quick", 0, 2_000, 100, 2e11, 0),
+        Effort("balanced", 1, 3_000, 100, 5e11, 1),
+        Effort("best", 3, 5_000, 300, 5e12, 3),
     )
 }
 
@@ -189,12 +189,11 @@ def _for_sparse(size: Size, settings: Settings) -> Proposals:
     if _flat_is_small(size, found):
         flat = _flat(_ready(svm), settings)
         found.chosen.append(Proposal("flat", flat, "a LinearSVC over all final classes"))
-    if effort.wide:
-        _propose_network(size, settings, found)
+    _propose_networks(size, settings, found)
     return found
 
 
-def _propose_network(size: Size, settings: Settings, found: Proposals) -> None:
+def _propose_networks(size: Size, settings: Settings, found: Proposals) -> None:
     """A softmax over all final classes behind an embedding, where PyTorch is there."""
     width = 128
     work = size.n_rows * width * (size.n_numbers + size.n_final) * 10
@@ -206,8 +205,11 @@ def _propose_network(size: Size, settings: Settings, found: Proposals) -> None:
         from hiclass.torch import HierarchicalSoftmaxClassifier
 
         common = {k: v for k, v in settings.common.items() if k != "n_jobs"}
-        network = HierarchicalSoftmaxClassifier(loss="leaf", device="cpu", **common)
-        found.chosen.append(Proposal("network", network, "a network over all final classes"))
+        for k in range(settings.effort.n_networks):
+            seed = {"random_state": settings.seed + k}
+            model = HierarchicalSoftmaxClassifier(loss="leaf", device="cpu", **(common | seed))
+            name = f"network {k + 1}" if k else "network"
+            found.chosen.append(Proposal(name, model, "a network over all final classes"))
 
 
 # -- dense rows: measurements, tables, embeddings ----------------------------------------------

@@ -25,6 +25,8 @@ from hiclass._state import EnsembleModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
+#: The share of rows in which two models differ, about.
+_DIFFERENT = 0.1
 #: A model with a smaller share of the weights is not worth its fit.
 _LEAST_SHARE = 0.03
 
@@ -157,7 +159,7 @@ def select(
     Returns
     -------
     candidate : Candidate
-        The one with the highest score, of equals the first.
+        The product of all, unless a single model is better by more than chance.
     scores : dict
         The score of every candidate by name.
     """
@@ -169,8 +171,22 @@ def select(
     measured = [
         _measure(tuple(parts), weights, fitted, rows, objective) for parts, fitted, weights in tried
     ]
-    best = max(measured, key=lambda candidate: candidate.score)
+    # Nothing is known about the scale of a scorer.
+    n_rows = np.inf if objective.scorer is not None else sum(len(some) for _, some in held[0])
+    best = _best(measured, n_rows)
     return best, {candidate.name: candidate.score for candidate in measured}
+
+
+def _best(measured: list[Candidate], n_rows: float) -> Candidate:
+    """The product, unless a single model is better by more than chance.
+
+    Scores of two models that differ in one row of ten have a standard error of ``sqrt(0.1 / n)``.
+    """
+    together = measured[-1]
+    alone = max(measured, key=lambda candidate: candidate.score)
+    if alone.score > together.score + np.sqrt(_DIFFERENT / n_rows):
+        return alone
+    return together
 
 
 def _hold_out(proposal: Proposal, rows: Rows, n_folds: int) -> HeldOut:
