@@ -83,10 +83,10 @@ def test_of_equal_ones_it_is_the_one_in_the_middle():
 def test_rows_without_weight_are_neither_fitted_nor_held_out():
     X, nodes = rings()
     wrong = 3 - nodes
-    X2, nodes2 = np.vstack([X, X]), np.concatenate([nodes, wrong])
+    twice, labels = np.vstack([X, X]), np.concatenate([nodes, wrong])
     weights = np.concatenate([np.ones(len(X)), np.zeros(len(X))])
     fold = np.tile(np.arange(len(X)) % 3, 2)
-    assert tune(X2, nodes2, fold, weights) == tune(X, nodes)
+    assert tune(twice, labels, fold, weights) == tune(X, nodes)
 
 
 @pytest.mark.parametrize(

@@ -207,8 +207,8 @@ def test_something_is_proposed_whatever_the_size():
 
 
 def test_many_small_problems_are_too_much_for_a_forest():
-    few = propose(DENSE, size(n_problems=200), settings())
-    many = propose(DENSE, size(n_problems=300), settings())
+    few = propose(DENSE, size(n_problems=100), settings())
+    many = propose(DENSE, size(n_problems=200), settings())
     assert "local forest" in names(few)
     assert many.left_out == {"forest": "too many rows for a forest"}
 

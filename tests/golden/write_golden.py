@@ -4,8 +4,9 @@ Run it once when the format of model files changes, from the root of the checkou
 
     python tests/golden/write_golden.py
 
-The local classifiers are naive Bayes, ridge and linear SVMs, whose fitted attributes are the same
-in all versions of scikit-learn that hiclass supports. What the models predict is kept beside them.
+The local classifiers are naive Bayes, ridge, linear SVMs and kernel machines, whose fitted attributes
+are the same in all versions of scikit-learn that hiclass supports. What the models predict is kept
+beside them.
 """
 
 import json
@@ -26,7 +27,9 @@ from hiclass import (
     EnsembleClassifier,
     FlatClassifier,
     GlobalClassifier,
+    HierarchicalClassifier,
     Hierarchy,
+    KernelRidgeClassifier,
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
@@ -87,6 +90,10 @@ def models():
     # Classifiers of the one column that sparse rows have.
     rows = sp.csr_matrix(X * [1, 0])
     yield "packed", LocalClassifierPerParentNode(LinearSVC(random_state=0)).fit(rows, Y)
+    kernel = KernelRidgeClassifier(random_state=0)
+    yield "kernel", LocalClassifierPerParentNode(kernel, calibration="joint").fit(X, Y)
+    # A kernel machine over all final classes behind features that pass through.
+    yield "automatic", HierarchicalClassifier(effort="quick", random_state=0).fit(X, Y)
 
 
 def main():

@@ -547,8 +547,6 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         if fresh:
             self.features_, self.scaler_, self.scores_ = features, None, {}
             self.n_features_in_ = features.n_features_in_
-            if hasattr(features, "feature_names_in_"):
-                self.feature_names_in_ = features.feature_names_in_
             self.choices_ = {"model": "local: one classifier per parent node, learned in batches"}
         self._adopt(model, "best_path" if model._models.has_proba else "top_down")
         self.expected_f1_ = USUAL_F

@@ -1,0 +1,1010 @@
+"""``HierarchicalClassifier``: what it takes, what it chooses, and what it says about that.
+
+Tools around it and files are in ``test_automatic_classifier_tools.py``.
+"""
+
+import copy
+from itertools import chain
+
+import networkx
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+import scipy.sparse as sp
+import sklearn
+from fakes import Centroids, Fixed, Nearest, OnlyPredict, Recorder, Scored, Soft
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.svm import LinearSVC
+from zoo import DAG, EDGES, zoo
+
+from hiclass import (
+    ByDepth,
+    EnsembleClassifier,
+    FlatClassifier,
+    HierarchicalClassifier,
+    Hierarchy,
+    LocalClassifierPerParentNode,
+)
+from hiclass._automatic import classifier
+from hiclass.metrics import f1
+
+QUICK = {"effort": "quick", "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Sixty rows of six classes in three pairs, not all of which can be told apart."""
+    which = np.arange(60) % 6
+    rng = np.random.default_rng(0)
+    X = 2 * rng.normal(size=(6, 4))[which] + rng.normal(size=(60, 4))
+    y = np.array([[name[0], name] for name in ("a1", "a2", "b1", "b2", "c1", "c2")], dtype=object)
+    return X, y[which]
+
+
+@pytest.fixture(scope="module")
+def quick(noisy):
+    return HierarchicalClassifier(**QUICK).fit(*noisy)
+
+
+@pytest.fixture(scope="module")
+def balanced(noisy):
+    return HierarchicalClassifier(random_state=0).fit(*noisy)
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Columns of all kinds, with a missing cell in each."""
+    words = [
+        ["Card", "Theft", "somebody stole my card on the street"],
+        ["Card", "Charge", "a charge on the card that I never made"],
+        ["Loan", "Car", "the rate of the loan for my car rises"],
+        ["Loan", "House", "they refuse the loan for our house"],
+    ]
+    rows = [words[i % 4] for i in range(40)]
+    frame = pandas.DataFrame(
+        {
+            "text": [f"{text} today" if i % 3 else text for i, (_, _, text) in enumerate(rows)],
+            "amount": np.linspace(1, 900, 40),
+            "state": ["NY", "CA", "TX", "NY", "CA"] * 8,
+            "day": pandas.date_range("2024-01-01", periods=40, freq="D"),
+        }
+    )
+    frame.loc[3, "text"] = None
+    frame.loc[4, "amount"] = np.nan
+    frame.loc[5, "state"] = None
+    frame.loc[6, "day"] = pandas.NaT
+    return frame, np.array([path[:2] for path in rows], dtype=object)
+
+
+# -- choosing ----------------------------------------------------------------------------------
+
+
+def test_the_better_half_is_chosen_by_rows_held_out(noisy):
+    X, y = noisy
+    model = HierarchicalClassifier(GaussianNB(), random_state=0).fit(X, y)
+    assert set(model.scores_) == {"local", "flat", "local and flat"}
+    best = max(model.scores_, key=model.scores_.__getitem__)
+    assert model.choices_["why"].startswith(f"{model.scores_[best]:.3f} out of fold (")
+    named = {
+        "local": LocalClassifierPerParentNode,
+        "flat": FlatClassifier,
+        "local and flat": EnsembleClassifier,
+    }
+    assert type(model.model_) is named[best]
+
+
+def test_its_predictions_are_those_of_the_model_that_it_chose(noisy, balanced):
+    X, _ = noisy
+    assert balanced.scaler_ is None
+    np.testing.assert_array_equal(balanced.predict(X), balanced.model_.predict(X))
+    np.testing.assert_array_equal(
+        balanced.predict_node_proba(X), balanced.model_.predict_node_proba(X)
+    )
+
+
+def test_choices_tell_what_and_why(balanced, quick):
+    assert set(balanced.choices_) >= {
+        "features",
+        "effort",
+        "classifier",
+        "why",
+        "model",
+        "decoding",
+    }
+    assert balanced.choices_["features"] == "4 dense features of numbers"
+    assert balanced.choices_["effort"] == "balanced"
+    assert balanced.choices_["classifier"] == "kernels and trees: the features are dense"
+    assert "flat kernel" in balanced.scores_
+    assert all(isinstance(text, str) for text in balanced.choices_.values())
+    assert quick.choices_["why"] == "a fixed rule: nothing was compared"
+    assert quick.scores_ == {}
+
+
+def test_the_weights_of_a_product_are_told(noisy):
+    """Each knows one half of the classes."""
+    X, y = noisy
+    model = HierarchicalClassifier(GaussianNB(), optimize=_wants_products, random_state=0)
+    model.fit(X, y)
+    assert isinstance(model.model_, EnsembleClassifier)
+    assert model.choices_["model"] == (
+        "local: a GaussianNB per parent node; flat: a GaussianNB over all final classes"
+    )
+    parts = [part.rsplit(" ", 1) for part in model.choices_["weights"].split(", ")]
+    assert [name for name, _ in parts] == ["local", "flat"]
+    found = [float(number) for _, number in parts]
+    np.testing.assert_allclose(found, model.model_.weights_, atol=0.005)
+
+
+def _wants_products(model, X, y):
+    return float(isinstance(model, EnsembleClassifier))
+
+
+def test_what_was_left_out_is_told(noisy):
+    X, y = noisy
+    model = HierarchicalClassifier(OnlyPredict(), random_state=0).fit(X, y)
+    assert model.choices_["no flat"] == (
+        "OnlyPredict has neither predict_proba nor decision_function"
+    )
+    assert model.choices_["why"].startswith("the only one that is worth a try; 0.")
+
+
+def test_words_are_linear(noisy):
+    X, y = noisy
+    model = HierarchicalClassifier(random_state=0).fit(sp.csr_matrix(X), y)
+    assert model.choices_["classifier"] == "linear: the features are sparse"
+    assert set(model.scores_) == {"local", "flat", "local and flat"}
+
+
+@pytest.mark.parametrize("optimize", ["path", "f1"])
+def test_it_is_not_worse_than_its_parts_on_rows_held_out(noisy, optimize):
+    model = HierarchicalClassifier(GaussianNB(), optimize=optimize, random_state=0).fit(*noisy)
+    assert model.choices_["why"].startswith(f"{max(model.scores_.values()):.3f} ")
+    if optimize == "f1":
+        assert model.expected_f1_ == pytest.approx(max(model.scores_.values()))
+
+
+def test_columns_in_units_of_their_own_are_scaled(noisy):
+    X, y = noisy
+    units = X * [1, 1000, 1, 0.001]
+    model = HierarchicalClassifier(**QUICK).fit(units, y)
+    assert model.choices_["features"] == "4 dense features of numbers, scaled: their spreads differ"
+    np.testing.assert_allclose(model.scaler_.mean_, units.mean(axis=0))
+    np.testing.assert_array_equal(
+        model.predict(units), model.model_.predict(model.scaler_.transform(units))
+    )
+
+
+# -- few rows ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("n_rows", [1, 2, 29, 30])
+def test_few_rows(noisy, n_rows, form):
+    X, y = noisy
+    X, y = form(X)[:n_rows], y[:n_rows]
+    model = HierarchicalClassifier(random_state=0).fit(X, y)
+    assert model.predict(X).shape == (n_rows, 2)
+    if n_rows < 30:
+        text = f"quick: {n_rows} rows are too few to measure anything on"
+        assert model.choices_["effort"] == text
+        assert (model.scores_, model.expected_f1_) == ({}, 0.8)
+    else:
+        assert model.choices_["effort"] == "balanced"
+        assert model.scores_
+
+
+@pytest.mark.parametrize("effort", ["quick", "balanced", "best"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+def test_one_class(noisy, form, effort):
+    X = form(noisy[0][:36])
+    model = HierarchicalClassifier(effort=effort, random_state=0).fit(X, [["a", "b"]] * 36)
+    assert model.predict(X).tolist() == [["a", "b"]] * 36
+    np.testing.assert_array_equal(model.predict_confidence(X), 1)
+
+
+def test_rows_that_are_the_only_ones_of_their_inner_class_are_never_held_out():
+    """Of a chain in which every row ends one level deeper only the last one is a leaf."""
+    X = np.random.default_rng(0).normal(size=(31, 2))
+    y = [[f"level {j}" for j in range(i + 1)] for i in range(31)]
+    for effort in ("quick", "balanced"):
+        model = HierarchicalClassifier(GaussianNB(), effort=effort, random_state=0).fit(X, y)
+        assert model.predict(X).shape == (31, 31)
+    dense = HierarchicalClassifier(**QUICK).fit(X, y)
+    assert dense.choices_["why"] == "a fixed rule: nothing was compared"
+    known = Hierarchy.from_paths([*y, [*y[-1], "leaf"]])
+    model = HierarchicalClassifier(GaussianNB(), hierarchy=known, random_state=0).fit(X, y)
+    assert model.choices_["why"] == "a fixed rule: nothing was compared"
+
+
+def test_one_column_and_no_spread(noisy):
+    X, y = noisy
+    for rows in (X[:, :1], np.ones((60, 2))):
+        model = HierarchicalClassifier(**QUICK).fit(rows, y)
+        assert model.predict(rows).shape == (60, 2)
+
+
+def test_more_rows_are_held_out_on_one_fold(noisy, monkeypatch):
+    X, y = noisy
+    folds = []
+    real = classifier.select
+
+    def watched(chosen, rows, n_folds, objective):
+        folds.append(n_folds)
+        return real(chosen, rows, n_folds, objective)
+
+    monkeypatch.setattr(classifier, "select", watched)
+    monkeypatch.setattr(classifier, "_FEW_ROWS", 60)
+    for effort, expected in (("balanced", 1), ("best", 3)):
+        HierarchicalClassifier(Nearest(), effort=effort).fit(X, y)
+        assert folds.pop() == expected
+    HierarchicalClassifier(Nearest()).fit(X, y, groups=np.arange(60) // 6)
+    assert folds.pop() == 3
+    monkeypatch.setattr(classifier, "_FEW_ROWS", 61)
+    HierarchicalClassifier(Nearest()).fit(X, y)
+    assert folds.pop() == 3
+
+
+# -- what predictions should be best at --------------------------------------------------------
+
+
+def test_optimize_decides_on_the_decoding(noisy):
+    X, y = noisy
+    for optimize, decoding in ((None, "best_path"), ("path", "best_path"), ("f1", "expected_f1")):
+        model = HierarchicalClassifier(GaussianNB(), optimize=optimize, random_state=0).fit(X, y)
+        assert model.choices_["decoding"] == model.decoding == decoding
+
+
+def test_f1_ends_a_path_where_going_on_is_not_worth_it():
+    """All that is known of the last level is that three classes are equally likely."""
+    y = [["a", "x"], ["a", "y"], ["a", "z"]] * 12
+    X = np.zeros((36, 1))
+    model = HierarchicalClassifier(DummyClassifier(), optimize="f1", random_state=0)
+    assert model.fit(X, y).predict(X[:1]).tolist() == [["a", ""]]
+    assert model.set_params(optimize="path").predict(X[:1]).tolist() == [["a", "x"]]
+    assert model.set_params(optimize="f1").predict(X[:1]).tolist() == [["a", ""]]
+
+
+@pytest.mark.parametrize("effort", ["quick", "balanced"])
+def test_optimize_can_be_changed_after_fit(noisy, effort):
+    X, y = noisy
+    paths = HierarchicalClassifier(GaussianNB(), effort=effort, random_state=0).fit(X, y)
+    assert paths.predict(X).astype(bool).all()
+    assert paths.set_params(optimize="f1").decoding == "expected_f1"
+    np.testing.assert_array_equal(
+        paths.predict(X),
+        copy.copy(paths.model_).set_params(decoding="expected_f1").predict(X),
+    )
+    with pytest.raises(ValueError, match="optimize='hF' is neither 'path' nor 'f1' nor a scorer"):
+        paths.set_params(optimize="hF").predict(X)
+
+
+def test_a_scorer_decides_on_model_and_decoding(noisy):
+    X, y = noisy
+    seen = []
+
+    def scorer(model, features, labels):
+        seen.append((type(model).__name__, model.decoding, features.shape[1], len(labels)))
+        return float(model.decoding == "expected_f1") + isinstance(model, FlatClassifier)
+
+    model = HierarchicalClassifier(GaussianNB(), optimize=scorer, random_state=0).fit(X, y)
+    assert isinstance(model.model_, FlatClassifier)
+    assert model.decoding == "expected_f1"
+    assert max(model.scores_.values()) == 2.0
+    assert {entry[2:] for entry in seen} == {(4, 20)}
+    # After fit it is what was measured that counts.
+    assert model.set_params(optimize="path").decoding == "best_path"
+    assert model.set_params(optimize=scorer).decoding == "expected_f1"
+
+
+def test_a_scorer_may_be_named(noisy):
+    X, y = noisy
+    model = HierarchicalClassifier(GaussianNB(), optimize="accuracy", random_state=0)
+    model.fit(X, y[:, 1])
+    assert model.score(X, y[:, 1]) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"optimize": "hF"}, ValueError, "neither 'path' nor 'f1' nor a scorer of scikit-learn"),
+        ({"optimize": 3}, ValueError, "The 'optimize' parameter"),
+        ({"effort": "most"}, ValueError, "The 'effort' parameter"),
+        ({"min_confidence": 2}, ValueError, "The 'min_confidence' parameter"),
+        ({"n_jobs": 0}, ValueError, "The 'n_jobs' parameter"),
+        ({"random_state": "a"}, ValueError, "The 'random_state' parameter"),
+        ({"multi_label": "yes"}, ValueError, "The 'multi_label' parameter"),
+        ({"local_classifier": 5}, TypeError, "local_classifier=5 has no fit method"),
+        ({"local_classifier": GaussianNB}, TypeError, "is the class GaussianNB; give an instance"),
+        (
+            {"optimize": "accuracy", "effort": "quick"},
+            ValueError,
+            "effort='quick' measures nothing, so that a scorer cannot decide",
+        ),
+        ({"hierarchy": 5}, TypeError, "hierarchy"),
+    ],
+    ids=str,
+)
+def test_invalid_parameters_are_refused_and_nothing_is_fitted(noisy, params, error, message):
+    model = HierarchicalClassifier(**params)
+    with pytest.raises(error, match=message):
+        model.fit(*noisy)
+    assert [name for name in vars(model) if name.startswith("_") or name.endswith("_")] == []
+
+
+def test_min_confidence_is_read_at_predict_time(noisy, quick):
+    X, _ = noisy
+    model = copy.copy(quick).set_params(min_confidence=0.9)
+    confidence, paths = model.predict_confidence(X), model.predict(X)
+    assert (confidence[paths != ""] >= 0.9).all()
+    assert np.isnan(confidence[paths == ""]).all()
+    assert 0 < (paths == "").mean() < 1
+    assert quick.predict(X).astype(bool).all()
+    model.set_params(min_confidence=7)
+    with pytest.raises(ValueError, match="The 'min_confidence' parameter"):
+        model.predict(X)
+
+
+# -- the classifier that is given ----------------------------------------------------------------
+
+GIVEN = {
+    "probabilities": (Soft(), True, True),
+    "scores": (Scored(), False, True),
+    "plain object": (Centroids(), True, True),
+    "only predict": (OnlyPredict(), False, False),
+    "function": (lambda path: GaussianNB(), True, True),
+    "by depth": (ByDepth(LogisticRegression(), C=[0.1, 1.0]), True, True),
+    "by depth, scores": (ByDepth(LinearSVC(), C=[0.1, 1.0]), False, True),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_is_offered_is_what_the_given_classifier_can(noisy, name):
+    X, y = noisy
+    given, with_quick, with_balanced = GIVEN[name]
+    for effort, offered in (("quick", with_quick), ("balanced", with_balanced)):
+        model = HierarchicalClassifier(given, effort=effort, random_state=0)
+        for one in (model, model.fit(X, y)):
+            for method in ("predict_proba", "predict_confidence", "predict_node_proba"):
+                assert hasattr(one, method) == offered
+        assert model.score(X, y) > 0.6
+        assert model.choices_["classifier"] == "given"
+        assert model.decoding == ("best_path" if offered else "top_down")
+
+
+def test_without_probabilities_the_message_says_what_helps(noisy):
+    X, y = noisy
+    model = HierarchicalClassifier(LinearSVC(), **QUICK).fit(X, y)
+    with pytest.raises(AttributeError, match="Use effort='balanced', which needs only decision"):
+        model.predict_proba(X)
+    with pytest.raises(ValueError, match=r"min_confidence=0.5 needs probabilities.*effort='bal"):
+        model.set_params(min_confidence=0.5).predict(X)
+
+
+def test_a_model_without_probabilities_stays_with_the_way_from_the_top(noisy):
+    X, y = noisy
+    model = HierarchicalClassifier(OnlyPredict(), optimize="f1", random_state=0).fit(X, y)
+    assert model.choices_["decoding"] == model.decoding == "top_down"
+    assert model.score(X, y) == 1.0
+
+
+def test_a_given_classifier_is_copied(noisy):
+    given = GaussianNB()
+    HierarchicalClassifier(given, **QUICK).fit(*noisy)
+    assert not hasattr(given, "classes_")
+
+
+# -- weights -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("effort", ["quick", "balanced"])
+def test_rows_without_weight_are_as_good_as_removed(noisy, form, effort):
+    """All rows of one class among them, and every second one of the others."""
+    X, y = noisy
+    weights = ((y[:, 1] != "a2") & (np.arange(60) % 4 < 2)) * 1.0
+    kept = weights > 0
+    model = HierarchicalClassifier(GaussianNB(), effort=effort, random_state=0)
+    if form is sp.csr_matrix:
+        model.set_params(local_classifier=None)
+    model.fit(form(X), y, sample_weight=weights)
+    assert "a2" not in model.classes_[1]
+    fewer = sklearn.base.clone(model).fit(form(X)[kept], y[kept], sample_weight=weights[kept])
+    np.testing.assert_allclose(
+        model.predict_node_proba(form(X)), fewer.predict_node_proba(form(X)), atol=1e-12
+    )
+    assert model.choices_ == fewer.choices_
+
+
+def test_weights_reach_the_local_classifiers_and_the_scores(noisy):
+    X, y = noisy
+    weights = np.linspace(0.1, 3, 60)
+    model = HierarchicalClassifier(Recorder(), **QUICK).fit(X, y, sample_weight=weights)
+    seen = model.model_.local_classifiers_[()].seen_
+    assert seen[2].tolist() == weights.tolist()
+    plain = HierarchicalClassifier(GaussianNB(), random_state=0).fit(X, y)
+    weighted = HierarchicalClassifier(GaussianNB(), random_state=0).fit(X, y, weights)
+    assert plain.scores_ != weighted.scores_
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (-np.ones(60), r"sample_weight must not be negative; row 0 has -1.0"),
+        (np.zeros(60), "at least one non-zero number"),
+        (np.ones(5), "inconsistent|sample_weight"),
+    ],
+    ids=["negative", "none", "short"],
+)
+def test_bad_weights_are_refused(noisy, weights, message):
+    with pytest.raises(ValueError, match=message):
+        HierarchicalClassifier(**QUICK).fit(*noisy, sample_weight=weights)
+
+
+def test_a_given_classifier_has_to_take_weights(noisy):
+    with pytest.raises(ValueError, match=r"sample_weight was given but OnlyPredict\.fit"):
+        HierarchicalClassifier(OnlyPredict()).fit(*noisy, sample_weight=np.ones(60))
+
+
+# -- groups ------------------------------------------------------------------------------------
+
+
+class Watched(GaussianNB):
+    """Notes the rows of every fit."""
+
+    fits: list = []  # noqa: RUF012  # shared on purpose
+
+    def fit(self, X, y, sample_weight=None):
+        self.fits.append({float(x) for x in X[:, -1]})
+        return super().fit(X, y, sample_weight)
+
+
+def test_whole_groups_are_held_out(noisy):
+    X, y = noisy
+    groups = np.arange(60) // 6
+    Watched.fits.clear()
+    model = HierarchicalClassifier(Watched(), random_state=0)
+    model.fit(np.column_stack([X, groups]), y, groups=[f"patient {g}" for g in groups])
+    most = [fit for fit in Watched.fits if len(fit) > 5]
+    in_folds = {frozenset(fit) for fit in most if len(fit) < 10}
+    # All groups are in two of the three training sets, and none in a part of one.
+    assert sorted(chain.from_iterable(in_folds)) == sorted([*range(10)] * 2)
+    assert model.choices_["effort"] == "balanced"
+
+
+def test_the_temperature_of_a_quick_model_is_that_of_whole_groups(noisy, monkeypatch):
+    X, y = noisy
+    seen = []
+    real = classifier.deal_paths
+
+    def watched(nodes, hierarchy, groups=None):
+        seen.append(groups)
+        return real(nodes, hierarchy, groups)
+
+    monkeypatch.setattr(classifier, "deal_paths", watched)
+    monkeypatch.setattr(classifier, "_MOST_FOR_TEMPERATURE", 30)  # every second row
+    HierarchicalClassifier(**QUICK).fit(X, y, groups=np.arange(60) // 6 + 5)
+    assert seen[0].tolist() == (np.arange(30) // 3).tolist()
+    seen.clear()
+    HierarchicalClassifier(**QUICK).fit(X, y, groups=np.arange(60) // 30)
+    assert seen == []  # two groups are too few: a usual temperature has to do
+
+
+def test_too_few_groups_are_refused_where_something_is_measured(noisy):
+    X, y = noisy
+    message = r"groups has 2 different groups, .* at least 3 groups, leave groups out, or use effo"
+    with pytest.raises(ValueError, match=message):
+        HierarchicalClassifier(GaussianNB()).fit(X, y, groups=np.arange(60) // 30)
+    rows, labels = zoo()
+    model = HierarchicalClassifier(hierarchy=DAG, multi_label=True)
+    with pytest.raises(ValueError, match=message):
+        model.fit(rows, labels, groups=np.arange(60) // 30)
+    HierarchicalClassifier(GaussianNB()).fit(X[:20], y[:20], groups=np.arange(20) // 10)
+
+
+def test_groups_of_rows_without_weight_do_not_count(noisy):
+    X, y = noisy
+    weights = (np.arange(60) < 40) * 1.0
+    model = HierarchicalClassifier(GaussianNB(), random_state=0)
+    model.fit(X, y, weights, groups=np.arange(60) // 10)
+    fewer = HierarchicalClassifier(GaussianNB(), random_state=0)
+    fewer.fit(X[:40], y[:40], weights[:40], groups=np.arange(40) // 10)
+    assert model.scores_ == fewer.scores_
+    with pytest.raises(ValueError, match="groups has 2 different groups"):
+        model.fit(X, y, weights, groups=np.arange(60) // 20)
+    with pytest.raises(ValueError, match="groups has 5 entries"):
+        model.fit(X, y, weights, groups=np.arange(5))
+
+
+# -- metadata routing --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+def test_routing_hands_weights_to_what_is_chosen(noisy, form):
+    X, y = noisy
+    weights = np.linspace(0.1, 3, 60)
+    routed = HierarchicalClassifier(random_state=0)
+    routed.fit(form(X), y, sample_weight=weights, groups=np.arange(60) // 6)
+    with sklearn.config_context(enable_metadata_routing=False):
+        plain = HierarchicalClassifier(random_state=0)
+        plain.fit(form(X), y, sample_weight=weights, groups=np.arange(60) // 6)
+    assert routed.scores_ == plain.scores_
+    np.testing.assert_array_equal(
+        routed.predict_node_proba(form(X)), plain.predict_node_proba(form(X))
+    )
+
+
+@pytest.mark.usefixtures("routing")
+def test_routing_wants_a_request_of_a_given_classifier(noisy):
+    X, y = noisy
+    weights = np.linspace(0.1, 3, 60)
+    with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+        HierarchicalClassifier(GaussianNB(), **QUICK).fit(X, y, sample_weight=weights)
+    given = GaussianNB().set_fit_request(sample_weight=True)
+    model = HierarchicalClassifier(given, **QUICK).fit(X, y, sample_weight=weights)
+    with sklearn.config_context(enable_metadata_routing=False):
+        plain = HierarchicalClassifier(GaussianNB(), **QUICK).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(model.predict_node_proba(X), plain.predict_node_proba(X))
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+def test_routing_reaches_models_of_sets(form):
+    X, y = zoo()
+    model = HierarchicalClassifier(hierarchy=DAG, multi_label=True, **QUICK)
+    model.fit(form(X), y, sample_weight=np.linspace(1, 2, 60), groups=np.arange(60) // 6)
+    assert model.score(form(X), y) > 0.9
+
+
+# -- labels ------------------------------------------------------------------------------------
+
+
+def test_single_labels_with_and_without_a_hierarchy(noisy):
+    X, y = noisy
+    labels = y[:, 1]
+    plain = HierarchicalClassifier(**QUICK).fit(X, labels)
+    assert plain.predict(X).shape == (60,)
+    assert plain.predict_proba(X).shape == (60, 6)
+    children = {letter: [f"{letter}1", f"{letter}2"] for letter in "abc"}
+    edges = [(parent, child) for parent in children for child in children[parent]]
+    for hierarchy in (
+        Hierarchy.from_dict(children),
+        Hierarchy.from_paths(y),
+        children,
+        edges,
+        networkx.DiGraph(edges),
+    ):
+        model = HierarchicalClassifier(hierarchy=hierarchy, **QUICK).fit(X, labels)
+        assert model.hierarchy_.depth == 2
+        assert model.predict(X).tolist() == plain.predict(X).tolist()
+        assert model.predict_confidence(X).shape == (60, 2)
+        paths = HierarchicalClassifier(hierarchy=hierarchy, **QUICK).fit(X, y)
+        assert paths.predict(X)[:, 1].tolist() == plain.predict(X).tolist()
+
+
+def test_classes_of_a_given_hierarchy_without_rows_have_no_probability(noisy):
+    X, y = noisy
+    hierarchy = Hierarchy.from_paths([*y, ["a", "a3"], ["d", "d1"]])
+    model = HierarchicalClassifier(GaussianNB(), hierarchy=hierarchy, random_state=0).fit(X, y)
+    assert model.hierarchy_ == hierarchy
+    new = [hierarchy.find(("a", "a3")), hierarchy.find(("d",))]
+    assert (model.predict_node_proba(X)[:, new] == 0).all()
+
+
+def test_integers_stay_integers_unless_a_path_may_stop(noisy):
+    X, _ = noisy
+    y = np.array([[1, 10], [1, 11], [2, 20]])[np.arange(60) % 3]
+    model = HierarchicalClassifier(**QUICK).fit(X, y)
+    assert model.predict(X).dtype == np.int64
+    assert model.set_params(optimize="f1").predict(X).dtype == object
+
+
+@pytest.mark.parametrize("effort", ["quick", "balanced"])
+def test_paths_that_end_early(noisy, effort):
+    X, y = noisy
+    ragged = [[path[0]] if path[1] == "a1" else list(path) for path in y.tolist()]
+    model = HierarchicalClassifier(Nearest(), effort=effort, random_state=0).fit(X, ragged)
+    assert model.score(X, ragged) == 1.0
+    assert model.predict(X)[0].tolist() == ["a", ""]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda y: y.tolist(),
+        lambda y: pandas.DataFrame(y, columns=["one", "two"]),
+        lambda y: polars.DataFrame(y.tolist(), schema=["one", "two"], orient="row"),
+    ],
+    ids=["lists", "pandas", "polars"],
+)
+def test_labels_in_all_forms_are_dealt_to_folds(noisy, form):
+    X, y = noisy
+    plain = HierarchicalClassifier(GaussianNB(), random_state=0).fit(X, y)
+    model = HierarchicalClassifier(GaussianNB(), random_state=0).fit(X, form(y))
+    assert model.scores_ == plain.scores_
+    assert model.predict(X).tolist() == plain.predict(X).tolist()
+
+
+def test_another_number_of_labels_is_refused(noisy):
+    X, y = noisy
+    with pytest.raises(ValueError, match="X has 60 rows but y has 5"):
+        HierarchicalClassifier().fit(X, y[:5])
+
+
+# -- sets of classes ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("effort", ["quick", "balanced"])
+def test_several_labels_per_row(form, effort):
+    X, y = zoo()
+    X = form(X)
+    model = HierarchicalClassifier(hierarchy=DAG, multi_label=True, effort=effort, random_state=0)
+    model.fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert model.predict(X).shape == (60,)
+    assert model.predict_node_proba(X).shape == (60, DAG.n_nodes)
+    assert not hasattr(model, "predict_proba")
+    assert hasattr(model, "thresholds_") == (effort == "balanced")
+    threshold = "tuned" if effort == "balanced" else 0.5
+    assert model.choices_["decoding"] == f"classes by threshold ({threshold})"
+    expected = "global" if form is np.asarray else "local"
+    assert model.choices_["model"].startswith(expected)
+    assert (model.scores_, model.choices_["effort"]) == ({}, effort)
+
+
+def test_a_dag_with_one_label_per_row():
+    X, y = zoo()
+    for hierarchy in (DAG, EDGES):
+        model = HierarchicalClassifier(hierarchy=hierarchy, **QUICK).fit(X, [row[0] for row in y])
+        assert not model.hierarchy_.is_tree
+        assert set(model.predict(X)) <= set(DAG.labels)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "frame"])
+def test_indicators(kind):
+    X, y = zoo()
+    wanted = DAG.indicator(y)
+    given = {
+        "dense": lambda: wanted.toarray().astype(bool),
+        "sparse": lambda: sp.csr_matrix(wanted),
+        "frame": lambda: pandas.DataFrame(
+            wanted.toarray()[:, 1:].astype(bool), columns=DAG.labels[1:]
+        ),
+    }[kind]()
+    model = HierarchicalClassifier(hierarchy=DAG, multi_label=True, **QUICK).fit(X, given)
+    assert model.predict(X).shape == given.shape
+    assert model.score(X, given) > 0.9
+
+
+def test_a_given_classifier_for_sets():
+    X, y = zoo()
+    model = HierarchicalClassifier(GaussianNB(), hierarchy=DAG, multi_label=True, random_state=0)
+    assert model.fit(X, y).score(X, y) > 0.9
+    assert model.choices_["model"] == "local: the given classifier per node"
+
+
+def test_what_is_about_paths_is_refused_for_sets():
+    X, y = zoo()
+    single = [row[0] for row in y]
+    for params, labels in (({"multi_label": True}, y), ({"hierarchy": EDGES}, single)):
+        for optimize in ("path", "accuracy", f1):
+            model = HierarchicalClassifier(optimize=optimize, **params)
+            with pytest.raises(ValueError, match="is about whole paths, but predictions are sets"):
+                model.fit(X, labels)
+    model = HierarchicalClassifier(optimize="f1", multi_label=True, **QUICK).fit(X, y)
+    with pytest.raises(ValueError, match=r"optimize='path' is about whole paths.*optimize='f1'"):
+        model.set_params(optimize="path").predict(X)
+    model.set_params(optimize=None, min_confidence=0.5)
+    with pytest.raises(ValueError, match=r"min_confidence=0.5 is for one path .*; leave it out"):
+        model.predict(X)
+
+
+# -- rows of all kinds -------------------------------------------------------------------------
+
+TABLES = {
+    "pandas": lambda frame: frame,
+    "polars": polars.from_pandas,
+    "pyarrow": pyarrow.Table.from_pandas,
+    "dicts": lambda frame: frame.to_dict("records"),
+    "rows": lambda frame: frame.to_numpy(dtype=object),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_of_all_libraries(table, name):
+    frame, y = table
+    rows = TABLES[name](frame)
+    model = HierarchicalClassifier(random_state=0).fit(rows, y)
+    assert model.score(rows, y) == 1.0
+    assert model.choices_["features"].endswith(
+        "sparse features of categories, dates, numbers, text"
+    )
+    assert model.n_features_in_ == 4
+    if name != "rows":
+        assert model.feature_names_in_.tolist() == list(frame.columns)
+    else:
+        assert not hasattr(model, "feature_names_in_")
+
+
+def test_columns_are_found_by_name(table):
+    frame, y = table
+    model = HierarchicalClassifier(**QUICK).fit(frame, y)
+    expected = model.predict_node_proba(frame)
+    turned = frame[frame.columns[::-1]]
+    np.testing.assert_array_equal(model.predict_node_proba(turned), expected)
+    np.testing.assert_array_equal(model.predict_node_proba(polars.from_pandas(turned)), expected)
+    with pytest.raises(ValueError, match="X lacks the column 'amount' and 2 more"):
+        model.predict(frame[["text"]])
+    with pytest.raises(ValueError, match="X has the column 'new', which was not there in fit"):
+        model.predict(frame.assign(new=1))
+    with pytest.raises(ValueError, match=r"was fitted on a table .* and X is texts"):
+        model.predict(frame["text"].fillna("").tolist())
+
+
+def test_a_table_without_texts_is_dense_where_that_is_small(table, monkeypatch):
+    frame, y = table
+    frame = frame.drop(columns="text")
+    assert "dense" in HierarchicalClassifier(**QUICK).fit(frame, y).choices_["features"]
+    many = frame.assign(many=[f"k{i // 2}" for i in range(40)])
+    monkeypatch.setattr("hiclass._automatic.features._MANY", 5)  # so that the features are sparse
+    model = HierarchicalClassifier(**QUICK).fit(many, y)
+    assert "dense" in model.choices_["features"]
+    assert model.predict(many[:3]).shape == (3, 2)
+    monkeypatch.setattr(classifier, "_MOST_DENSE", 10)
+    # Rows to predict are few: what counts is what fit has seen.
+    assert model.predict(many[:3]).shape == (3, 2)
+    model.fit(many, y)
+    assert "sparse" in model.choices_["features"]
+    assert model.predict(many[:1]).shape == (1, 2)
+    model.fit(np.zeros((40, 2)), y)
+    assert "_is_dense" not in vars(model)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [list, pandas.Series, polars.Series, lambda texts: np.array(texts, dtype=object)],
+    ids=["list", "pandas", "polars", "array"],
+)
+def test_texts(table, form):
+    frame, y = table
+    texts = frame["text"].fillna("").tolist()
+    model = HierarchicalClassifier(**QUICK).fit(form(texts), y)
+    assert model.predict(["my car"]).tolist() == [["Loan", "Car"]]
+    assert not hasattr(model, "n_features_in_")
+    assert model.choices_["features"].endswith("sparse features of text")
+
+
+def test_missing_numbers_are_filled_in(noisy):
+    X, y = noisy
+    gaps = np.where(X > 2.5, np.nan, X)
+    model = HierarchicalClassifier(**QUICK).fit(gaps, y)
+    assert model.n_features_in_ == 4
+    assert model.score(gaps, y) > 0.9
+    assert int(model.choices_["features"].split()[0]) > 4  # what was missing is a feature, too
+    with pytest.raises(ValueError, match="contains infinity"):
+        model.predict(np.full((1, 4), np.inf))
+    with pytest.raises(ValueError, match=r"Column 0 of X has numbers as large as .*e\+200"):
+        HierarchicalClassifier(**QUICK).fit(1e200 * X, y)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, bool])
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.coo_matrix])
+def test_sparse_rows_of_all_kinds(noisy, dtype, kind):
+    X, y = noisy
+    rows = kind((3 * np.abs(X)).astype(dtype))
+    model = HierarchicalClassifier(MultinomialNB(), **QUICK).fit(rows, y)
+    dense = HierarchicalClassifier(MultinomialNB(), **QUICK).fit(rows.toarray(), y)
+    np.testing.assert_allclose(
+        model.predict_node_proba(rows), dense.predict_node_proba(rows.toarray()), rtol=1e-5
+    )
+
+
+def test_sparse_rows_with_long_indices(noisy):
+    X, y = noisy
+    rows = sp.csr_matrix(X.astype(np.float32))
+    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    model = HierarchicalClassifier(random_state=0).fit(rows, y)
+    short = HierarchicalClassifier(random_state=0).fit(sp.csr_matrix(X.astype(np.float32)), y)
+    np.testing.assert_array_equal(model.predict_node_proba(rows), short.predict_node_proba(rows))
+    with pytest.raises(ValueError, match="contains NaN"):
+        model.predict(sp.csr_matrix([[np.nan, 0, 0, 0]]))
+
+
+def test_other_rows_than_in_fit_are_refused(noisy, quick):
+    X, _ = noisy
+    with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4 features"):
+        quick.predict(X[:, :3])
+    for bad, message in (
+        (X[:0], "0 sample"),
+        (X[0], "Expected 2D array"),
+        (X[None], "dim 3"),
+        ("one text", "single text|could not convert|scalar"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            quick.predict(bad)
+    with pytest.raises(NotFittedError):
+        HierarchicalClassifier().predict(X)
+
+
+def test_a_row_is_predicted_alone_as_among_others(noisy, balanced):
+    X, _ = noisy
+    whole = balanced.predict_node_proba(X)
+    alone = np.vstack([balanced.predict_node_proba(X[i : i + 1]) for i in range(0, 60, 7)])
+    np.testing.assert_allclose(alone, whole[::7], atol=1e-12)
+    turned = balanced.predict_node_proba(X[::-1])[::-1]
+    np.testing.assert_allclose(turned, whole, atol=1e-12)
+
+
+# -- after fit ---------------------------------------------------------------------------------
+
+
+def test_probabilities_paths_and_confidences_belong_together(noisy, balanced):
+    X, y = noisy
+    paths, proba = balanced.predict_paths(X, k=6)
+    np.testing.assert_array_equal(paths[:, 0], balanced.predict(X))
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    np.testing.assert_allclose(balanced.predict_confidence(X)[:, 1], proba[:, 0])
+    levels = balanced.predict_proba(X)
+    assert [level.shape for level in levels] == [(60, 3), (60, 6)]
+    for level in levels:
+        np.testing.assert_allclose(level.sum(axis=1), 1)
+    assert balanced.score(X, y) == f1(y, balanced.predict(X))
+    weights = np.arange(1, 61)
+    assert balanced.score(X, y, weights) == f1(y, balanced.predict(X), sample_weight=weights)
+
+
+def test_restricted_to_some_classes(noisy, balanced):
+    X, _ = noisy
+    model = balanced.restricted_to([("a",), ("b", "b1")])
+    assert {tuple(path) for path in model.predict(X)} <= {("a", "a1"), ("a", "a2"), ("b", "b1")}
+    assert set(balanced.predict(X)[:, 0]) == {"a", "b", "c"}
+    with pytest.raises(ValueError, match=r"\('z',\)"):
+        balanced.restricted_to([("z",)])
+
+
+def test_adapted_to_other_shares(noisy, balanced):
+    X, y = noisy
+    rows = X[y[:, 0] == "a"]
+    adapted = balanced.adapted_to(rows)
+    assert (
+        adapted.predict_node_proba(rows)[:, 1].sum()
+        >= balanced.predict_node_proba(rows)[:, 1].sum()
+    )
+    assert type(adapted) is HierarchicalClassifier
+
+
+# -- the same again ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+def test_the_same_rows_and_seed_give_the_same_model(noisy, form):
+    X, y = form(noisy[0]), noisy[1]
+    first, again, two = (
+        HierarchicalClassifier(random_state=3, n_jobs=n_jobs).fit(X, y)
+        for n_jobs in (None, None, 2)
+    )
+    assert first.choices_ == again.choices_ == two.choices_
+    assert first.scores_ == again.scores_ == two.scores_
+    for other in (again, two):
+        np.testing.assert_array_equal(first.predict_node_proba(X), other.predict_node_proba(X))
+
+
+def test_a_random_state_is_drawn_from(noisy):
+    X, y = noisy
+    for state in (np.random.RandomState(0), None, np.int64(3)):
+        HierarchicalClassifier(SGDClassifier(), effort="quick", random_state=state).fit(X, y)
+
+
+def test_a_failed_fit_leaves_nothing(noisy):
+    X, y = noisy
+    model = HierarchicalClassifier(**QUICK).fit(X, y)
+    with pytest.raises(ValueError, match="rows"):
+        model.fit(X, y[:5])
+    assert [name for name in vars(model) if name.startswith("_") or name.endswith("_")] == []
+    model.set_params(local_classifier=Fixed(0.5, 0.5)).fit(X, y[:, :1] == "a")
+    model.set_params(local_classifier=LinearSVC(C=-1))
+    with pytest.raises(ValueError, match="C"):
+        model.fit(X, y)
+    assert [name for name in vars(model) if name.startswith("_") or name.endswith("_")] == []
+
+
+def test_fitting_again_forgets_the_first_fit(noisy, table):
+    X, y = noisy
+    model = HierarchicalClassifier(**QUICK).fit(*table).fit(X, y)
+    assert model.n_features_in_ == 4
+    assert not hasattr(model, "feature_names_in_")
+    sets, labels = zoo()
+    model.set_params(multi_label=True, effort="balanced").fit(sets, labels)
+    assert hasattr(model, "thresholds_")
+    assert not hasattr(model, "expected_f1_")
+    model.set_params(multi_label=False).fit(X, y)
+    assert not hasattr(model, "thresholds_")
+
+
+def test_what_becomes_of_the_rows_after_fit_changes_nothing(noisy):
+    X, y = noisy[0].copy(), noisy[1].copy()
+    model = HierarchicalClassifier(**QUICK).fit(X, y)
+    expected = model.predict_node_proba(noisy[0])
+    np.testing.assert_array_equal(X, noisy[0])
+    X[:], y[:] = 0, "z"
+    np.testing.assert_array_equal(model.predict_node_proba(noisy[0]), expected)
+
+
+# -- batches -----------------------------------------------------------------------------------
+
+
+def test_batches_need_a_given_classifier_that_learns_them(noisy):
+    for given in (None, LinearSVC(), ByDepth(LinearSVC(), C=[1]), Centroids()):
+        model = HierarchicalClassifier(given)
+        assert not hasattr(model, "partial_fit")
+        with pytest.raises(AttributeError, match=r"only with a local_classifier that has partial_"):
+            model.partial_fit(*noisy)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+def test_batches_are_learned_as_by_the_model_itself(noisy, form):
+    X, y = np.abs(noisy[0]), noisy[1]
+    model = HierarchicalClassifier(MultinomialNB(), random_state=0)
+    same = LocalClassifierPerParentNode(MultinomialNB(), decoding="best_path", random_state=0)
+    for part in (slice(0, 20), slice(20, 60)):
+        assert model.partial_fit(form(X[part]), y[part], classes=y) is model
+        same.partial_fit(form(X[part]), y[part], classes=y)
+    np.testing.assert_array_equal(
+        model.predict_node_proba(form(X)), same.predict_node_proba(form(X))
+    )
+    np.testing.assert_array_equal(model.predict(form(X)), same.predict(form(X)))
+    assert model.choices_["model"].endswith("learned in batches")
+    assert (model.n_features_in_, model.scores_) == (4, {})
+    model.set_params(optimize="f1").predict(form(X))
+    with pytest.raises(ValueError, match="X has 2 features"):
+        model.partial_fit(form(X[:, :2]), y)
+
+
+def test_weights_and_names_of_columns_in_batches(noisy):
+    X, y = noisy
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    with pytest.raises(ValueError, match="Batches must be matrices of numbers"):
+        HierarchicalClassifier(GaussianNB()).partial_fit(frame, y)
+    model = HierarchicalClassifier(GaussianNB(), random_state=0)
+    model.partial_fit(X, y, sample_weight=np.ones(60))
+    assert model.score(X, y) > 0.8
+    only_scores = HierarchicalClassifier(SGDClassifier(), random_state=0).partial_fit(X, y)
+    assert only_scores.decoding == "top_down"
+
+
+def test_a_first_batch_that_fails_leaves_nothing(noisy):
+    X, y = noisy
+    model = HierarchicalClassifier(GaussianNB())
+    for bad in (
+        (X, y[:5]),
+        (["one text", "another"], ["a", "b"]),
+        (np.full((2, 2), np.nan), y[:2]),
+    ):
+        with pytest.raises(ValueError, match=r"."):
+            model.partial_fit(*bad)
+        assert [name for name in vars(model) if name.endswith("_")] == []
+
+
+def test_batches_after_fit(noisy):
+    X, y = noisy
+    model = HierarchicalClassifier(GaussianNB(), **QUICK).fit(X, y).partial_fit(X[:5], y[:5])
+    assert model.score(X, y) > 0.8
+    restricted = model.restricted_to([("a",)])
+    with pytest.raises(ValueError, match="restricted to some classes does not learn"):
+        restricted.partial_fit(X, y)
+    for effort in ("balanced", "best"):
+        model = HierarchicalClassifier(GaussianNB(), effort=effort, random_state=0).fit(X, y)
+        with pytest.raises(ValueError, match=r"fit has chosen a model that cannot learn more rows"):
+            model.partial_fit(X, y)
