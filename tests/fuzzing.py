@@ -559,6 +559,8 @@ PARAMETERS = {
         [AsRegressor(SoftAnyRows()), AsRegressor(BareAnyRows()), Ridge()],
         [3, "forest", AsRegressor, {"C": 1}, object(), lambda key: AsRegressor(SoftAnyRows())],
     ),
+    "optimize": ([None, "path", "f1"], ["most", 3, 1.5, ["path"], b"f1", float("nan")]),
+    "effort": (["quick", "balanced", "best"], ["most", None, 3, ["quick"], float("nan")]),
     "level_weight": (
         [0.75, 1, 1.0, 1e-9, np.float32(0.5)],
         [0, -1, 1.5, "shallow", None, float("nan"), [0.5]],

@@ -37,6 +37,7 @@ from zoo import DAG, zoo
 from hiclass import (
     FlatClassifier,
     GlobalClassifier,
+    HierarchicalClassifier,
     HierarchicalKFold,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
@@ -87,6 +88,20 @@ def test_a_global_model_passes_the_checks_but_for_the_listed_ones(estimator):
     is_forest = isinstance(estimator, ExtraTreesRegressor)  # whose predictions need no normalising
     expected = {} if is_forest else {"check_classifier_multioutput": listed}
     assert_passes(GlobalClassifier(estimator), expected)
+
+
+ORDER = "the order in which a linear SVM visits rows depends on their number"
+
+
+@pytest.mark.parametrize("local_classifier", [None, GaussianNB()], ids=["chosen", "GaussianNB"])
+def test_the_estimator_to_start_with_passes_the_checks_but_for_the_listed_ones(local_classifier):
+    if local_classifier is None:  # for sparse rows a linear SVM is chosen
+        model = HierarchicalClassifier(effort="quick")
+        expected = {"check_sample_weight_equivalence_on_sparse_data": ORDER}
+    else:
+        model = HierarchicalClassifier(local_classifier)
+        expected = {"check_fit_score_takes_y": "it calls partial_fit after fit, which calibrates"}
+    assert_passes(model, expected)
 
 
 def assert_passes(model, expected):

@@ -54,6 +54,7 @@ from hiclass import (
     EnsembleClassifier,
     FlatClassifier,
     GlobalClassifier,
+    HierarchicalClassifier,
     HierarchicalKFold,
     Hierarchy,
     LocalClassifierPerParentNode,
@@ -64,7 +65,7 @@ from hiclass._labels.columns import is_missing
 
 #: Cases in all, over the tests below; 0 for the small choice of ``make test``.
 CASES = int(os.environ.get("HICLASS_FUZZ", "0"))
-N_TESTS = 9
+N_TESTS = 10
 SECONDS_PER_CASE = 120
 ANSWERED, REFUSED = "answered", "refused"
 
@@ -135,12 +136,20 @@ def global_model(estimator, **params):
     return GlobalClassifier(AsRegressor(estimator), **params)
 
 
+def automatic(estimator, leaf_only=False, **params):
+    """It has no such parameter as ``leaf_only``, and makes features of X by itself."""
+    return HierarchicalClassifier(estimator, random_state=0, **params)
+
+
 #: What is fuzzed: a function of a local classifier and keyword parameters each. A new estimator of
 #: ``estimator_classes.ESTIMATOR_CLASSES`` is fuzzed as well.
 SIMPLE_MODELS = {c.__name__: c for c in ESTIMATOR_CLASSES} | {"GlobalClassifier": global_model}
 MODELS = SIMPLE_MODELS | {"EnsembleClassifier": ensemble}
 simple_model_names = st.sampled_from(sorted(SIMPLE_MODELS))
 model_names = st.sampled_from(sorted(MODELS))
+#: The same for rows of plain numbers.
+MODELS_OF_NUMBERS = MODELS | {"HierarchicalClassifier": automatic}
+all_model_names = st.sampled_from(sorted(MODELS_OF_NUMBERS))
 
 
 # -- the laws ----------------------------------------------------------------------------------
@@ -215,7 +224,8 @@ def test_labels_come_back_or_are_refused():
         X = one_hot(labels.plain) if labels.plain is not None else np.eye(max(n, 1))
         if labels.what in ("one row too many", "one row too few"):
             X = X[:-1] if labels.what == "one row too few" else np.vstack([X, X[:1]])
-        model = MODELS[name](BareAnyRows(), **({} if name == "EnsembleClassifier" else leaf_only))
+        params = {} if name == "EnsembleClassifier" else leaf_only
+        model = MODELS_OF_NUMBERS[name](BareAnyRows(), **params)
         what, _ = outcome(labels.expect, lambda: model.fit(X, labels.value))
         if what == REFUSED:
             with pytest.raises(NotFittedError):
@@ -229,7 +239,7 @@ def test_labels_come_back_or_are_refused():
         return what
 
     flags = st.fixed_dictionaries({"leaf_only": st.booleans()})
-    fuzz(st.tuples(ANY_LABELS, model_names, flags), check, small=35, name="labels")
+    fuzz(st.tuples(ANY_LABELS, all_model_names, flags), check, small=35, name="labels")
 
 
 def _length(value):
@@ -250,7 +260,7 @@ def _hierarchy_cases(draw):
     stranger = draw(st.booleans())
     if stranger:
         y[0] = draw(st.sampled_from(["stranger", -99, 2.0**60, True, ("t", -1), b"n"]))
-    return graph, y, stranger, draw(model_names), draw(st.integers(0, 99))
+    return graph, y, stranger, draw(all_model_names), draw(st.integers(0, 99))
 
 
 def test_hierarchies_are_used_or_refused():
@@ -266,7 +276,7 @@ def test_hierarchies_are_used_or_refused():
             ]
             model = EnsembleClassifier(members)
         else:
-            model = MODELS[name](SoftAnyRows(), hierarchy=graph.value)
+            model = MODELS_OF_NUMBERS[name](SoftAnyRows(), hierarchy=graph.value)
         X = np.random.default_rng(seed).normal(size=(len(y), 2))
         what, error = outcome(expect, lambda: model.fit(X, single))
         if what == REFUSED:
@@ -375,6 +385,29 @@ def test_rows_in_every_container_are_used_or_refused():
     fuzz(_row_cases(), check, small=40, name="X")
 
 
+def test_the_estimator_to_start_with_uses_or_refuses_whatever_rows_there_are():
+    """It judges columns by their cells, so that what it makes of bad ones cannot be said."""
+
+    def check(case):
+        train, test, form = case
+        model = HierarchicalClassifier(effort="quick", random_state=0)
+        if form == "given":
+            model.set_params(local_classifier=SoftAnyRows())
+        what, _ = outcome(EITHER, lambda: model.fit(train.value, TREE_PATHS))
+        if what == REFUSED:
+            assert train.expect != GOOD or train.what == "three dimensions"
+            return what
+        assert_lawful(model, train.value, len(TREE_PATHS), TREE_PATHS)
+        what, predicted = outcome(EITHER, lambda: model.predict(test.value))
+        if what == ANSWERED:
+            assert len(predicted) == _rows_in(test.value)
+        return what
+
+    forms = st.sampled_from(["given", "chosen"])
+    cases = st.tuples(rows(len(TREE_PATHS)), rows(5), forms)
+    fuzz(cases, check, small=25, name="X of the estimator to start with")
+
+
 def _rows_in(X):
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
@@ -393,7 +426,9 @@ def quiet_classifiers():
 
 @st.composite
 def _parameter_cases(draw):
-    model_class = draw(st.sampled_from([*ESTIMATOR_CLASSES, GlobalClassifier]))
+    model_class = draw(
+        st.sampled_from([*ESTIMATOR_CLASSES, GlobalClassifier, HierarchicalClassifier])
+    )
     names = set(PARAMETERS) & set(model_class().get_params())
     if model_class is GlobalClassifier:
         estimator = {
@@ -429,7 +464,7 @@ def test_parameters_are_used_or_refused():
         return what
 
     def check_late(model_class, params, chosen, y):
-        decisions = ("decoding", "min_confidence", "threshold")
+        decisions = ("decoding", "min_confidence", "threshold", "optimize")
         now = {k: v for k, v in chosen.items() if k not in decisions}
         later = {k: v for k, v in chosen.items() if k in decisions}
         what, model = outcome(EITHER, lambda: model_class(**now).fit(X, y))

@@ -30,7 +30,13 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 from strategies import pad, paths
 
-from hiclass import FlatClassifier, GlobalClassifier, Hierarchy, LocalClassifierPerNode
+from hiclass import (
+    FlatClassifier,
+    GlobalClassifier,
+    HierarchicalClassifier,
+    Hierarchy,
+    LocalClassifierPerNode,
+)
 
 EXAMPLES = settings(max_examples=25)
 
@@ -419,3 +425,37 @@ def test_chunks_change_nothing(estimator_class, container, limit_chunks):
     assert max(AnyRows.calls) < 100
     for name, value in whole.items():
         np.testing.assert_array_equal(pieces[name], value)
+
+
+# -- the estimator to start with -----------------------------------------------------------------
+
+
+def automatic(given):
+    return HierarchicalClassifier(given, effort="quick", random_state=0)
+
+
+@EXAMPLES
+@given(y=PATHS, seed=SEEDS)
+@pytest.mark.parametrize("given_classifier", [None, Centroids()], ids=["chosen", "Centroids"])
+def test_what_is_chosen_predicts_paths_of_y_with_coherent_probabilities(given_classifier, y, seed):
+    X = rows_for(y, seed)
+    model = automatic(given_classifier).fit(X, y)
+    new = rows_for(y, seed + 1)
+    ends = nodes_where_rows_end(model, y)
+    assert_coherent(model, new, ends)
+    for path in predicted_nodes(model, new):
+        assert path[-1] in ends
+    assert {typed(path) for path in model.predict(new).tolist()} <= {typed(path) for path in y}
+    np.testing.assert_allclose(
+        model.predict_node_proba(new[-1:]), model.predict_node_proba(new)[-1:], atol=1e-9
+    )
+
+
+@EXAMPLES
+@given(y=PATHS)
+def test_what_is_chosen_repeats_the_labels_of_rows_that_are_far_apart(y):
+    order = {path: i for i, path in enumerate(sorted({typed(p) for p in y}, key=repr))}
+    X = 100.0 * np.eye(len(order))[[order[typed(path)] for path in y]]
+    for rows in (X, sp.csr_matrix(X)):
+        predicted = automatic(None).fit(rows, y).predict(rows)
+        assert [typed(path) for path in predicted.tolist()] == [typed(path) for path in y]

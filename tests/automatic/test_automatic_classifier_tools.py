@@ -16,7 +16,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import LinearSVC
@@ -123,6 +123,9 @@ def test_tags():
     assert tags.estimator_type == "classifier"
     for name in ("sparse", "allow_nan", "string", "categorical", "dict"):
         assert getattr(tags.input_tags, name)
+    assert not get_tags(HierarchicalClassifier(GaussianNB())).input_tags.sparse
+    assert get_tags(HierarchicalClassifier(MultinomialNB())).input_tags.positive_only
+    assert get_tags(HierarchicalClassifier(lambda path: GaussianNB())).input_tags.sparse
 
 
 # -- searches and pipelines --------------------------------------------------------------------

@@ -4,9 +4,9 @@ Run it once when the format of model files changes, from the root of the checkou
 
     python tests/golden/write_golden.py
 
-The local classifiers are naive Bayes, ridge, linear SVMs and kernel machines, whose fitted attributes
-are the same in all versions of scikit-learn that hiclass supports. What the models predict is kept
-beside them.
+The local classifiers are naive Bayes, ridge, linear SVMs and kernel machines, whose fitted
+attributes are the same in all versions of scikit-learn that hiclass supports. What the models
+predict is kept beside them.
 """
 
 import json

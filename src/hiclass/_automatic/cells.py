@@ -111,9 +111,14 @@ def split_columns(X: Any) -> Columns | None:
         return _frame(X, library)
     if isinstance(X, list | tuple) and len(X):
         return _sequence(X)
-    X = np.asarray(X)
-    if X.dtype.kind in "biufc" or X.ndim not in (1, 2):
+    kind, X = type(X).__name__, np.asarray(X)
+    if X.dtype.kind in "biufc":
         return None
+    if X.ndim not in (1, 2):
+        raise TypeError(
+            f"X is a {kind}, in which no rows of cells are found. Give a frame, a list of rows, "
+            f"dicts or texts, or a matrix of numbers."
+        )
     if X.ndim == 1:
         return _texts(X.tolist())
     return _rows(X)

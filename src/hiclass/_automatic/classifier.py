@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 
 from hiclass._automatic.cells import split_columns
 from hiclass._automatic.features import TableFeatures
@@ -41,9 +41,9 @@ from hiclass._automatic.selection import (
     with_state,
 )
 from hiclass._compat import Interval, StrOptions, check_is_fitted, offered_if, routing_enabled
-from hiclass._engine.by_depth import ByDepth
+from hiclass._engine.local_classifiers import Prototype
 from hiclass._estimators.base import BaseHierarchicalClassifier
-from hiclass._estimators.fitting import encode_labels, fitting
+from hiclass._estimators.fitting import encode_labels, fitting, local_prototype
 from hiclass._estimators.global_ import GlobalClassifier
 from hiclass._estimators.incremental import check_learns
 from hiclass._estimators.local import LocalClassifierPerNode, LocalClassifierPerParentNode
@@ -70,12 +70,11 @@ _OBJECTIVES = {
 
 def _learns_batches(model: Any) -> None:
     """Say why a model cannot learn batches of rows."""
-    given = model.local_classifier
-    typical = given.estimator if isinstance(given, ByDepth) else given
-    if not hasattr(typical, "partial_fit"):
+    given = model._given
+    if given is None or not hasattr(given.typical, "partial_fit"):
         raise AttributeError(
             f"HierarchicalClassifier learns batches of rows only with a local_classifier that has "
-            f"partial_fit, such as SGDClassifier(loss='log_loss'); got {given!r}."
+            f"partial_fit, such as SGDClassifier(loss='log_loss'); got {model.local_classifier!r}."
         )
 
 
@@ -242,6 +241,11 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             return str(measured)
         return _OBJECTIVES[self.optimize or "path"].decodings[0]
 
+    @property
+    def _given(self) -> Prototype | None:
+        """The classifier to use, if one is given."""
+        return None if self.local_classifier is None else local_prototype(self)
+
     # -- fit -------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:
@@ -384,6 +388,9 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         """Dense features on one scale."""
         if sp.issparse(features) or self.features_.columns_:  # a table is scaled already
             return features
+        tags = None if self._given is None else self._given.tags()
+        if tags is not None and tags.input_tags.positive_only:
+            return features
         self.scaler_ = make_scaler(features)
         if self.scaler_ is None:
             return features
@@ -393,6 +400,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     def _check_rows(self, X: Any) -> Any:
         self._check_fitted()
         features = self._as_numbers(self.features_.transform(X))
+        if not self.features_.scale:  # of batches, in which nothing is filled in
+            features = check_array(features, accept_sparse="csr", estimator=self, input_name="X")
         return features if self.scaler_ is None else self.scaler_.transform(features)
 
     # -- choosing ------------------------------------------------------------------------------
@@ -582,10 +591,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         return steps, model
 
     def _promises_proba(self) -> bool:
-        given = self.local_classifier
-        typical = given.estimator if isinstance(given, ByDepth) else given
-        known = typical is None or not hasattr(typical, "fit") or hasattr(typical, "predict_proba")
-        return known or (self.effort != "quick" and hasattr(typical, "decision_function"))
+        return self._given is None or self._given.promises_proba(self.effort != "quick")
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  # as in scikit-learn
         text = super().__repr__(N_CHAR_MAX=N_CHAR_MAX)
@@ -595,6 +601,10 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.dict = True
+        inner = None if self._given is None else self._given.tags()
+        if inner is not None:
+            for name in ("sparse", "positive_only"):
+                setattr(tags.input_tags, name, getattr(inner.input_tags, name))
         return tags
 
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from hiclass._automatic import encoders
-from hiclass._automatic.cells import Cells, Columns, split_columns
+from hiclass._automatic.cells import Cells, Columns, as_numbers, split_columns
 from hiclass._automatic.kinds import KINDS, choose_kinds
 from hiclass._compat import check_is_fitted, validate_data
 from hiclass._typing import AnyArray
@@ -199,16 +199,19 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             If a column is missing or new, or a cell is not of the kind of its column.
         """
         check_is_fitted(self)
-        if self._form == "matrix":
-            return self._transform_matrix(self._check_matrix(X, reset=False))
         columns = split_columns(X)
         form = "matrix" if columns is None else columns.form
-        if columns is None or form != self._form:
+        if form != self._form and (self._form != "matrix" or form == "texts"):
             raise ValueError(
                 f"TableFeatures was fitted on {_FORMS[self._form]}, and X is {_FORMS[form]}. Give "
                 f"rows of the same form, or fit it again."
             )
-        _check_rows(columns)
+        if columns is not None:
+            _check_rows(columns)
+        if self._form == "matrix":
+            numbers = X if columns is None else _as_numbers(columns)
+            return self._transform_matrix(self._check_matrix(numbers, reset=False))
+        assert columns is not None  # by its form
         return self._transform_table(self._read(columns), columns.n_rows)
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
@@ -346,10 +349,13 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     def _transform_matrix(self, X: Any) -> Any:
         if self._scaling is None:
             return X
-        return encoders.apply_scaling(self._scaling, X, in_place=False)
+        block = X.toarray() if sp.issparse(X) else X
+        return encoders.apply_scaling(self._scaling, block, in_place=False)
 
     def _check_matrix(self, X: Any, *, reset: bool) -> Any:
-        finite = True if sp.issparse(X) else "allow-nan"
+        # What was fitted on sparse rows has nothing to fill in.
+        fills = reset or not self.scale or self._scaling is not None
+        finite = "allow-nan" if fills and not sp.issparse(X) else True
         return validate_data(
             self,
             X,
@@ -407,6 +413,12 @@ def _check_not_named(named: dict[str, list[Any]]) -> None:
                 f"{parameter} names the column {names[0]!r}, but X is a matrix of numbers, which "
                 f"passes through. Give a frame, or leave {parameter} out."
             )
+
+
+def _as_numbers(columns: Columns) -> AnyArray:
+    """A table as a matrix, for features that were fitted on one."""
+    numbers = [as_numbers(columns.read(j), name) for j, name in enumerate(columns.names)]
+    return encoders.as_block(numbers, columns.n_rows)
 
 
 def _check_rows(columns: Columns) -> None:
