@@ -88,14 +88,10 @@ def test_the_better_half_is_chosen_by_rows_held_out(noisy):
     X, y = noisy
     model = HierarchicalClassifier(GaussianNB(), random_state=0).fit(X, y)
     assert set(model.scores_) == {"local", "flat", "local and flat"}
-    best = max(model.scores_, key=model.scores_.__getitem__)
-    assert model.choices_["why"].startswith(f"{model.scores_[best]:.3f} out of fold (")
-    named = {
-        "local": LocalClassifierPerParentNode,
-        "flat": FlatClassifier,
-        "local and flat": EnsembleClassifier,
-    }
-    assert type(model.model_) is named[best]
+    joint = model.scores_["local and flat"]
+    assert joint >= max(model.scores_.values()) - np.sqrt(0.1 / 60)
+    assert isinstance(model.model_, EnsembleClassifier)
+    assert model.choices_["why"].startswith(f"{joint:.3f} out of fold (")
 
 
 def test_its_predictions_are_those_of_the_model_that_it_chose(noisy, balanced):
@@ -163,9 +159,10 @@ def test_words_are_linear(noisy):
 @pytest.mark.parametrize("optimize", ["path", "f1"])
 def test_it_is_not_worse_than_its_parts_on_rows_held_out(noisy, optimize):
     model = HierarchicalClassifier(GaussianNB(), optimize=optimize, random_state=0).fit(*noisy)
-    assert model.choices_["why"].startswith(f"{max(model.scores_.values()):.3f} ")
+    reached = float(model.choices_["why"].split()[0])
+    assert reached >= max(model.scores_.values()) - np.sqrt(0.1 / 60)
     if optimize == "f1":
-        assert model.expected_f1_ == pytest.approx(max(model.scores_.values()))
+        assert model.expected_f1_ == pytest.approx(reached, abs=1e-3)
 
 
 def test_columns_in_units_of_their_own_are_scaled(noisy):

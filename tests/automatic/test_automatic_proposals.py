@@ -80,7 +80,7 @@ def test_one_class_is_no_problem():
 def test_words_get_linear_machines_local_and_flat():
     found = propose(SPARSE, size(), settings())
     assert names(found) == ["local", "flat"]
-    assert not found.left_out
+    assert found.left_out == {"network": "PyTorch is not installed"}
     local, flat = (proposal.model for proposal in found.chosen)
     assert isinstance(local, LocalClassifierPerParentNode)
     assert isinstance(flat, FlatClassifier)
@@ -117,8 +117,7 @@ def test_flat_and_local_are_the_same_where_the_only_choice_is_at_the_root():
 # -- networks ----------------------------------------------------------------------------------
 
 
-def test_a_network_needs_pytorch_and_says_so(monkeypatch):
-    monkeypatch.setattr(proposals, "find_spec", lambda name: None)
+def test_a_network_needs_pytorch_and_says_so():
     found = propose(SPARSE, size(), settings("best"))
     assert names(found) == ["local", "flat"]
     assert found.left_out == {"network": "PyTorch is not installed"}
@@ -130,18 +129,21 @@ def test_a_network_for_too_many_rows_and_classes_is_left_out():
     assert found.left_out == {"network": "too much work for so many rows and classes"}
 
 
-def test_balanced_tries_no_network(monkeypatch):
+def test_quick_tries_no_network(monkeypatch):
     monkeypatch.setattr(proposals, "find_spec", lambda name: 1 / 0)
-    assert names(propose(SPARSE, size(), settings("balanced"))) == ["local", "flat"]
+    assert names(propose(SPARSE, size(), settings("quick"))) == ["local"]
 
 
 @pytest.mark.heavy
-def test_with_pytorch_the_best_effort_tries_a_network():
+def test_with_pytorch_networks_of_several_seeds_are_tried():
     pytest.importorskip("torch")
-    found = propose(SPARSE, size(), settings("best"))
+    found = propose(SPARSE, size(), settings("balanced"))
     assert names(found) == ["local", "flat", "network"]
-    network = found.chosen[-1].model
-    assert (network.loss, network.device, network.random_state) == ("leaf", "cpu", 7)
+    found = propose(SPARSE, size(), settings("best"))
+    assert names(found) == ["local", "flat", "network", "network 2", "network 3"]
+    networks = [proposal.model for proposal in found.chosen[2:]]
+    assert {(network.loss, network.device) for network in networks} == {("leaf", "cpu")}
+    assert [network.random_state for network in networks] == [7, 8, 9]
 
 
 # -- dense rows --------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import pytest
 from fakes import Fixed, Nearest, OnlyPredict, Scored, Soft, counting
 
 from hiclass import EnsembleClassifier, FlatClassifier, Hierarchy, LocalClassifierPerParentNode
+from hiclass._automatic import selection
 from hiclass._automatic.proposals import USUAL_F, Proposal
 from hiclass._automatic.selection import (
     Candidate,
@@ -19,6 +20,7 @@ from hiclass._automatic.selection import (
 from hiclass.metrics import exact_match, f1
 
 PATH, F1 = Objective(("best_path",)), Objective(("expected_f1",))
+CONSTANT = Objective(("best_path",), lambda model, X, y: 0.5)
 # Four places that are far apart, one for each path.
 PATHS = [["a", "x"], ["a", "y"], ["b", "z"], ["b", "w"]]
 PLACES = 100.0 * np.eye(4)
@@ -71,12 +73,28 @@ def test_of_right_and_wrong_the_right_one_is_chosen(order, objective):
     assert candidate.weights == (1.0,)
 
 
-def test_of_equal_ones_the_first_is_chosen():
+def test_of_equal_ones_the_product_is_chosen_and_without_one_the_first():
     first, second = local(Nearest(), "one"), local(Nearest(), "two")
     candidate, scores = select([first, second], rows(), 3, PATH)
-    assert candidate.name == "one"
+    assert candidate.name == "one and two"
     assert scores == {"one": 1.0, "two": 1.0, "one and two": 1.0}
-    assert select([second, first], rows(), 3, PATH)[0].name == "two"
+    proposals = [local(Shifted(), "wrong"), local(Nearest(), "right"), local(Shifted(), "bad")]
+    candidate, scores = select(proposals, rows(), 3, CONSTANT)
+    assert scores == {"wrong": 0.5, "right": 0.5, "bad": 0.5}
+    assert candidate.name == "wrong"
+
+
+@pytest.mark.parametrize(("better_by", "chosen"), [(0.06, "one and two"), (0.07, "two")])
+def test_a_single_model_has_to_be_better_than_the_product_by_more_than_chance(better_by, chosen):
+    """Of 24 rows, sqrt(0.1 / 24) = 0.0645."""
+    candidates = [
+        Candidate((flat(Soft(), "one"),), (1.0,), "best_path", score=0.5),
+        Candidate((flat(Soft(), "two"),), (1.0,), "best_path", score=0.5 + better_by),
+        Candidate((flat(Soft(), "one"), flat(Soft(), "two")), (1, 1), "best_path", score=0.5),
+    ]
+    assert selection._best(candidates, 24).name == chosen
+    # Of a scorer nothing is known.
+    assert selection._best(candidates, np.inf).name == "two"
 
 
 def test_one_proposal_is_measured_and_not_combined():
@@ -171,10 +189,10 @@ def test_a_model_without_weight_is_no_part_of_the_product():
     assert list(scores) == ["one", "wrong", "other", "one and other"]
 
 
-def test_where_one_model_has_all_the_weight_all_are_combined():
+def test_where_one_model_has_all_the_weight_there_is_no_product():
     proposals = [flat(Nearest(), "right"), flat(Shifted(), "wrong")]
     _, scores = select(proposals, rows(), 3, PATH)
-    assert list(scores) == ["right", "wrong", "right and wrong"]
+    assert list(scores) == ["right", "wrong"]
 
 
 # -- scorers -----------------------------------------------------------------------------------

@@ -142,6 +142,15 @@ def test_a_product_without_a_model_that_often_rules_out_the_truth():
     assert found[0] == pytest.approx(exponents(proba[:1], right)[0], rel=1e-4)
 
 
+def test_a_product_without_two_models_that_rule_out_the_same_truth():
+    """Without one of them the other one rules out as much: both have to go at once."""
+    proba, right = proba_of_models(0, n_rows=100)
+    wrong = np.eye(4)[(right + 1) % 4]
+    found = exponents(np.stack([wrong, proba[0], wrong]), right)
+    assert found[[0, 2]].tolist() == [0, 0]
+    assert found[1] == pytest.approx(exponents(proba[:1], right)[0], rel=1e-4)
+
+
 def test_a_product_with_a_model_that_rarely_rules_out_the_truth():
     """Certain, and wrong in one row of a hundred: the loss of that row is worth it."""
     proba, right = proba_of_models(0, n_rows=100, noise=(3.0, 3.0))

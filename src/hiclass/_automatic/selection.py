@@ -159,15 +159,16 @@ def select(
     Returns
     -------
     candidate : Candidate
-        The product of all, unless a single model is better by more than chance.
+        The product of those that have some weight in it, unless a single model is better by more
+        than chance; of equals the first.
     scores : dict
         The score of every candidate by name.
     """
     held = [_hold_out(proposal, rows, n_folds) for proposal in proposals]
     calibrated = [_calibrate(*pair, rows) for pair in zip(proposals, held, strict=True)]
     tried = [([proposal], fitted, (1.0,)) for proposal, fitted in calibrated]
-    if len(calibrated) > 1:
-        tried.append(_combine(calibrated, rows))
+    if len(calibrated) > 1 and (product := _combine(calibrated, rows)) is not None:
+        tried.append(product)
     measured = [
         _measure(tuple(parts), weights, fitted, rows, objective) for parts, fitted, weights in tried
     ]
@@ -182,11 +183,9 @@ def _best(measured: list[Candidate], n_rows: float) -> Candidate:
 
     Scores of two models that differ in one row of ten have a standard error of ``sqrt(0.1 / n)``.
     """
-    together = measured[-1]
-    alone = max(measured, key=lambda candidate: candidate.score)
-    if alone.score > together.score + np.sqrt(_DIFFERENT / n_rows):
-        return alone
-    return together
+    best, last = max(measured, key=lambda candidate: candidate.score), measured[-1]
+    is_product = len(last.parts) > 1
+    return last if is_product and best.score <= last.score + np.sqrt(_DIFFERENT / n_rows) else best
 
 
 def _hold_out(proposal: Proposal, rows: Rows, n_folds: int) -> HeldOut:
@@ -224,15 +223,15 @@ def with_state(model: Any, state: Any) -> Any:
 
 def _combine(
     calibrated: list[tuple[Proposal, HeldOut]], rows: Rows
-) -> tuple[list[Proposal], HeldOut, tuple[float, ...]]:
-    """The product of all models that have some weight in it."""
+) -> tuple[list[Proposal], HeldOut, tuple[float, ...]] | None:
+    """The product of all models that have some weight in it; None if only one of them has."""
     weights = _learn_weights([held for _, held in calibrated], rows)
     least = _LEAST_SHARE * sum(weights)
     kept = [pair for pair, weight in zip(calibrated, weights, strict=True) if weight >= least]
-    if 1 < len(kept) < len(calibrated):
+    if len(kept) < 2:
+        return None
+    if len(kept) < len(calibrated):
         weights = _learn_weights([held for _, held in kept], rows)
-    elif len(kept) < 2:
-        kept = calibrated
     parts = [proposal for proposal, _ in kept]
     joined = [
         (_product(parts, [held[k][0] for _, held in kept], weights), some)

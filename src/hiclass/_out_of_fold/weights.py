@@ -156,6 +156,9 @@ def best_exponents(parts: list[LogProba]) -> FloatArray:
     loss, weights = _smallest_loss(parts, chosen)
     while len(chosen) > 1:
         fewer = [[i for i in chosen if i != j] for j in chosen if j in harmful]
+        # Of two that rule out the same classes, leaving one out gains nothing.
+        if harmless := [i for i in chosen if i not in harmful]:
+            fewer.append(harmless)
         tried = [(*_smallest_loss(parts, models), models) for models in fewer]
         better = min(tried, key=lambda found: found[0], default=(np.inf, weights, chosen))
         if better[0] >= loss:
