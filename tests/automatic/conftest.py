@@ -1,5 +1,6 @@
 """What the tests of the estimator to start with share."""
 
+import numpy as np
 import pytest
 
 from hiclass._automatic import proposals
@@ -10,3 +11,13 @@ def _without_networks(request, monkeypatch):
     """As if PyTorch were missing: what is chosen does not depend on what is installed."""
     if "heavy" not in request.keywords:
         monkeypatch.setattr(proposals, "find_spec", lambda name: None)
+
+
+@pytest.fixture(scope="session")
+def noisy():
+    """Sixty rows of six classes in three pairs, not all of which can be told apart."""
+    which = np.arange(60) % 6
+    rng = np.random.default_rng(0)
+    X = 2 * rng.normal(size=(6, 4))[which] + rng.normal(size=(60, 4))
+    y = np.array([[name[0], name] for name in ("a1", "a2", "b1", "b2", "c1", "c2")], dtype=object)
+    return X, y[which]

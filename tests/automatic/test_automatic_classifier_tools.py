@@ -42,15 +42,6 @@ QUICK = {"effort": "quick", "random_state": 0}
 
 
 @pytest.fixture(scope="module")
-def numbers():
-    which = np.arange(60) % 6
-    rng = np.random.default_rng(0)
-    X = 2 * rng.normal(size=(6, 4))[which] + rng.normal(size=(60, 4))
-    y = np.array([[name[0], name] for name in ("a1", "a2", "b1", "b2", "c1", "c2")], dtype=object)
-    return X, y[which]
-
-
-@pytest.fixture(scope="module")
 def complaints():
     """A frame with texts and numbers, and its paths."""
     words = {
@@ -66,8 +57,8 @@ def complaints():
 
 
 @pytest.fixture(scope="module")
-def fitted(numbers):
-    return HierarchicalClassifier(**QUICK).fit(*numbers)
+def fitted(noisy):
+    return HierarchicalClassifier(**QUICK).fit(*noisy)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +69,7 @@ def of_frame(complaints):
 # -- parameters and representations ------------------------------------------------------------
 
 
-def test_clone_copies_every_parameter_and_nothing_fitted(numbers):
+def test_clone_copies_every_parameter_and_nothing_fitted(noisy):
     model = HierarchicalClassifier(
         GaussianNB(var_smoothing=1e-3),
         optimize="f1",
@@ -92,7 +83,7 @@ def test_clone_copies_every_parameter_and_nothing_fitted(numbers):
     )
     assert clone(model).get_params().keys() == model.get_params().keys()
     assert repr(clone(model)) == repr(model)
-    again = clone(HierarchicalClassifier(GaussianNB(), **QUICK).fit(*numbers))
+    again = clone(HierarchicalClassifier(GaussianNB(), **QUICK).fit(*noisy))
     assert [name for name in vars(again) if name.endswith("_") or name.startswith("_")] == []
 
 
@@ -131,8 +122,8 @@ def test_tags():
 # -- searches and pipelines --------------------------------------------------------------------
 
 
-def test_grid_search_over_effort_and_optimize(numbers):
-    X, y = numbers
+def test_grid_search_over_effort_and_optimize(noisy):
+    X, y = noisy
     grid = {"effort": ["quick", "balanced"], "optimize": ["path", "f1"]}
     search = GridSearchCV(
         HierarchicalClassifier(GaussianNB(), random_state=0),
@@ -147,16 +138,16 @@ def test_grid_search_over_effort_and_optimize(numbers):
     )
 
 
-def test_cross_validation_of_numbers_and_frames(numbers, complaints):
-    for X, y in (numbers, complaints):
+def test_cross_validation_of_numbers_and_frames(noisy, complaints):
+    for X, y in (noisy, complaints):
         found = cross_validate(
             HierarchicalClassifier(**QUICK), X, y, cv=HierarchicalKFold(3), error_score="raise"
         )
         assert found["test_score"].mean() > 0.7
 
 
-def test_at_the_end_of_a_pipeline(numbers):
-    X, y = numbers
+def test_at_the_end_of_a_pipeline(noisy):
+    X, y = noisy
     pipeline = make_pipeline(MinMaxScaler(), HierarchicalClassifier(**QUICK)).fit(X, y)
     scaled = MinMaxScaler().fit_transform(X)
     alone = HierarchicalClassifier(**QUICK).fit(scaled, y)
@@ -169,8 +160,8 @@ def test_at_the_end_of_a_pipeline(numbers):
     )
 
 
-def test_queries_of_the_fitted_model(numbers, fitted):
-    X, _ = numbers
+def test_queries_of_the_fitted_model(noisy, fitted):
+    X, _ = noisy
     for model in (fitted, FrozenEstimator(fitted)):
         np.testing.assert_allclose(
             hiclass.predict_confidence(model, X), fitted.predict_confidence(X)
@@ -183,8 +174,8 @@ def test_queries_of_the_fitted_model(numbers, fitted):
         assert proba.shape == (60, 2)
 
 
-def test_an_opened_model_decides_as_the_estimator_does(numbers):
-    X, y = numbers
+def test_an_opened_model_decides_as_the_estimator_does(noisy):
+    X, y = noisy
     model = HierarchicalClassifier(GaussianNB(), random_state=0)
     model.fit(X * [1, 1000, 1, 1], y).set_params(optimize="f1", min_confidence=0.6)
     rows = X * [1, 1000, 1, 1]
@@ -199,18 +190,18 @@ def test_an_opened_model_decides_as_the_estimator_does(numbers):
     assert unwrap(HierarchicalClassifier()).before == []
 
 
-def test_an_ensemble_of_it_is_refused_with_the_reason(numbers):
+def test_an_ensemble_of_it_is_refused_with_the_reason(noisy):
     members = [("start", HierarchicalClassifier()), ("flat", FlatClassifier())]
     message = "The model 'start' is a HierarchicalClassifier, which makes features of X by itself"
     with pytest.raises(TypeError, match=message):
-        EnsembleClassifier(members).fit(*numbers)
+        EnsembleClassifier(members).fit(*noisy)
 
 
 # -- guarantees --------------------------------------------------------------------------------
 
 
-def test_with_a_guarantee(numbers, complaints):
-    for X, y in (numbers, complaints):
+def test_with_a_guarantee(noisy, complaints):
+    for X, y in (noisy, complaints):
         model = ConformalClassifier(HierarchicalClassifier(**QUICK), alpha=0.2, random_state=0)
         model.fit(X, y)
         assert model.predict(X).shape == (len(y), 2)
@@ -220,8 +211,8 @@ def test_with_a_guarantee(numbers, complaints):
         assert f1(y, frozen.predict(X)) > 0.8
 
 
-def test_a_confidence_is_tuned(numbers, fitted, complaints, of_frame):
-    for model, (X, y) in ((fitted, numbers), (of_frame, complaints)):
+def test_a_confidence_is_tuned(noisy, fitted, complaints, of_frame):
+    for model, (X, y) in ((fitted, noisy), (of_frame, complaints)):
         limit = tune_confidence(model, X, y, precision=0.9)
         assert 0 <= limit <= 1
 
@@ -237,8 +228,8 @@ def test_explanations_name_words_and_columns(complaints, of_frame):
     assert "LinearSVC" in shown
 
 
-def test_explanations_of_numbers_name_columns(numbers):
-    X, y = numbers
+def test_explanations_of_numbers_name_columns(noisy):
+    X, y = noisy
     model = HierarchicalClassifier(LogisticRegression(), **QUICK)
     frame = pandas.DataFrame(X, columns=["length", "width", "height", "mass"])
     shown = str(explain(model.fit(frame, y), frame[:1]))
@@ -255,8 +246,8 @@ def test_a_report_names_words_and_columns(complaints, of_frame, tmp_path):
         assert word in page
 
 
-def test_a_report_of_what_was_chosen_for_numbers(numbers):
-    X, y = numbers
+def test_a_report_of_what_was_chosen_for_numbers(noisy):
+    X, y = noisy
     model = HierarchicalClassifier(random_state=0).fit(X, y)
     assert "a1" in make_report(model, X, y)._repr_html_()
 
@@ -281,8 +272,8 @@ def run_onnx(model, rows):
 
 @pytest.mark.parametrize("units", [1, [1, 1000, 1, 1]], ids=["as they are", "scaled"])
 @pytest.mark.parametrize("gaps", [False, True], ids=["complete", "missing"])
-def test_numbers_are_exported_to_onnx(numbers, units, gaps):
-    X, y = numbers[0] * units, numbers[1]
+def test_numbers_are_exported_to_onnx(noisy, units, gaps):
+    X, y = noisy[0] * units, noisy[1]
     rows = X.copy()
     if gaps:
         rows[::7, 1] = np.nan
@@ -293,8 +284,8 @@ def test_numbers_are_exported_to_onnx(numbers, units, gaps):
     np.testing.assert_allclose(proba, model.predict_node_proba(rows), atol=1e-9)
 
 
-def test_what_was_fitted_on_sparse_rows_is_exported_to_onnx(numbers):
-    X, y = numbers
+def test_what_was_fitted_on_sparse_rows_is_exported_to_onnx(noisy):
+    X, y = noisy
     model = HierarchicalClassifier(**QUICK).fit(sp.csr_matrix(X), y)
     labels, _ = run_onnx(model, X)
     np.testing.assert_array_equal(labels, model.predict(sp.csr_matrix(X)))
@@ -326,8 +317,8 @@ def same(back, model, X):
 
 
 @pytest.mark.parametrize("kind", ["kernel", "forest", "product", "words"])
-def test_files(kind, numbers, complaints, tmp_path):
-    X, y = numbers
+def test_files(kind, noisy, complaints, tmp_path):
+    X, y = noisy
     model = {
         "kernel": lambda: HierarchicalClassifier(**QUICK).fit(X, y),
         "forest": lambda: HierarchicalClassifier(
@@ -356,8 +347,8 @@ def likes_forests(model, X, y):
     return -float(len(str(model)))
 
 
-def test_a_file_is_predicted_by_another_process(numbers, fitted, tmp_path):
-    X, _ = numbers
+def test_a_file_is_predicted_by_another_process(noisy, fitted, tmp_path):
+    X, _ = noisy
     skops.io.dump(fitted, tmp_path / "model.skops")
     np.save(tmp_path / "rows.npy", X)
     program = (
@@ -371,8 +362,8 @@ def test_a_file_is_predicted_by_another_process(numbers, fitted, tmp_path):
     assert done.stdout.strip() == str(fitted.predict(X)[:, 1].tolist())
 
 
-def test_it_holds_no_rows_but_landmarks(numbers):
-    X, y = numbers
+def test_it_holds_no_rows_but_landmarks(noisy):
+    X, y = noisy
     model = HierarchicalClassifier(LinearSVC(), random_state=0).fit(X, y)
     sizes = [len(value) for value in vars(model).values() if isinstance(value, np.ndarray | list)]
     assert 60 not in sizes
@@ -392,8 +383,8 @@ def test_users_are_not_warned_of_what_was_chosen_for_them():
             HierarchicalClassifier(random_state=0).fit(rows, y).predict(rows)
 
 
-def test_warnings_of_a_given_classifier_are_not_hidden(numbers):
-    X, y = numbers
+def test_warnings_of_a_given_classifier_are_not_hidden(noisy):
+    X, y = noisy
     given = LogisticRegression(max_iter=1)
     with pytest.warns(UserWarning, match="failed to converge"):
         HierarchicalClassifier(given, **QUICK).fit(X, y)

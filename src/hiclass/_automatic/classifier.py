@@ -234,7 +234,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         self.verbose = verbose
 
     @property
-    def decoding(self) -> str:  # type: ignore[override]
+    def decoding(self) -> str:
         """How paths are chosen: by what ``optimize`` wants, as far as the model can."""
         measured = self.__dict__.get("_measured", "best_path")
         if measured == "top_down" or self.optimize not in _names():
@@ -431,7 +431,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     def _choose(
         self, proposals: Proposals, rows: Rows, effort: Effort, objective: Objective
     ) -> Candidate:
-        chosen, self.scores_ = proposals.chosen, {}
+        chosen = proposals.chosen
+        self.scores_: dict[str, float] = {}
         if rows.can_be_held_out(effort.n_folds):
             candidate, self.scores_ = select(chosen, rows, effort.n_folds, objective)
             self.choices_["why"] = _reason(candidate, self.scores_)
@@ -583,7 +584,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         """What X goes through, and the model that takes it, with the decisions of this one."""
         check_is_fitted(self)
         model = with_state(self.model_, self._models)
-        wanted = {"min_confidence": self.min_confidence}
+        wanted: dict[str, Any] = {"min_confidence": self.min_confidence}
         if not self._is_about_sets():
             wanted |= {"decoding": self.decoding, "expected_f1": self._f_to_expect()}
         model.set_params(**wanted)

@@ -166,6 +166,7 @@ def select(
     """
     held = [_hold_out(proposal, rows, n_folds) for proposal in proposals]
     calibrated = [_calibrate(*pair, rows) for pair in zip(proposals, held, strict=True)]
+    tried: list[tuple[list[Proposal], HeldOut, tuple[float, ...]]]
     tried = [([proposal], fitted, (1.0,)) for proposal, fitted in calibrated]
     if len(calibrated) > 1 and (product := _combine(calibrated, rows)) is not None:
         tried.append(product)
