@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "hiclass"
 
 OPTIONAL = {
-    "dask", "matplotlib", "networkx", "numba", "onnx", "onnxruntime", "pandas", "polars", "pyarrow",
-    "ray", "simple_icd_10_cm", "skl2onnx", "skops", "torch",
+    "dask", "fastapi", "matplotlib", "networkx", "numba", "onnx", "onnxruntime", "pandas", "polars",
+    "pyarrow", "ray", "simple_icd_10_cm", "skl2onnx", "skops", "starlette", "torch", "uvicorn",
 }  # fmt: skip
 #: Packages that need an optional library as a whole, and that `import hiclass` leaves alone.
 BUILT_ON = {"torch": {"torch"}}

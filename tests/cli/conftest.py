@@ -48,7 +48,7 @@ def run(capsys):
 def fails(run):
     """Run a command that must fail with one line; return that line."""
 
-    def fails(*arguments, status=1):
+    def fails(*arguments, status=2):
         out, err = run(*arguments, "-q", status=status)
         assert out == ""
         lines = err.splitlines()

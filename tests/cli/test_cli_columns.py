@@ -25,7 +25,7 @@ def make_table(**columns):
 def choose(values, name="column"):
     """The kind of one column, or None, and the reason."""
     table = make_table(**{name: values}, other=["x", "y"] * (len(values) // 2))
-    choice = choose_columns(table, [], {}, [])
+    choice = choose_columns(table, [], {}, {})
     kinds = [kind for kind, names in choice.columns.items() if name in names]
     reasons = choice.reasons if kinds else choice.left_out
     return (kinds or [None])[0], reasons[name]
@@ -135,9 +135,9 @@ def test_texts_that_are_not_dates(text):
 
 def test_what_is_ignored_or_not_named_is_said():
     table = make_table(a=["x", "y"], b=["x", "y"], c=["x", "y"], t=["1", "2"])
-    named = choose_columns(table, ["t"], {"categories": ["a"]}, ["b"])
+    named = choose_columns(table, ["t"], {"categories": ["a"]}, {"b": "--ignore"})
     assert named.columns == {"text": [], "numbers": [], "categories": ["a"], "dates": []}
-    assert (named.reasons, named.left_out) == ({}, {"b": "not named", "c": "not named"})
+    assert (named.reasons, named.left_out) == ({}, {"b": "--ignore", "c": "not named"})
 
 
 def find(y, **columns):

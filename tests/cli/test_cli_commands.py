@@ -90,7 +90,7 @@ class TestFit:
         assert "Left out: id, narrative (not named)\n" in err
         assert "warning" not in err
 
-    @pytest.mark.parametrize("name", ["node", "level", "flat", "recommended"])
+    @pytest.mark.parametrize("name", ["node", "level", "flat", "auto"])
     def test_every_model_can_be_fitted_and_loaded(self, fit, name):
         model, _, err = fit(make_rows(), "--text", "narrative", "--model", name)
         assert f"Fitted {name} on 60 rows" in err
@@ -107,7 +107,7 @@ class TestFit:
         out, _ = run("evaluate", tmp_path / "m.skops", tmp_path / "test.csv")
         assert "1      code" in out
         frame.assign(code="x").to_csv(tmp_path / "test.csv", index=False)
-        _, err = run("evaluate", tmp_path / "m.skops", tmp_path / "test.csv", status=1)
+        _, err = run("evaluate", tmp_path / "m.skops", tmp_path / "test.csv", status=2)
         assert "test.csv, line 2: the label 'x' in 'code' is not a whole number" in err
 
     def test_paths_with_a_gap_can_be_cut_and_rows_without_labels_left_out(self, fit, tmp_path):
@@ -197,7 +197,7 @@ class TestFit:
         assert out.splitlines()[1].split()[:4] == ["1", "product", "3", "60"]
         rows[-1][4] = "more"
         path = write_csv(tmp_path / "data.csv", rows, header=[*HEADER, "verdict"])
-        _, err = run("evaluate", tmp_path / "m.skops", path, "--skip-unlabelled", status=1)
+        _, err = run("evaluate", tmp_path / "m.skops", path, "--skip-unlabelled", status=2)
         assert "data.csv, line 91: 'more' in the column 'amount' is not" in err
 
     def test_every_column_has_its_reason_however_many_there_are(self, fit):
@@ -556,7 +556,7 @@ def test_control_characters_in_names_of_columns_do_nothing(run, tmp_path):
     path = write_csv(tmp_path / "d.csv", make_rows(), header=header)
     options = ["--target", header[1], "--model", "parent", "-o", tmp_path / "m.skops"]
     shown = [*run("fit", path, *options), *run("evaluate", tmp_path / "m.skops", path)]
-    shown += run("tree", path, "--target", "nothing", status=1)
+    shown += run("tree", path, "--target", "nothing", status=2)
     assert not re.search(r"[\x00-\x09\x0b-\x1f]", "".join(shown))
     assert "Features, text: \\x1b[31mnarrative" in shown[1]
     assert "1      \\x1b[2Jproduct" in shown[2]

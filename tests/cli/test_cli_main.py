@@ -11,7 +11,12 @@ import hiclass
 from hiclass._cli import _screen, main
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "tree", "demo"])
+COMMANDS = [
+    "fit", "predict", "evaluate", "explain", "report", "tune", "serve", "tree", "demo",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_examples(run, command):
     out, _ = run(command, "--help")
     assert "examples:" in out
@@ -70,7 +75,7 @@ def test_an_unexpected_error_is_one_line_and_its_place_can_be_had(fails, monkeyp
         raise RuntimeError("something\nodd")
 
     monkeypatch.setattr("hiclass._cli._commands.tree", broken)
-    message = fails("tree", train, "--target", "product")
+    message = fails("tree", train, "--target", "product", status=1)
     assert message == "RuntimeError: something odd (HICLASS_TRACEBACK=1 shows where this happened)"
     monkeypatch.setenv("HICLASS_TRACEBACK", "1")
     with pytest.raises(RuntimeError, match="odd"):

@@ -32,7 +32,7 @@ def test_from_a_file_to_predictions(tmp_path):
     done = hiclass_command("fit", "data.csv", *options, cwd=tmp_path)
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout == b""
-    assert b"Fitted recommended on 60 rows" in done.stderr
+    assert b"Fitted auto on 60 rows" in done.stderr
     assert b"\x1b[" not in done.stderr  # no colours: it is no terminal
 
     new = (tmp_path / "data.csv").read_bytes()
@@ -95,7 +95,7 @@ def test_bad_files_are_one_line_with_the_remedy(tmp_path, content, arguments, me
     raw = content if isinstance(content, bytes) else content.encode()
     (tmp_path / "data.csv").write_bytes(raw)
     done = hiclass_command(*arguments, "-q", cwd=tmp_path)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stdout == b""
     assert done.stderr.decode().splitlines() == [f"hiclass: error: {message}"]
     assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]

@@ -37,9 +37,9 @@ ALLOWED = {
     ): "the user's own, see SECURITY.md; and a copy",
     ("_engine/fit.py", "pickle.loads"): "what the same line pickled, to see whether it can be",
 }
-#: The only module that opens connections, when a user asks for a data set.
-NETWORK = {"datasets/_download.py"}
-NETWORK_IMPORTS = {"urllib", "http", "socket", "ssl", "requests"}
+#: The only modules that open connections, when a user asks for a data set or for a service.
+NETWORK = {"datasets/_download.py", "_serving/app.py", "_serving/server.py"}
+NETWORK_IMPORTS = {"urllib", "http", "socket", "ssl", "requests", "fastapi", "starlette", "uvicorn"}
 
 
 def dotted(node):
@@ -156,7 +156,7 @@ sys.meta_path.insert(0, Absent())
 """
 EXTRAS = {"pandas", "polars", "pyarrow", "networkx", "matplotlib", "skops", "torch", "ray", "onnx",
           "onnxruntime", "skl2onnx", "simple_icd_10_cm", "lightgbm", "imblearn",
-          "numba"}  # fmt: skip
+          "numba", "fastapi", "starlette", "uvicorn"}  # fmt: skip
 
 
 def test_the_core_works_where_only_the_five_are_installed():
@@ -186,7 +186,10 @@ def lower_bounds(names):
 
 @pytest.mark.parametrize(
     ("file", "names"),
-    [("oldest.txt", [""]), ("oldest-extras.txt", ["cli", "demo", "graph", "plot", "test"])],
+    [
+        ("oldest.txt", [""]),
+        ("oldest-extras.txt", ["cli", "demo", "graph", "plot", "serve", "test"]),
+    ],
 )
 def test_the_oldest_versions_that_are_tested_are_those_that_are_promised(file, names):
     lines = (ROOT / "tools" / file).read_text(encoding="utf-8").splitlines()

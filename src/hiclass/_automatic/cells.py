@@ -28,10 +28,11 @@ _SHOWN = 50
 class CellError(ValueError):
     """A cell that cannot be a feature of its kind: where it is, what is wrong, what to do."""
 
-    def __init__(self, row: int, problem: str) -> None:
+    def __init__(self, row: int, problem: str, column: Any = None) -> None:
         super().__init__(f"Row {row}: {problem}")
         self.row = row
         self.problem = problem
+        self.column = column
 
 
 @dataclass(frozen=True)
@@ -365,4 +366,5 @@ def _wrong(row: int, cell: Any, name: Any, problem: str) -> CellError:
     return CellError(
         row,
         f"{shown!r} in the column {name!r} {problem}. Correct it, or leave the cell empty.",
+        name,
     )

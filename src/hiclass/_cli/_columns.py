@@ -7,7 +7,7 @@ and one that alone gives the target away is reported.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -27,8 +27,6 @@ _GIVES_AWAY = 0.85
 _MEASURED, _RANGES, _ROWS_PER_RANGE = 20_000, 100, 10
 # So many rows with a value, and such a share of all rows, are needed.
 _FEWEST, _SHARE = 20, 0.1
-# What a reason is called here.
-_OPTIONS = {"ignored": "--ignore"}
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Choice:
 
 
 def choose_columns(
-    table: Table, target: list[str], named: Columns, ignored: Iterable[str]
+    table: Table, target: list[str], named: Columns, reserved: Mapping[str, str]
 ) -> Choice:
     """Decide which columns are features, and of which kind.
 
@@ -63,8 +61,8 @@ def choose_columns(
         The columns of the labels.
     named : dict
         The columns that the user named, by kind. If there is any, no other column is used.
-    ignored : iterable of str
-        Columns that are not features.
+    reserved : mapping
+        Columns that are not features, and the option that says so.
 
     Returns
     -------
@@ -75,8 +73,7 @@ def choose_columns(
     CommandError
         If a column does not exist or is named twice, or if no column can be a feature.
     """
-    ignored = list(ignored)
-    for name in [*chain.from_iterable(named.values()), *ignored]:
+    for name in [*chain.from_iterable(named.values()), *reserved]:
         table.column(name)  # which must exist
     seen: dict[str, str] = dict.fromkeys(target, "target")
     for kind, names in named.items():
@@ -86,29 +83,30 @@ def choose_columns(
                     f"The column {name!r} is named twice, as {seen[name]} and as {kind}. Name it "
                     f"once."
                 )
-            if name in ignored:
+            if name in reserved:
                 raise CommandError(
-                    f"The column {name!r} is named with --{kind} and with --ignore. Name it once."
+                    f"The column {name!r} is named with --{kind} and with {reserved[name]}. Name "
+                    f"it once."
                 )
             seen[name] = kind
     others = [name for name in table.frame.columns if name not in seen]
     if any(named.values()):
         columns = {kind: list(named.get(kind, [])) for kind in KINDS}
-        return Choice(columns, {}, dict.fromkeys(others, "not named"))
-    return _guess_all(table, others, ignored)
+        return Choice(columns, {}, {name: reserved.get(name, "not named") for name in others})
+    return _guess_all(table, others, reserved)
 
 
-def _guess_all(table: Table, names: list[str], ignored: list[str]) -> Choice:
+def _guess_all(table: Table, names: list[str], reserved: Mapping[str, str]) -> Choice:
     frame = split_columns(table.frame[names])
     assert frame is not None  # a frame is never a matrix
-    choice = choose_kinds(frame, {}, [name for name in ignored if name in names])
+    choice = choose_kinds(frame, {}, [name for name in reserved if name in names])
     if not choice.kinds:
         raise CommandError(
             f"{table.name} has no column that can be a feature "
             f"({choice.why_none or 'only targets'}). Name one with --text, --numbers, --categories "
             f"or --dates."
         )
-    left_out = {name: _OPTIONS.get(why, why) for name, why in choice.left_out.items()}
+    left_out = {name: reserved.get(name, why) for name, why in choice.left_out.items()}
     return Choice(by_kind(choice.kinds), choice.reasons, left_out)
 
 

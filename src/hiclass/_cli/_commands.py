@@ -1,87 +1,36 @@
-"""What the sub-commands do: fit, predict, evaluate, tree."""
+"""What the sub-commands do with a model: predict, evaluate, explain, report, tune; and tree."""
 
 from __future__ import annotations
 
 import argparse
+import html
+import json
 import sys
-import time
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 
-from hiclass._automatic.kinds import KINDS
+from hiclass import metrics
 from hiclass._cli import _screen
-from hiclass._cli._columns import Choice, choose_columns, find_given_away
+from hiclass._cli._early import count_early
 from hiclass._cli._errors import CommandError
-from hiclass._cli._features import make_features, placed, prepare, texts
-from hiclass._cli._labels import check_types, like, read_labels
+from hiclass._cli._features import placed, prepare, texts
+from hiclass._cli._inputs import features_of, labelled_for, labelled_rows, name_levels, read_rows
+from hiclass._cli._labels import check_types
 from hiclass._cli._models import Model, load_model, save_model
-from hiclass._cli._recipe import make_model, set_jobs
+from hiclass._cli._paths import check_separator, join_paths
+from hiclass._cli._recipe import make_baseline, set_jobs
 from hiclass._cli._tables import (
     Table,
     check_output,
     format_of,
     open_output,
-    read_table,
+    plain_cell,
     write_table,
 )
+from hiclass._estimators.conformal import tune_confidence
 from hiclass.hierarchy import Hierarchy
-from hiclass.model_selection import HierarchicalKFold
-
-#: So many features with the same reason are named.
-_MOST_SHOWN = 20
-
-
-def fit(args: argparse.Namespace) -> None:
-    """Fit a model on a file and save it."""
-    check_output(args.output)
-    table = _read(args)
-    # From here on, only rows with labels: the others may hold anything.
-    table, y = _labels(args, table, args.target)
-    check_types(table, args.target, y)
-    named = {kind: list(getattr(args, kind) or []) for kind in KINDS}
-    choice = choose_columns(table, args.target, named, args.ignore or [])
-    columns = choice.columns
-    X = prepare(table, chain.from_iterable(columns.values()))
-    features = make_features(columns)
-    with placed(table):
-        rows = features.fit_transform(X)
-    _describe(args, choice)
-    if choice.reasons:
-        _warn_of_given_away(args, table, choice, y)
-    hierarchy = Hierarchy.from_paths(y)
-    if len({tuple(path) for path in y.tolist()}) == 1:
-        raise CommandError(
-            f"{table.name}: every row has the same labels, so there is nothing to learn. Give rows "
-            f"of other classes, or other --target columns."
-        )
-    classifier = make_model(
-        args.model,
-        n_jobs=args.jobs,
-        min_confidence=args.min_confidence or 0.0,
-        random_state=args.seed,
-        verbose=int(not args.quiet and sys.stderr.isatty()),
-    )
-    pipeline = Pipeline([("features", features), ("classifier", classifier)])
-    if args.cv is not None:
-        _cross_validate(args, pipeline, X, y)
-    start = time.perf_counter()
-    classifier.fit(rows, y)
-    seconds = time.perf_counter() - start
-    _screen.note(
-        f"Fitted {args.model} on {_screen.count(len(X), 'row')} in {seconds:.1f} s: "
-        f"{_shape(hierarchy)}",
-        args.quiet,
-    )
-    set_jobs(classifier, None)
-    save_model(Model(pipeline, list(args.target)), args.output)
-    if args.output != "-":
-        size = _screen.size_text(Path(args.output).stat().st_size)
-        _screen.note(f"Wrote {args.output} ({size})", args.quiet)
 
 
 def predict(args: argparse.Namespace) -> None:
@@ -89,20 +38,18 @@ def predict(args: argparse.Namespace) -> None:
     check_output(args.output)
     format = format_of(args.output, args.output_format, output=True)
     model = load_model(args.model_file)
-    table = _read(args)
-    features = _features(model, table)
+    table = read_rows(args)
+    features = features_of(model, table)
     keep = list(table.frame.columns) if args.keep is None else list(args.keep)
     result = {name: table.column(name) for name in keep}
     predicted = _predict(args, model, features)
     confidence = model.opened.model.predict_confidence(features).round(6)
-    for level, name in enumerate(model.target):
-        for prefix, values in (("predicted", predicted), ("confidence", confidence)):
-            column = f"{prefix}_{name}"
-            if column in result:
-                raise CommandError(
-                    f"{table.name} already has a column {column!r}. Leave it out with --keep."
-                )
-            result[column] = values[:, level]
+    for column, cells in _added(model, predicted, confidence).items():
+        if column in result:
+            raise CommandError(
+                f"{table.name} already has a column {column!r}. Leave it out with --keep."
+            )
+        result[column] = cells
     import pandas as pd
 
     # Cells are objects, confidences numbers: pandas would guess types otherwise.
@@ -112,49 +59,100 @@ def predict(args: argparse.Namespace) -> None:
         _screen.note(f"Wrote {args.output}: {_screen.count(len(frame), 'row')}", args.quiet)
 
 
-def _features(model: Model, table: Table) -> Any:
-    """The rows of a file as the classifier sees them."""
-    X = prepare(table, model.features.columns_)
-    with placed(table):
-        return model.opened.transform(X)
+def _added(model: Model, predicted: Any, confidence: Any) -> dict[str, Any]:
+    """The columns that predictions add, in the form in which the labels were learned."""
+    added = {}
+    if model.separator is not None:
+        added[f"predicted_{model.target[0]}"] = join_paths(predicted, model.separator)
+    for level, name in enumerate(model.levels):
+        if model.separator is None:
+            added[f"predicted_{name}"] = predicted[:, level]
+        added[f"confidence_{name}"] = confidence[:, level]
+    return added
 
 
 def _predict(args: argparse.Namespace, model: Model, features: Any) -> Any:
     """Predicted labels, with one column per level."""
     classifier = model.opened.model
-    set_jobs(classifier, args.jobs)
-    if args.min_confidence is not None:
-        classifier.set_params(min_confidence=args.min_confidence)
+    _set_up(args, classifier)
     return np.asarray(classifier.predict(features), dtype=object)
 
 
+def _set_up(args: argparse.Namespace, classifier: Any) -> None:
+    """Set what the options of a command say about predictions."""
+    set_jobs(classifier, args.jobs)
+    if args.min_confidence is not None:
+        classifier.set_params(min_confidence=args.min_confidence)
+
+
+# -- scores ------------------------------------------------------------------------------------
+
+
 def evaluate(args: argparse.Namespace) -> None:
-    """Score a model on a labelled file; optionally write the report."""
+    """Score a model on a labelled file; optionally beside a baseline, or with the report."""
     if args.report == "-":
         raise CommandError("--report needs the name of a file: standard output has the scores.")
     if args.report is not None:
         check_output(args.report)
     elif args.examples is not None:
         raise CommandError("--examples puts rows into the report. Give --report FILE as well.")
+    if args.baseline == "-":
+        raise CommandError("--baseline needs the name of a file, not standard input.")
     model = load_model(args.model_file)
-    table = _read(args)
-    table, y = _labels(args, table, model.target)
+    table, y, levels = labelled_for(args, model)
     examples = None if args.examples is None else texts(table, args.examples)
-    y = like(y, model.opened.model.hierarchy_, model.target, table)
-    features = _features(model, table)
+    features = features_of(model, table)
+    baseline = None if args.baseline is None else _fit_baseline(args, model)
     predicted = _predict(args, model, features)
-    _screen.write_scores(y, predicted, model.target)
+    _screen.write_scores(y, predicted, levels)
+    if baseline is not None:
+        _write_baseline(y, predicted, np.asarray(baseline.predict(features), dtype=object))
+    _screen.write(str(count_early(model.opened.model, features, predicted)))
     if args.report is not None:
+        title = Path(table.name).name
+        names = model.opened.names_out(None)
         write_report(
-            model.opened.model,
-            features,
-            y,
-            args.report,
-            title=Path(table.name).name,
-            names=model.opened.names_out(None),
+            model.opened.model, features, y, args.report, title=title, names=names,
             examples=examples,
-        )
+        )  # fmt: skip
         _screen.note(f"Wrote {args.report}", args.quiet)
+
+
+def _fit_baseline(args: argparse.Namespace, model: Model) -> Any:
+    """Fit a flat model on the features of the model, and on the rows of another file."""
+    table, y, _ = labelled_for(args, model, args.baseline)
+    features = features_of(model, table)
+    _screen.note("Fitting a flat model over all leaves, to compare", args.quiet)
+    with placed(table):
+        return make_baseline(n_jobs=args.jobs).fit(features, y)
+
+
+def _write_baseline(y: Any, predicted: Any, flat: Any) -> None:
+    _screen.write(f"flat baseline:   {_screen.overall_text(y, flat)}")
+    ours, theirs = (
+        (metrics.f1(y, found, zero_division=0.0), metrics.exact_match(y, found))
+        for found in (predicted, flat)
+    )
+    gains = [f"{ours[i] - theirs[i]:+.3f}" for i in range(2)]
+    _screen.write(f"model minus flat baseline: F1 {gains[0]}, whole path right {gains[1]}")
+
+
+def report(args: argparse.Namespace) -> None:
+    """Write the report on a model and a labelled file."""
+    if args.output == "-":
+        raise CommandError("-o needs the name of a file, such as report.html.")
+    check_output(args.output)
+    model = load_model(args.model_file)
+    table, y, _ = labelled_for(args, model)
+    examples = None if args.examples is None else texts(table, args.examples)
+    features = features_of(model, table)
+    _set_up(args, model.opened.model)
+    title = args.title or Path(table.name).name
+    names = model.opened.names_out(None)
+    write_report(
+        model.opened.model, features, y, args.output, title=title, names=names, examples=examples
+    )
+    _screen.note(f"Wrote {args.output}", args.quiet)
 
 
 def write_report(
@@ -170,16 +168,137 @@ def write_report(
     """Write the report on a classifier to a file, whole or not at all."""
     from hiclass._inspect.report import make_report
 
-    report = make_report(classifier, X, y, title=title, feature_names=names, examples=examples)
+    made = make_report(classifier, X, y, title=title, feature_names=names, examples=examples)
     with open_output(path) as file:
-        file.write(report.html.encode("utf-8"))
+        file.write(made.html.encode("utf-8"))
+
+
+# -- one row -----------------------------------------------------------------------------------
+
+_PAGE = """\
+<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+body {{ font-family: system-ui, sans-serif; margin: 2em auto; max-width: 48em; padding: 0 1em }}
+</style></head>
+<body><h1 style="font-size: 1.2em">{title}</h1>{true}{content}</body>
+</html>
+"""
+
+
+def explain(args: argparse.Namespace) -> None:
+    """Explain the prediction of one row of a file."""
+    from hiclass._inspect import explain as inspect
+
+    check_output(args.output)
+    model = load_model(args.model_file)
+    table = read_rows(args)
+    if args.row > len(table.frame):
+        raise CommandError(
+            f"--row {args.row} is not there: {table.name} has "
+            f"{_screen.count(len(table.frame), 'row')}. Give a number from 1 to "
+            f"{len(table.frame)}."
+        )
+    row = table.take([args.row - 1])
+    X = prepare(row, model.features.columns_)
+    with placed(row):
+        found = inspect.explain(model.pipeline, X, top=args.top, k=args.runners_up)
+    with open_output(args.output) as file:
+        file.write(_explained(found, args, model, row).encode("utf-8", errors="replace"))
+    if args.output != "-":
+        _screen.note(f"Wrote {args.output}", args.quiet)
+
+
+def _explained(found: Any, args: argparse.Namespace, model: Model, row: Table) -> str:
+    """An explanation in the form that the name of the output asks for."""
+    place, true = row.place(0), _true_path(model, row)
+    suffix = Path(args.output).suffix.lower()
+    if suffix == ".json":
+        content = {"place": place, "true": true, **found.to_dict()}
+        return f"{json.dumps(plain_cell(content), ensure_ascii=False, indent=2)}\n"
+    shown = "" if true is None else f"true: {_screen.path_text(true)}"
+    if suffix in (".html", ".htm"):
+        line = f"<p>{html.escape(shown)}</p>" if shown else ""
+        return _PAGE.format(title=html.escape(place), true=line, content=found._repr_html_())
+    lines = [place, *([shown] if shown else []), *str(found).split("\n")]
+    # Labels and words come from elsewhere.
+    return "".join(f"{_screen.one_line(line)}\n" for line in lines)
+
+
+def _true_path(model: Model, row: Table) -> list[Any] | None:
+    """The labels of a row, if the file has them."""
+    if not set(model.target) <= set(row.frame.columns):
+        return None
+    cells = [row.column(name)[0] for name in model.target]
+    if model.separator is not None and isinstance(cells[0], str):
+        cells = [part.strip() for part in cells[0].split(model.separator)]
+    path = [cell for cell in cells if cell is not None]
+    return path or None
+
+
+# -- the confidence that is needed -------------------------------------------------------------
+
+
+def tune(args: argparse.Namespace) -> None:
+    """Choose ``min_confidence`` on a labelled file, and save the model with it."""
+    check_output(args.output)
+    model = load_model(args.model_file)
+    table, y, _ = labelled_for(args, model)
+    classifier = model.opened.model
+    features = features_of(model, table)
+    set_jobs(classifier, args.jobs)
+    before = classifier.get_params(deep=False).get("min_confidence")
+    try:
+        limit = tune_confidence(classifier, features, y, args.precision)
+    except (ValueError, TypeError) as error:
+        raise CommandError(f"{table.name}: {error}") from error
+    whole = classifier.set_params(min_confidence=0.0).predict(features)
+    if metrics.precision(y, whole, zero_division=0.0) >= args.precision:
+        # Otherwise paths would end that are less sure than any of these, and may be right.
+        limit = 0.0
+    rows = []
+    for name, value in (("before", before), ("tuned", limit)):
+        predicted = np.asarray(
+            classifier.set_params(min_confidence=value).predict(features), dtype=object
+        )
+        rows.append([name, f"{value:.4g}", *_measured(classifier, features, y, predicted)])
+    header = ["", "min_confidence", "precision", "recall", "F1", "whole path right", "stop early"]
+    _screen.write_table(header, rows)
+    set_jobs(classifier, None)
+    save_model(model, args.output)
+    if args.output != "-":
+        _screen.note(
+            f"Wrote {args.output}: min_confidence {limit:.4g}, chosen on "
+            f"{_screen.count(len(y), 'row')}"
+            f"{'' if limit else ', whose paths reach the precision as they are'}. Evaluate it on "
+            f"other rows.",
+            args.quiet,
+        )
+
+
+def _measured(classifier: Any, X: Any, y: Any, predicted: Any) -> list[str]:
+    early = count_early(classifier, X, predicted)
+    stop = early.by_confidence + early.like_training + early.by_decoding
+    scores = [
+        metrics.precision(y, predicted, zero_division=0.0),
+        metrics.recall(y, predicted, zero_division=0.0),
+        metrics.f1(y, predicted, zero_division=0.0),
+        metrics.exact_match(y, predicted),
+    ]
+    return [*(f"{score:.3f}" for score in scores), f"{stop / len(y):.0%}"]
+
+
+# -- labels ------------------------------------------------------------------------------------
 
 
 def tree(args: argparse.Namespace) -> None:
     """Show the hierarchy of a file, with the number of rows of every class."""
-    table = _read(args)
-    table, y = _labels(args, table, args.target)
+    check_separator(args.path_separator, args.target)
+    table, y = labelled_rows(args, read_rows(args), args.target, args.path_separator)
     check_types(table, args.target, y)
+    name_levels(args, table, y)
     hierarchy = Hierarchy.from_paths(y)
     own = np.zeros(hierarchy.n_nodes, dtype=int)
     for path in y.tolist():
@@ -190,99 +309,5 @@ def tree(args: argparse.Namespace) -> None:
     early = int(own[~hierarchy.is_leaf].sum())
     end = "ends" if early == 1 else "end"
     ends = f"; {_screen.count(early, 'row')} {end} at an inner class" if early else ""
-    summary = f"{_screen.count(len(y), 'row')}, {_shape(hierarchy)}{ends}"
+    summary = f"{_screen.count(len(y), 'row')}, {_screen.shape_text(hierarchy)}{ends}"
     _screen.write(_screen.paint(summary, "bold", sys.stdout))
-
-
-# -- what they share ---------------------------------------------------------------------------
-
-
-def _shape(hierarchy: Hierarchy) -> str:
-    """How many classes, levels and leaves there are."""
-    return repr(hierarchy).removeprefix("Hierarchy(tree, ").removesuffix(")")
-
-
-def _read(args: argparse.Namespace) -> Table:
-    table = read_table(
-        args.file, format=args.format, encoding=args.encoding, separator=args.separator
-    )
-    n_rows, n_columns = table.frame.shape
-    shape = f"{_screen.count(n_rows, 'row')}, {_screen.count(n_columns, 'column')}"
-    _screen.note(f"Read {table.name}: {shape}", args.quiet)
-    return table
-
-
-def _labels(args: argparse.Namespace, table: Table, target: list[str]) -> tuple[Table, Any]:
-    """The rows that have labels, and their paths."""
-    labelled, y = read_labels(
-        table,
-        list(target),
-        truncate_gaps=args.truncate_gaps,
-        skip_unlabelled=args.skip_unlabelled,
-    )
-    lost = len(table.frame) - len(labelled.frame)
-    if lost:
-        _screen.note(f"Left out {_screen.count(lost, 'row')} without labels", args.quiet)
-    return labelled, y
-
-
-def _describe(args: argparse.Namespace, choice: Choice) -> None:
-    """Write which columns are features, and why: a guess must not go unnoticed."""
-    if choice.reasons:
-        _screen.note(
-            "No column is named as a feature, so the features are chosen by their cells. --ignore "
-            "leaves columns out; with --text, --numbers, --categories or --dates you name all "
-            "features.",
-            args.quiet,
-        )
-    for kind, names in choice.columns.items():
-        if names:
-            listed = _listed(names, choice.reasons, most=_MOST_SHOWN)
-            _screen.note(f"Features, {kind}: {listed}", args.quiet)
-    if choice.left_out:
-        # All of them: what is missing here must be a feature.
-        _screen.note(f"Left out: {_listed(list(choice.left_out), choice.left_out)}", args.quiet)
-
-
-def _listed(names: list[str], reasons: dict[str, str], most: int | None = None) -> str:
-    """Names by their reason, which stands behind them; at most so many names of each reason."""
-    groups: dict[str | None, list[str]] = {}
-    for name in names:
-        groups.setdefault(reasons.get(name), []).append(name)
-    parts = []
-    for reason, members in groups.items():
-        shown = members[:most]
-        more = f" and {len(members) - len(shown):,} more" if len(shown) < len(members) else ""
-        parts.append(", ".join(shown) + more + ("" if reason is None else f" ({reason})"))
-    return "; ".join(parts)
-
-
-def _warn_of_given_away(args: argparse.Namespace, table: Table, choice: Choice, y: Any) -> None:
-    """Name the features that alone nearly determine the target: they may contain it."""
-    for found in find_given_away(table, choice.columns, y):
-        level = args.target[found.level]
-        _screen.warning(
-            f"{found.column!r} alone gives the right {level!r} for {found.share:.0%} of the rows "
-            f"that have a {level!r} and a value in this column (the commonest label is right for "
-            f"{found.commonest:.0%}). If it is not known yet when the model predicts, leave it out "
-            f"with --ignore: otherwise scores look better than predictions will be.",
-            args.quiet,
-        )
-
-
-def _cross_validate(args: argparse.Namespace, pipeline: Pipeline, X: Any, y: Any) -> None:
-    """Predict every row by a model that has not seen it, and write the scores."""
-    if args.cv > len(X):
-        raise CommandError(f"--cv {args.cv} is more than the {len(X)} rows. Use fewer folds.")
-    folds = HierarchicalKFold(args.cv, shuffle=True, random_state=args.seed)
-    predicted = np.full(y.shape, None, dtype=object)
-    for number, (train, test) in enumerate(folds.split(X, y), start=1):
-        _screen.note(f"Fold {number} of {args.cv}", args.quiet)
-        model = clone(pipeline).fit(X.iloc[train], y[train])
-        found = model.predict(X.iloc[test])
-        # Folds may differ in depth where only a few rows go deep.
-        predicted[test, : found.shape[1]] = found
-    if all(isinstance(label, str) for label in y.ravel()):
-        predicted[predicted == None] = ""  # noqa: E711
-    _screen.heading(f"Scores out of fold, {args.cv} folds")
-    _screen.write_scores(y, predicted, list(args.target))

@@ -89,7 +89,7 @@ def animals(args: argparse.Namespace) -> Part:
         name="animals",
         columns=Columns(text=[], numbers=numbers, categories=categories),
         levels=list(data.target_names),
-        model=make_model("recommended", n_jobs=args.jobs),
+        model=make_model("auto", n_jobs=args.jobs),
         train=(data.data.iloc[train], y[train]),
         test=(data.data.iloc[test], y[test]),
         titles=data.name[test],

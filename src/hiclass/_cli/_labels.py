@@ -9,11 +9,17 @@ from typing import Any
 import numpy as np
 
 from hiclass._cli._errors import CommandError
+from hiclass._cli._paths import split_paths
 from hiclass._cli._tables import Table
 
 
 def read_labels(
-    table: Table, target: list[str], *, truncate_gaps: bool = False, skip_unlabelled: bool = False
+    table: Table,
+    target: list[str],
+    *,
+    separator: str | None = None,
+    truncate_gaps: bool = False,
+    skip_unlabelled: bool = False,
 ) -> tuple[Table, Any]:
     """Return the labelled rows of a table and their paths.
 
@@ -23,6 +29,8 @@ def read_labels(
         The rows.
     target : list of str
         The columns of the labels, the first level first.
+    separator : str, default=None
+        What separates the levels in a single column of whole paths.
     truncate_gaps : bool, default=False
         Whether a path with a gap ends there; otherwise it is an error.
     skip_unlabelled : bool, default=False
@@ -43,8 +51,11 @@ def read_labels(
     twice = next((name for name in target if target.count(name) > 1), None)
     if twice is not None:
         raise CommandError(f"--target names the column {twice!r} twice. Name every level once.")
-    y = np.column_stack([table.column(name) for name in target])
-    y = np.vectorize(_whole, otypes=[object])(y)
+    if separator is None:
+        y = np.column_stack([table.column(name) for name in target])
+        y = np.vectorize(_whole, otypes=[object])(y)
+    else:
+        y = split_paths(table, target[0], separator)
     for (row, level), label in np.ndenumerate(y):
         # A model file holds no labels of other types; a bool is an int for Python only.
         if label is not None and type(label) not in (str, int):
@@ -110,11 +121,31 @@ def _whole(label: Any) -> Any:
     return label
 
 
-def like(y: Any, hierarchy: Any, target: list[str], table: Table) -> Any:
-    """Write labels in the types that a model knows: a CSV file holds integers as text."""
+def like(y: Any, hierarchy: Any, levels: list[str], table: Table) -> Any:
+    """Write labels in the types that a model knows: a CSV file holds integers as text.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows, n_levels)
+        Labels as they were read.
+    hierarchy : Hierarchy
+        The hierarchy of the model.
+    levels : list of str
+        What the levels are called in messages.
+    table : Table
+        Where the labels are from.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_levels)
+        As many levels as before, and at least those of the names.
+    """
+    if y.shape[1] < len(levels):
+        lacking = np.full((len(y), len(levels) - y.shape[1]), None, dtype=object)
+        y = np.hstack([y, lacking])
     known = [
         {type(label) for label in hierarchy.labels[hierarchy.levels == level].tolist()}
-        for level in range(1, len(target) + 1)
+        for level in range(1, y.shape[1] + 1)
     ]
     missing = "" if set().union(*known) == {str} else None
     converted = y.copy()
@@ -128,7 +159,7 @@ def like(y: Any, hierarchy: Any, target: list[str], table: Table) -> Any:
                 converted[row, level] = int(label)
             except ValueError:
                 raise CommandError(
-                    f"{table.place(row)}: the label {label!r} in {target[level]!r} is not a whole "
+                    f"{table.place(row)}: the label {label!r} in {levels[level]!r} is not a whole "
                     f"number, as the labels of the model at this level are. Correct it."
                 ) from None
     return converted

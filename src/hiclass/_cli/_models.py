@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from hiclass._automatic.features import TableFeatures
 from hiclass._cli._errors import CommandError
+from hiclass._cli._paths import level_names
 from hiclass._cli._tables import open_output
 from hiclass._export.persistence import (
     FORMAT,
@@ -25,10 +26,28 @@ from hiclass._wrapping import Unwrapped, is_fitted_classifier, unwrap
 
 @dataclass(frozen=True)
 class Model:
-    """A fitted pipeline of features and a classifier, and the columns of the labels."""
+    """A fitted pipeline of features and a classifier, and the columns of the labels.
+
+    Attributes
+    ----------
+    pipeline : Pipeline
+        Features, and a hierarchical classifier at the end.
+    target : list of str
+        The columns of the labels, from the first level to the last.
+    separator : str or None
+        What separates the levels if a single column holds whole paths.
+    """
 
     pipeline: Pipeline
     target: list[str]
+    separator: str | None = None
+
+    @property
+    def levels(self) -> list[str]:
+        """What the levels are called."""
+        if self.separator is None:
+            return self.target
+        return level_names(self.target[0], self.opened.model.hierarchy_.depth)
 
     @property
     def opened(self) -> Unwrapped:
@@ -53,6 +72,7 @@ def save_model(model: Model, path: str) -> None:
         "hiclass": __version__,
         "pipeline": model.pipeline,
         "target": model.target,
+        "separator": model.separator,
     }
     with open_output(path) as file:
         skops.io.dump(content, file, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
@@ -80,8 +100,10 @@ def load_model(path: str) -> Model:
         if is_command_line_file(content):
             check_format_version(content, path)
             pipeline, target = content.get("pipeline"), content.get("target")
-            if isinstance(pipeline, Pipeline) and _is_fitted(pipeline) and _are_names(target):
-                return Model(pipeline, target)
+            separator = content.get("separator")  # not in files of layout 2
+            read = _are_names(target) and _can_separate(separator, target)
+            if read and isinstance(pipeline, Pipeline) and _is_fitted(pipeline):
+                return Model(pipeline, target, separator)
     except FileNotFoundError as error:
         raise CommandError(f"{error} Make a model with: hiclass fit.") from error
     except ModelFileError as error:
@@ -92,6 +114,11 @@ def load_model(path: str) -> Model:
 def _are_names(names: Any) -> bool:
     some = isinstance(names, list) and len(names) > 0
     return some and all(isinstance(name, str) for name in names)
+
+
+def _can_separate(separator: Any, target: list[str]) -> bool:
+    of_paths = isinstance(separator, str) and separator != "" and len(target) == 1
+    return separator is None or of_paths
 
 
 def _is_fitted(pipeline: Pipeline) -> bool:

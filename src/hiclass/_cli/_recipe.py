@@ -1,4 +1,4 @@
-"""Which model is fitted: the recommended recipe, and the single models it is made of."""
+"""Which model is fitted: the one that chooses by itself, and the single models."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.svm import LinearSVC
 
+from hiclass._cli._errors import CommandError
 from hiclass._estimators.ensemble import EnsembleClassifier
 from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.local import (
@@ -15,11 +16,20 @@ from hiclass._estimators.local import (
 )
 
 MODELS = {
-    "recommended": "a flat model and one per parent node, multiplied, for the best F-score",
+    "auto": "chooses between a flat model, one per parent node and both, and says why",
     "parent": "one classifier per inner node; the quickest one, good with many classes",
     "node": "one yes-or-no classifier per class",
     "level": "one classifier per level",
     "flat": "one classifier over all leaves; the baseline",
+}
+OPTIMIZE = {
+    "path": "whole paths that are right",
+    "f1": "the hierarchical F-score; a path stops early where it is unsure",
+}
+EFFORTS = {
+    "quick": "chooses by fixed rules",
+    "balanced": "measures what is worth it",
+    "best": "tries everything",
 }
 _SINGLE: dict[str, Any] = {
     "parent": LocalClassifierPerParentNode,
@@ -32,6 +42,8 @@ _SINGLE: dict[str, Any] = {
 def make_model(
     name: str,
     *,
+    optimize: str | None = None,
+    effort: str | None = None,
     n_jobs: int | None = None,
     min_confidence: float = 0.0,
     random_state: int = 0,
@@ -43,18 +55,36 @@ def make_model(
     ----------
     name : str
         A key of ``MODELS``.
+    optimize, effort : str or None, default=None
+        Keys of ``OPTIMIZE`` and ``EFFORTS``, for ``"auto"`` only; None is what that does by itself.
     n_jobs, min_confidence, random_state, verbose
         As in the estimators.
 
     Returns
     -------
     estimator
-        A hierarchical classifier of linear support vector machines, with calibrated probabilities.
+        A hierarchical classifier with calibrated probabilities.
+
+    Raises
+    ------
+    CommandError
+        If a single model gets what only ``"auto"`` takes.
     """
     common: dict[str, Any] = {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
-    common["calibration"] = "temperature"
-    if name != "recommended":
+    if name != "auto":
+        for option, value in (("--optimize", optimize), ("--effort", effort)):
+            if value is not None:
+                raise CommandError(
+                    f"{option} {value} is for --model auto, which chooses by itself; --model "
+                    f"{name} is one fixed model. Leave one of the two out."
+                )
+        common["calibration"] = "temperature"
         return _SINGLE[name](_linear_svc(), min_confidence=min_confidence, **common)
+    return _make_auto(optimize or "path", effort or "balanced", min_confidence, common)
+
+
+def _make_auto(optimize: str, effort: str, min_confidence: float, common: dict[str, Any]) -> Any:
+    common["calibration"] = "temperature"
     # See docs/decisions.md for the comparison behind it.
     return EnsembleClassifier(
         [
@@ -63,7 +93,7 @@ def make_model(
         ],
         voting="product",
         weights="learned",  # on the folds that expected_f1 needs anyway: no fit more
-        decoding="expected_f1",
+        decoding={"path": "best_path", "f1": "expected_f1"}[optimize],
         min_confidence=min_confidence,
     )
 

@@ -92,6 +92,11 @@ def count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def shape_text(hierarchy: Hierarchy) -> str:
+    """How many classes, levels and leaves a hierarchy has."""
+    return repr(hierarchy).removeprefix("Hierarchy(tree, ").removesuffix(")")
+
+
 def size_text(n_bytes: int) -> str:
     """The size of a file, in a unit that leaves no zeros: 38 kB, 1.2 MB."""
     return f"{n_bytes / 1e3:,.0f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:,.1f} MB"

@@ -404,13 +404,13 @@ def _write_jsonl(frame: Any, file: IO[bytes]) -> None:
     columns = [frame[name].to_numpy(dtype=object) for name in frame.columns]
     names = [str(name) for name in frame.columns]
     for row in zip(*columns, strict=True):
-        cells = [None if _is_missing(cell) else _plain(cell) for cell in row]
+        cells = [None if _is_missing(cell) else plain_cell(cell) for cell in row]
         record = dict(zip(names, cells, strict=True))
         line = json.dumps(record, ensure_ascii=False, allow_nan=False)
         file.write(line.encode("utf-8", errors="replace") + b"\n")
 
 
-def _plain(value: Any) -> Any:
+def plain_cell(value: Any) -> Any:
     """A cell in what JSON has: no NaN and no infinity, no types of NumPy; dates become texts."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
@@ -420,9 +420,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain_cell(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain_cell(item) for key, item in value.items()}
     return value if value is None or isinstance(value, str | int) else str(value)
 
 

@@ -159,7 +159,9 @@ def _import_skops() -> Any:
 # -- files -------------------------------------------------------------------------------------
 
 #: What the files of ``hiclass fit`` hold about themselves.
-FORMAT, FORMAT_VERSION = "hiclass model", 2
+FORMAT, FORMAT_VERSION = "hiclass model", 3
+#: The layouts that are read: layout 2 has no separator of paths.
+_READABLE = (2, FORMAT_VERSION)
 #: What they hold besides: the list of columns that a ColumnTransformer leaves out is a type of its
 #: own in scikit-learn 1.6, which skops does not know.
 _OF_PIPELINES = ("sklearn.compose._column_transformer._RemainderColsList",)
@@ -309,7 +311,7 @@ def is_command_line_file(content: Any) -> bool:
 def check_format_version(content: dict[str, Any], path: Any) -> None:
     """Refuse a file of ``hiclass fit`` in a format that this version does not read."""
     version = content.get("version")
-    if not isinstance(version, int) or version != FORMAT_VERSION:
+    if not isinstance(version, int) or version not in _READABLE:
         raise ModelFileError(
             f"{os.fspath(path)} was written by hiclass {content.get('hiclass')}, whose files this "
             f"version does not read.",

@@ -1,0 +1,195 @@
+"""What ``hiclass fit`` does: columns, labels, folds, a model, a file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from hiclass._automatic.kinds import KINDS
+from hiclass._cli import _screen
+from hiclass._cli._columns import Choice, choose_columns, find_given_away
+from hiclass._cli._errors import CommandError
+from hiclass._cli._features import make_features, placed, prepare
+from hiclass._cli._inputs import labelled_rows, name_levels, read_rows
+from hiclass._cli._labels import check_types
+from hiclass._cli._models import Model, save_model
+from hiclass._cli._paths import check_separator
+from hiclass._cli._recipe import make_model, set_jobs
+from hiclass._cli._tables import Table, check_output
+from hiclass.hierarchy import Hierarchy
+from hiclass.model_selection import HierarchicalKFold
+
+#: So many features with the same reason are named.
+_MOST_SHOWN = 20
+
+
+def fit(args: argparse.Namespace) -> None:
+    """Fit a model on a file and save it."""
+    check_output(args.output)
+    check_separator(args.path_separator, args.target)
+    classifier = make_model(
+        args.model,
+        optimize=args.optimize,
+        effort=args.effort,
+        n_jobs=args.jobs,
+        min_confidence=args.min_confidence or 0.0,
+        random_state=args.seed,
+        verbose=int(not args.quiet and sys.stderr.isatty()),
+    )
+    # From here on, only rows with labels: the others may hold anything.
+    table, y = labelled_rows(args, read_rows(args), args.target, args.path_separator)
+    check_types(table, args.target, y)
+    levels = name_levels(args, table, y)
+    groups = _groups(args, table)
+    named = {kind: list(getattr(args, kind) or []) for kind in KINDS}
+    choice = choose_columns(table, args.target, named, _reserved(args))
+    columns = choice.columns
+    X = prepare(table, chain.from_iterable(columns.values()))
+    features = make_features(columns)
+    with placed(table):
+        rows = features.fit_transform(X)
+    _describe(args, choice)
+    if choice.reasons:
+        _warn_of_given_away(args, table, choice, y, levels)
+    hierarchy = Hierarchy.from_paths(y)
+    if len({tuple(path) for path in y.tolist()}) == 1:
+        raise CommandError(
+            f"{table.name}: every row has the same labels, so there is nothing to learn. Give rows "
+            f"of other classes, or other --target columns."
+        )
+    pipeline = Pipeline([("features", features), ("classifier", classifier)])
+    if args.cv is not None:
+        _cross_validate(args, pipeline, X, y, groups, levels)
+    start = time.perf_counter()
+    classifier.fit(rows, y, **({} if groups is None else {"groups": groups}))
+    seconds = time.perf_counter() - start
+    _screen.note(
+        f"Fitted {args.model} on {_screen.count(len(X), 'row')} in {seconds:.1f} s: "
+        f"{_screen.shape_text(hierarchy)}",
+        args.quiet,
+    )
+    for name, why in getattr(classifier, "choices_", {}).items():
+        _screen.note(f"  {name}: {why}", args.quiet)
+    set_jobs(classifier, None)
+    save_model(Model(pipeline, list(args.target), args.path_separator), args.output)
+    if args.output != "-":
+        size = _screen.size_text(Path(args.output).stat().st_size)
+        _screen.note(f"Wrote {args.output} ({size})", args.quiet)
+
+
+def _groups(args: argparse.Namespace, table: Table) -> Any:
+    """The group of every row as a number; None without ``--groups``."""
+    if args.groups is None:
+        return None
+    if args.groups in args.target:
+        raise CommandError(
+            f"The column {args.groups!r} is named with --target and with --groups. Name it once."
+        )
+    values = table.column(args.groups)
+    codes: dict[str, int] = {}
+    groups = np.empty(len(values), dtype=np.intp)
+    for row, value in enumerate(values):
+        if value is None:
+            raise CommandError(
+                f"{table.place(row)}: no group in {args.groups!r}. Fill it in; a row that belongs "
+                f"to no other gets a value of its own."
+            )
+        groups[row] = codes.setdefault(str(value), len(codes))
+    if len(codes) < 2:
+        raise CommandError(
+            f"{table.name}: all rows have the same value in {args.groups!r}, so that none can be "
+            f"held out. Name another column, or leave --groups out."
+        )
+    text = f"{_screen.count(len(codes), 'group')} of rows by {args.groups}"
+    _screen.note(f"Keeping together {text}", args.quiet)
+    return groups
+
+
+def _reserved(args: argparse.Namespace) -> dict[str, str]:
+    """Columns that are not features, and the option that says so."""
+    reserved = dict.fromkeys(args.ignore or [], "--ignore")
+    return reserved if args.groups is None else reserved | {args.groups: "--groups"}
+
+
+def _describe(args: argparse.Namespace, choice: Choice) -> None:
+    """Write which columns are features, and why: a guess must not go unnoticed."""
+    if choice.reasons:
+        _screen.note(
+            "No column is named as a feature, so the features are chosen by their cells. --ignore "
+            "leaves columns out; with --text, --numbers, --categories or --dates you name all "
+            "features.",
+            args.quiet,
+        )
+    for kind, names in choice.columns.items():
+        if names:
+            listed = _listed(names, choice.reasons, most=_MOST_SHOWN)
+            _screen.note(f"Features, {kind}: {listed}", args.quiet)
+    if choice.left_out:
+        # All of them: what is missing here must be a feature.
+        _screen.note(f"Left out: {_listed(list(choice.left_out), choice.left_out)}", args.quiet)
+
+
+def _listed(names: list[str], reasons: dict[str, str], most: int | None = None) -> str:
+    """Names by their reason, which stands behind them; at most so many names of each reason."""
+    groups: dict[str | None, list[str]] = {}
+    for name in names:
+        groups.setdefault(reasons.get(name), []).append(name)
+    parts = []
+    for reason, members in groups.items():
+        shown = members[:most]
+        more = f" and {len(members) - len(shown):,} more" if len(shown) < len(members) else ""
+        parts.append(", ".join(shown) + more + ("" if reason is None else f" ({reason})"))
+    return "; ".join(parts)
+
+
+def _warn_of_given_away(
+    args: argparse.Namespace, table: Table, choice: Choice, y: Any, levels: list[str]
+) -> None:
+    """Name the features that alone nearly determine the target: they may contain it."""
+    for found in find_given_away(table, choice.columns, y):
+        level = levels[found.level]
+        _screen.warning(
+            f"{found.column!r} alone gives the right {level!r} for {found.share:.0%} of the rows "
+            f"that have a {level!r} and a value in this column (the commonest label is right for "
+            f"{found.commonest:.0%}). If it is not known yet when the model predicts, leave it out "
+            f"with --ignore: otherwise scores look better than predictions will be.",
+            args.quiet,
+        )
+
+
+def _cross_validate(
+    args: argparse.Namespace, pipeline: Pipeline, X: Any, y: Any, groups: Any, levels: list[str]
+) -> None:
+    """Predict every row by a model that has not seen it, and write the scores."""
+    if args.cv > len(X):
+        raise CommandError(f"--cv {args.cv} is more than the {len(X)} rows. Use fewer folds.")
+    if groups is not None and args.cv > (n_groups := int(groups.max()) + 1):
+        raise CommandError(
+            f"--cv {args.cv} is more than the {n_groups} groups of {args.groups!r}. Use fewer "
+            f"folds."
+        )
+    folds = HierarchicalKFold(args.cv, shuffle=True, random_state=args.seed)
+    predicted = np.full(y.shape, None, dtype=object)
+    for number, (train, test) in enumerate(folds.split(X, y, groups), start=1):
+        _screen.note(f"Fold {number} of {args.cv}", args.quiet)
+        model = clone(pipeline).fit(X.iloc[train], y[train], **_of_rows(groups, train))
+        found = model.predict(X.iloc[test])
+        # Folds may differ in depth where only a few rows go deep.
+        predicted[test, : found.shape[1]] = found
+    if all(isinstance(label, str) for label in y.ravel()):
+        predicted[predicted == None] = ""  # noqa: E711
+    _screen.heading(f"Scores out of fold, {args.cv} folds")
+    _screen.write_scores(y, predicted, levels)
+
+
+def _of_rows(groups: Any, rows: Any) -> dict[str, Any]:
+    """What ``fit`` of the pipeline takes besides rows and labels."""
+    return {} if groups is None else {"classifier__groups": groups[rows]}

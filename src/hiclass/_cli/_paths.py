@@ -1,0 +1,134 @@
+"""Whole paths in one column, such as "Loans > Car": split into levels, joined again, recognised."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hiclass._cli._errors import CommandError
+from hiclass._cli._tables import Table
+
+#: What separates levels in files that people have; the longer spelling before the shorter one.
+SEPARATORS = (" > ", " / ", " | ", " :: ", " » ", " → ", "::", ">", "/", "|", "\\")
+#: Such a share of the labels has a separator, and shares its first part with another label.
+_MOST = 0.5
+#: So many different labels say something about how labels are written.
+_FEWEST = 3
+
+
+def check_separator(separator: str | None, target: Sequence[str]) -> None:
+    """Refuse a separator that cannot separate, or more than one column of paths."""
+    if separator is None:
+        return
+    if not separator:
+        raise CommandError(
+            '--path-separator is empty. Give the text between levels, such as " > ".'
+        )
+    if len(target) > 1:
+        raise CommandError(
+            f"--path-separator is for one column that holds whole paths, but --target names "
+            f"{len(target)}: {', '.join(target)}. Name one column, or leave --path-separator out."
+        )
+
+
+def split_paths(table: Table, column: str, separator: str) -> Any:
+    """Split the cells of a column into levels.
+
+    Parameters
+    ----------
+    table : Table
+        The rows.
+    column : str
+        The column of paths.
+    separator : str
+        What is between two levels; spaces around labels are removed.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_levels)
+        Labels; ``None`` after the end of a path, and where a cell is empty.
+
+    Raises
+    ------
+    CommandError
+        If a level is empty, or a cell is not a text.
+    """
+    paths = [
+        _split(cell, separator, table, column, row) for row, cell in enumerate(table.column(column))
+    ]
+    y = np.full((len(paths), max(map(len, paths), default=0) or 1), None, dtype=object)
+    for row, path in enumerate(paths):
+        y[row, : len(path)] = path
+    return y
+
+
+def _split(cell: Any, separator: str, table: Table, column: str, row: int) -> list[str]:
+    if cell is None:
+        return []
+    if not isinstance(cell, str):
+        raise CommandError(
+            f"{table.place(row)}: {cell!r:.50} in {column!r} is of the type "
+            f"{type(cell).__name__}, but --path-separator splits texts. Write the column as texts."
+        )
+    # With spaces around it, "Loans >" has an empty second level where " > " separates.
+    parts = [part.strip() for part in f" {cell.strip()} ".split(separator)]
+    if parts == [""]:
+        return []
+    if "" in parts:
+        raise CommandError(
+            f"{table.place(row)}: level {parts.index('') + 1} of {cell!r:.80} in {column!r} is "
+            f"empty. Fill it in, or end the path before it: nothing may follow the last label."
+        )
+    return parts
+
+
+def join_paths(labels: Any, separator: str) -> Any:
+    """Join the labels of every row; ``None`` where there is none."""
+    joined = np.full(len(labels), None, dtype=object)
+    for row, path in enumerate(labels.tolist()):
+        text = separator.join(label for label in path if label not in (None, ""))
+        joined[row] = text or None
+    return joined
+
+
+def level_names(column: str, n_levels: int) -> list[str]:
+    """What the levels of a column of paths are called: ``category_1``, ``category_2``."""
+    return [f"{column}_{level}" for level in range(1, n_levels + 1)]
+
+
+def find_separator(labels: Iterable[Any]) -> tuple[str, str] | None:
+    """Find what seems to separate levels within labels.
+
+    Most rows have it, no level between two of them is empty, and most of the different labels that
+    have it share their first part with another one.
+
+    Parameters
+    ----------
+    labels : iterable of labels
+        The labels of one column, a label per row.
+
+    Returns
+    -------
+    separator, example : pair of str, or None
+        None if the labels do not look like paths.
+    """
+    counts = Counter(label for label in labels if isinstance(label, str) and label)
+    if len(counts) < _FEWEST:
+        return None
+    n_rows = counts.total()
+    for separator in SEPARATORS:
+        split = {label: label.split(separator) for label in counts if separator in label}
+        if not split or sum(counts[label] for label in split) < _MOST * n_rows:
+            continue
+        if not all(part.strip() for parts in split.values() for part in parts):
+            continue
+        firsts = Counter(parts[0].strip() for parts in split.values())
+        # A label that is the first part of another one is its parent.
+        firsts.update(label.strip() for label in counts if label not in split)
+        shared = sum(firsts[parts[0].strip()] > 1 for parts in split.values())
+        if shared >= _MOST * len(split) and len(split) > 1:
+            return separator, next(iter(split))
+    return None
