@@ -1,0 +1,72 @@
+"""What ``hiclass serve`` does: a model behind HTTP on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from pathlib import Path
+
+from hiclass._cli import _screen
+from hiclass._cli._errors import CommandError
+from hiclass._cli._models import load_model
+from hiclass._cli._recipe import set_jobs
+from hiclass._serving.app import LOCAL_NAMES, make_app
+from hiclass._serving.server import address_of, listen, run
+from hiclass._serving.service import Limits, Service
+
+_NEEDED = ("fastapi", "uvicorn")
+
+
+def serve(args: argparse.Namespace) -> None:
+    """Serve a model until Ctrl+C or SIGTERM."""
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise CommandError(
+            f"hiclass serve needs {' and '.join(missing)}. Install with: "
+            f"pip install {' '.join(missing)}"
+        )
+    service = make_service(args)
+    try:
+        opened = listen(args.host, args.port)
+    except OSError as error:
+        raise CommandError(
+            f"{args.host}, port {args.port}, cannot be opened: {error.strerror or error}. Choose "
+            f"another --port (0 is any that is free) or --host."
+        ) from error
+    is_local = args.host in ("127.0.0.1", "localhost", "::1")
+    if not is_local:
+        _screen.warning(
+            f"{args.host} may be reached from other machines, and the service has no encryption "
+            f"and no passwords. Put it behind a proxy that has.",
+            args.quiet,
+        )
+    _screen.note(
+        f"Serving {service.name} at {address_of(opened)}: POST /predict, GET /model, GET /health. "
+        f"Ctrl+C ends it.",
+        args.quiet,
+    )
+    run(make_app(service, hosts=LOCAL_NAMES if is_local else None), opened)
+    _screen.note("Stopped.", args.quiet)
+
+
+def make_service(args: argparse.Namespace) -> Service:
+    """Load the model of a command as a service."""
+    model = load_model(args.model_file)
+    classifier = model.opened.model
+    # Requests run side by side already.
+    set_jobs(classifier, None)
+    if args.min_confidence is not None:
+        classifier.set_params(min_confidence=args.min_confidence)
+    limits = Limits(
+        max_rows=args.max_rows,
+        max_bytes=args.max_bytes,
+        timeout=args.timeout,
+        threads=args.threads,
+    )
+    return Service(
+        model.pipeline,
+        model.levels,
+        name=Path(args.model_file).name,
+        separator=model.separator,
+        limits=limits,
+    )
