@@ -1,6 +1,9 @@
 """Rows and files for the tests of the command line."""
 
 import csv
+import io
+
+from hiclass._cli._features import by_kind
 
 TARGET = ["product", "sub_product"]
 WORDS = {
@@ -31,3 +34,12 @@ def write_csv(path, rows, header=HEADER, **options):
     with path.open("w", newline="", encoding=options.pop("encoding", "utf-8")) as file:
         csv.writer(file, **options).writerows([header, *rows])
     return path
+
+
+def read(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def columns(model):
+    """The features of a model by kind."""
+    return by_kind(model.features.columns_)

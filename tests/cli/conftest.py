@@ -4,9 +4,10 @@ import io
 import sys
 
 import pytest
-from cli_helpers import TARGET, make_rows, write_csv
+from cli_helpers import HEADER, TARGET, make_rows, write_csv
 
 from hiclass._cli import main
+from hiclass._cli._models import load_model
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +43,21 @@ def run(capsys):
         return out, err
 
     return run
+
+
+@pytest.fixture
+def fit(run, tmp_path):
+    """Fit on some rows; return the model."""
+
+    def fit(rows=None, *arguments, header=HEADER, name="data.csv", target=TARGET):
+        path = tmp_path / name
+        if rows is not None:
+            write_csv(path, rows, header=header)
+        options = ["--target", *target, "--model", "parent", "-o", tmp_path / "m.skops"]
+        out, err = run("fit", path, *options, *arguments)
+        return load_model(str(tmp_path / "m.skops")), out, err
+
+    return fit
 
 
 @pytest.fixture

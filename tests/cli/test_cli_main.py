@@ -10,7 +10,6 @@ import pytest
 import hiclass
 from hiclass._cli import _screen, main
 
-
 COMMANDS = [
     "fit", "predict", "evaluate", "explain", "report", "tune", "serve", "tree", "demo",
 ]  # fmt: skip

@@ -51,6 +51,7 @@ def make_app(service: Service, *, hosts: tuple[str, ...] | None = None) -> Any:
         version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
+        redirect_slashes=False,
         # Their pages load programs from the network.
         docs_url=None,
         redoc_url=None,

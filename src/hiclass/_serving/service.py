@@ -94,12 +94,14 @@ class RequestError(Exception):
     ) -> None:
         super().__init__(message)
         self.status = status
-        # Half a character, which JSON can spell, cannot be sent back.
-        message, column = (
-            None if text is None else text.encode("utf-8", "replace").decode("utf-8")
-            for text in (message, column)
-        )
-        self.content = {"error": {"kind": kind, "message": message, "row": row, "column": column}}
+        self.content = {
+            "error": {
+                "kind": kind,
+                "message": _sendable(message),
+                "row": row,
+                "column": None if column is None else _sendable(column),
+            }
+        }
 
 
 class Service:
@@ -389,6 +391,11 @@ def _refuse_constant(name: str) -> Any:
         "malformed_json",
         f"The request holds {name}, which is not JSON. Send null for an empty cell.",
     )
+
+
+def _sendable(text: str) -> str:
+    """A text as UTF-8 can write it: half a character, which JSON can spell, is replaced."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _shown(value: Any) -> str:
