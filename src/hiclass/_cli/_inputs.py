@@ -16,10 +16,9 @@ from hiclass._cli._tables import Table, read_table
 
 def read_rows(args: argparse.Namespace, path: str | None = None) -> Table:
     """Read the file of a command, or another one in the same format."""
-    given = args.format if path is None else None
     table = read_table(
         args.file if path is None else path,
-        format=given,
+        format=args.format,
         encoding=args.encoding,
         separator=args.separator,
     )

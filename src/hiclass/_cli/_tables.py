@@ -122,6 +122,8 @@ def read_table(
     CommandError
         If the file cannot be read or holds no rows.
     """
+    if path != "-" and Path(path).is_dir():
+        raise CommandError(f"{path} is a folder. Give the name of a file.")
     kind = format_of(path, format)
     name = "standard input" if path == "-" else path
     raw = _unpack(_read_bytes(path, name), name)
