@@ -56,13 +56,16 @@ class Unwrapped:
         return names
 
 
-def unwrap(model: Any) -> Unwrapped:
+def unwrap(model: Any, *, through_choices: bool = True) -> Unwrapped:
     """Take an estimator, fitted or not, out of pipelines, searches and ``FrozenEstimator``.
 
     Parameters
     ----------
     model : object
         Anything; what is not wrapped is returned as it is.
+    through_choices : bool, default=True
+        Whether a fitted ``HierarchicalClassifier`` is opened as well: a copy of what it has chosen
+        is found then, and not the estimator itself.
 
     Returns
     -------
@@ -83,7 +86,7 @@ def unwrap(model: Any) -> Unwrapped:
             model = steps[-1][1]
         elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
-        elif _has_chosen(model):
+        elif through_choices and _has_chosen(model):
             steps_before, model = model._opened()
             before += steps_before
         elif _is_search(model):

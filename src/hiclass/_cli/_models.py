@@ -52,7 +52,7 @@ class Model:
     @property
     def opened(self) -> Unwrapped:
         """The hierarchical classifier at the end of the pipeline, and what is before it."""
-        return unwrap(self.pipeline)
+        return unwrap(self.pipeline, through_choices=False)
 
     @property
     def features(self) -> TableFeatures:
@@ -123,7 +123,7 @@ def _can_separate(separator: Any, target: list[str]) -> bool:
 
 def _is_fitted(pipeline: Pipeline) -> bool:
     """Whether features of columns are at the beginning, and a fitted classifier at the end."""
-    opened = unwrap(pipeline)
+    opened = unwrap(pipeline, through_choices=False)
     features = opened.before[0] if opened.before else None
     reads = isinstance(features, TableFeatures) and hasattr(features, "columns_")
     return reads and is_fitted_classifier(opened.model)

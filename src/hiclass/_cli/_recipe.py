@@ -6,8 +6,8 @@ from typing import Any
 
 from sklearn.svm import LinearSVC
 
+from hiclass._automatic.classifier import HierarchicalClassifier
 from hiclass._cli._errors import CommandError
-from hiclass._estimators.ensemble import EnsembleClassifier
 from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.local import (
     LocalClassifierPerLevel,
@@ -80,21 +80,11 @@ def make_model(
                 )
         common["calibration"] = "temperature"
         return _SINGLE[name](_linear_svc(), min_confidence=min_confidence, **common)
-    return _make_auto(optimize or "path", effort or "balanced", min_confidence, common)
-
-
-def _make_auto(optimize: str, effort: str, min_confidence: float, common: dict[str, Any]) -> Any:
-    common["calibration"] = "temperature"
-    # See docs/decisions.md for the comparison behind it.
-    return EnsembleClassifier(
-        [
-            ("flat", FlatClassifier(_linear_svc(), **common)),
-            ("local", LocalClassifierPerParentNode(_linear_svc(), **common)),
-        ],
-        voting="product",
-        weights="learned",  # on the folds that expected_f1 needs anyway: no fit more
-        decoding={"path": "best_path", "f1": "expected_f1"}[optimize],
+    return HierarchicalClassifier(
+        optimize=optimize,
+        effort=effort or "balanced",
         min_confidence=min_confidence,
+        **common,
     )
 
 
@@ -120,6 +110,9 @@ def set_jobs(model: Any, n_jobs: int | None, verbose: int = 0) -> None:
             if name.rpartition("__")[2] in values and "local_classifier" not in name
         }
     )
-    # The fitted members of an ensemble are clones: its parameters do not reach them.
-    for member in getattr(model, "named_models_", {}).values():
+    # What was fitted are clones: parameters do not reach them.
+    for member in (
+        *getattr(model, "named_models_", {}).values(),
+        *([model.model_] if hasattr(model, "model_") else []),
+    ):
         set_jobs(member, n_jobs, verbose)

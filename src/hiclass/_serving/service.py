@@ -130,7 +130,7 @@ class Service:
         separator: str | None = None,
         limits: Limits | None = None,
     ) -> None:
-        opened = unwrap(pipeline)
+        opened = unwrap(pipeline, through_choices=False)
         self.levels, self.name, self.separator = list(levels), name, separator
         self.limits = limits or Limits()
         self.model = opened.model
