@@ -2,15 +2,12 @@
 
 import re
 
-import numpy as np
-import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.svm import LinearSVC
 from sklearn.utils import Bunch
 
-from hiclass import EnsembleClassifier, FlatClassifier, Hierarchy, datasets
+from hiclass import FlatClassifier, HierarchicalClassifier, datasets
 from hiclass._cli import _demo
-from hiclass._cli._demo import learn_expected_f1, learn_temperature
 
 
 def figures(out, level):
@@ -48,12 +45,12 @@ def test_the_time_to_fit_is_that_of_fit_alone(run, tmp_path, monkeypatch):
     for owner, name in [
         (ColumnTransformer, "fit_transform"),
         (ColumnTransformer, "transform"),
-        (EnsembleClassifier, "predict"),
+        (HierarchicalClassifier, "predict"),
         (FlatClassifier, "predict"),
     ]:
         takes(owner, name, 1000)
-    takes(EnsembleClassifier, "fit", 7)
-    # Not the type of the flat model inside the ensemble.
+    takes(HierarchicalClassifier, "fit", 7)
+    # Not the type of a flat model that may have been chosen.
     monkeypatch.setattr(_demo, "make_baseline", lambda n_jobs: Baseline(LinearSVC()))
     takes(Baseline, "fit", 5)
     out, _ = run("demo", "--only", "animals", "--report-dir", tmp_path, "--jobs", "1")
@@ -77,7 +74,8 @@ def test_diagnoses(run, tmp_path, monkeypatch):
     monkeypatch.setattr(datasets, "load_icd10cm", part)
     out, err = run("demo", "--only", "icd10cm", "--report-dir", tmp_path)
     assert re.search(r"Fitting \[#+\] (\d+)/\1, done in ", err)
-    assert re.search(r" to learn from, [\d,]+ to calibrate on, [\d,]+ to test on; ", out)
+    assert re.search(r" to learn from, [\d,]+ to test on; ", out)
+    assert "  model: local" in out
     assert [figures(out, level)[1] for level in (1, 2, 3)] == ["chapter", "block", "category"]
     assert float(figures(out, 2)[5]) > 0.5
     assert "    true: 1 Certain infectious and parasitic di... > " in out
@@ -85,41 +83,3 @@ def test_diagnoses(run, tmp_path, monkeypatch):
 
 def test_a_report_folder_that_is_not_there_is_refused_first(fails, tmp_path):
     assert "there is no folder" in fails("demo", "--report-dir", tmp_path / "no")
-
-
-class FixedModel:
-    """A model with given probabilities of nodes, or with given predictions."""
-
-    def __init__(self, hierarchy, proba=None, predicted=None):
-        self.hierarchy_ = hierarchy
-        self.proba, self.predicted = proba, predicted
-        self.expected = []
-
-    def set_params(self, expected_f1):
-        self.expected.append(expected_f1)
-        return self
-
-    def predict(self, X):
-        return self.predicted
-
-    def predict_node_proba(self, X):
-        return self.proba
-
-
-def test_the_temperature_makes_probabilities_the_share_that_is_right():
-    # The model gives A a probability of 0.9; three rows of four are A. With the temperature t the
-    # odds of 9 become 9 ** (1 / t), and they should be 3.
-    y = np.array([["A", "a"], ["A", "a"], ["A", "a"], ["B", "b"]], dtype=object)
-    hierarchy = Hierarchy.from_paths(y)
-    proba = np.ones((4, hierarchy.n_nodes))
-    for path, p in {("A",): 0.9, ("A", "a"): 0.9, ("B",): 0.1, ("B", "b"): 0.1}.items():
-        proba[:, hierarchy.find(path)] = p
-    assert learn_temperature(FixedModel(hierarchy, proba), None, y) == pytest.approx(2.0, abs=1e-3)
-
-
-def test_the_f_score_that_is_expected_is_the_one_that_is_reached():
-    y = np.array([["A", "a"], ["B", "b"]], dtype=object)
-    # Three of the four labels are right, and there are four: 3 / 4.
-    model = FixedModel(Hierarchy.from_paths(y), predicted=np.array([["A", "a"], ["B", "c"]]))
-    assert learn_expected_f1(model, None, y) == 0.75
-    assert model.expected[-1] == 0.75

@@ -1,12 +1,8 @@
 """The demo: two built-in hierarchies from data to scores, predicted paths and reports.
 
 Animals take seconds. ICD-10-CM learns from the titles of 46,881 diagnosis codes and is tested on
-their inclusion terms, other names that the model has not seen: three levels, 2,225 classes.
-
-The temperature that ``fit`` learns comes from folds of the training rows, and is right for rows
-like them. Titles of diagnoses are so similar to one another that a fold is nearly as easy as the
-rows that were learned: on other wordings such a model is too sure. So both figures, the temperature
-and the F-score that is expected, are learned from rows like those to come.
+their inclusion terms, other names that the model has not seen: three levels, 2,225 classes. Both
+fit what ``hiclass fit --optimize f1`` fits.
 """
 
 from __future__ import annotations
@@ -19,18 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from hiclass import datasets, metrics
+from hiclass import datasets
 from hiclass._cli import _screen
 from hiclass._cli._commands import write_report
 from hiclass._cli._features import Columns, make_features
 from hiclass._cli._recipe import make_baseline, make_model
 from hiclass._cli._tables import check_output
-from hiclass._out_of_fold.temperatures import best_temperature
 from hiclass.model_selection import HierarchicalKFold
 
 Rows = tuple[Any, Any]
-#: The F-score depends on itself: paths stop early where a lower one is expected.
-_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -51,8 +44,6 @@ class Part:
         Rows and paths.
     titles : ndarray of str
         What to call the test rows.
-    calibrate : pair of frame and ndarray, default=None
-        Rows and paths to calibrate the model on; by default it does so out of fold.
     """
 
     name: str
@@ -62,7 +53,6 @@ class Part:
     train: Rows
     test: Rows
     titles: Any
-    calibrate: Rows | None = None
 
 
 def demo(args: argparse.Namespace) -> None:
@@ -89,7 +79,7 @@ def animals(args: argparse.Namespace) -> Part:
         name="animals",
         columns=Columns(text=[], numbers=numbers, categories=categories),
         levels=list(data.target_names),
-        model=make_model("auto", n_jobs=args.jobs),
+        model=make_model("auto", optimize="f1", n_jobs=args.jobs),
         train=(data.data.iloc[train], y[train]),
         test=(data.data.iloc[test], y[test]),
         titles=data.name[test],
@@ -102,21 +92,16 @@ def icd10cm(args: argparse.Namespace) -> Part:
     train = icd.kind == "title"
     # A few inclusion terms repeat a title of their category: they would test what was learned.
     other = ~train & ~np.isin(icd.group, icd.group[train])
-    # Every second one calibrates; equal ones stay together.
-    odd = np.unique(icd.group, return_inverse=True)[1] % 2 == 1
     X, y = icd.frame[["text"]], icd.target.to_numpy(dtype=object)
     _screen.heading("ICD-10-CM: titles of diagnoses, and chapter / block / category")
-    # The flat part of the recommended model would take ten minutes or more with so many classes.
-    model = make_model("parent", n_jobs=args.jobs, verbose=int(not args.quiet))
     return Part(
         name="icd10cm",
         columns=Columns(text=["text"], numbers=[], categories=[]),
         levels=list(icd.target_names),
-        model=model.set_params(decoding="expected_f1"),
+        model=make_model("auto", optimize="f1", n_jobs=args.jobs, verbose=int(not args.quiet)),
         train=(X[train], y[train]),
-        test=(X[other & ~odd], y[other & ~odd]),
-        titles=icd.data[other & ~odd].to_numpy(),
-        calibrate=(X[other & odd], y[other & odd]),
+        test=(X[other], y[other]),
+        titles=icd.data[other].to_numpy(),
     )
 
 
@@ -126,22 +111,18 @@ def _show(args: argparse.Namespace, part: Part) -> None:
     features = make_features(part.columns)
     X_train, (X_test, y) = features.fit_transform(part.train[0]), part.test
     X_test = features.transform(X_test)
-    calibrate, calibrated_on = None, ""
-    if part.calibrate is not None:
-        calibrate = features.transform(part.calibrate[0]), part.calibrate[1]
-        calibrated_on = f"{len(part.calibrate[1]):,} to calibrate on, "
     # Both models learn from the same features: the times are those of the models alone.
     start = time.perf_counter()
-    if calibrate is None:
-        model.fit(X_train, part.train[1])
-    else:
-        _fit_calibrated(model, X_train, part.train[1], *calibrate)
+    model.fit(X_train, part.train[1])
     seconds = time.perf_counter() - start
     _screen.write(
-        f"{len(part.train[1]):,} rows to learn from, {calibrated_on}{len(y):,} to test on; "
+        f"{len(part.train[1]):,} rows to learn from, {len(y):,} to test on; "
         f"{model.hierarchy_.n_nodes - 1:,} classes in the rows to learn from; fitted in "
-        f"{seconds:.1f} s\n"
+        f"{seconds:.1f} s"
     )
+    for line in _screen.choice_lines(model.choices_):
+        _screen.write(line)
+    _screen.write()
     predicted, confidence = model.predict(X_test), model.predict_confidence(X_test)
     _screen.write_scores(y, predicted, part.levels)
     leaves = f"{int(model.hierarchy_.is_leaf.sum()):,} leaves"
@@ -161,53 +142,6 @@ def _show(args: argparse.Namespace, part: Part) -> None:
     write_report(model, X_test, y, str(path), title=part.name, names=names)
     _screen.write(f"\nReport: {path}")
     _screen.write()
-
-
-def _fit_calibrated(model: Any, X: Any, y: Any, X_calibrate: Any, y_calibrate: Any) -> None:
-    """Fit a model whose confidences are right for other rows than those it learns from."""
-    model.set_params(temperature=1.0, expected_f1=0.5).fit(X, y)
-    temperature = learn_temperature(model, X_calibrate, y_calibrate)
-    model.set_params(temperature=temperature).fit(X, y)
-    learn_expected_f1(model, X_calibrate, y_calibrate)
-
-
-def learn_temperature(model: Any, X: Any, y: Any) -> float:
-    """Find the temperature with the smallest log loss of the steps of true paths.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted with ``temperature=1.0``.
-    X : rows
-        Rows that it was not fitted on.
-    y : ndarray of shape (n_rows, n_levels)
-        Their paths, all to leaves that the model knows.
-
-    Returns
-    -------
-    float
-    """
-    hierarchy, proba = model.hierarchy_, model.predict_node_proba(X)
-    ends = np.array([hierarchy.find(tuple(path)) for path in y.tolist()])
-    blocks: dict[int, list[Any]] = {}
-    for nodes in hierarchy.ancestor_table[ends].T:
-        for parent in np.unique(hierarchy.parent[nodes]).tolist():
-            rows = np.flatnonzero(hierarchy.parent[nodes] == parent)
-            children = hierarchy.children(parent)
-            chosen = proba[np.ix_(rows, children)]
-            logs = np.log(np.maximum(chosen, np.finfo(np.float64).tiny))
-            step = logs, np.searchsorted(children, nodes[rows]), np.ones(len(rows))
-            blocks.setdefault(len(children), []).append(step)
-    return best_temperature(blocks)
-
-
-def learn_expected_f1(model: Any, X: Any, y: Any) -> float:
-    """Find the F-score that ``decoding="expected_f1"`` reaches on some rows, and set it."""
-    f = 0.5
-    for _ in range(_ROUNDS):
-        f = float(metrics.f1(y, model.set_params(expected_f1=f).predict(X), zero_division=0.0))
-    model.set_params(expected_f1=f)
-    return f
 
 
 def _write_paths(part: Part, predicted: Any, confidence: Any) -> None:

@@ -76,8 +76,8 @@ def fit(args: argparse.Namespace) -> None:
         f"{_screen.shape_text(hierarchy)}",
         args.quiet,
     )
-    for name, why in getattr(classifier, "choices_", {}).items():
-        _screen.note(f"  {name}: {why}", args.quiet)
+    for line in _screen.choice_lines(getattr(classifier, "choices_", {})):
+        _screen.note(line, args.quiet)
     set_jobs(classifier, None)
     save_model(Model(pipeline, list(args.target), args.path_separator), args.output)
     if args.output != "-":

@@ -42,6 +42,11 @@ def warning(text: str, quiet: bool = False) -> None:
         sys.stderr.flush()
 
 
+def choice_lines(choices: dict[str, str]) -> list[str]:
+    """What a model has chosen and why; the features are said elsewhere, by their columns."""
+    return [f"  {name}: {why}" for name, why in choices.items() if name != "features"]
+
+
 def heading(text: str) -> None:
     """Write a line that stands out."""
     write(paint(text, "bold", sys.stdout))
