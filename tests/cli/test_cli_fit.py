@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 from cli_helpers import HEADER, TARGET, columns, make_rows, write_csv
 
-from hiclass import LocalClassifierPerParentNode
+from hiclass import HierarchicalClassifier, LocalClassifierPerParentNode, TableFeatures
 from hiclass._cli import main
 from hiclass._cli._models import load_model
+from hiclass._cli._recipe import make_model, set_jobs
 
 
 class TestFit:
@@ -352,3 +353,49 @@ def test_what_only_auto_takes_is_refused_elsewhere(fails, train, tmp_path, optio
     message = fails("fit", train, *options)
     assert message.startswith(f"{' '.join(option)} is for --model auto, which chooses by itself; ")
     assert not list(tmp_path.iterdir())
+
+
+class TestAuto:
+    @pytest.fixture
+    def fitted(self, run, train, tmp_path):
+        """The file of the default model, and what was said while it was fitted."""
+        options = ["--target", *TARGET, "--text", "narrative", "--optimize", "f1"]
+        output = ["--effort", "quick", "-o", tmp_path / "m.skops"]
+        return tmp_path / "m.skops", run("fit", train, *options, *output)[1]
+
+    def test_it_is_the_estimator_of_the_library(self, fitted):
+        (_, features), (_, classifier) = load_model(str(fitted[0])).pipeline.steps
+        assert isinstance(features, TableFeatures)
+        assert isinstance(classifier, HierarchicalClassifier)
+        expected = HierarchicalClassifier(optimize="f1", effort="quick", random_state=0)
+        assert classifier.get_params() == expected.get_params()
+
+    def test_what_was_chosen_is_said_with_the_reason(self, fitted):
+        path, err = fitted
+        choices = load_model(str(path)).opened.model.choices_
+        said = [line for line in err.splitlines() if line.startswith("  ")]
+        assert said == [f"  {name}: {why}" for name, why in choices.items() if name != "features"]
+        assert any(line.startswith("  model: ") for line in said)
+        assert any(line.startswith("  why: ") for line in said)
+
+    def test_without_options_it_decides_by_itself(self, monkeypatch):
+        model = make_model("auto")
+        assert model.get_params() == HierarchicalClassifier(random_state=0).get_params()
+
+    def test_the_other_commands_take_it(self, run, fitted, train, tmp_path):
+        path, _ = fitted
+        vague = write_csv(tmp_path / "vague.csv", [["1", "Loan", "Car", "", "", ""]])
+        out, _ = run("evaluate", path, vague, "--min-confidence", "1")
+        assert out.splitlines()[-1].endswith("stop early, above a leaf: 1 below min_confidence 1")
+        run("tune", path, train, "--precision", "0.5", "-o", tmp_path / "t.skops")
+        assert "house again = " in run("explain", path, train, "--row", "2")[0]
+        run("report", path, train, "-o", tmp_path / "r.html")
+        assert "mortgage" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+    def test_jobs_reach_what_was_chosen_and_stay_out_of_the_file(self, run, train, tmp_path):
+        options = ["--target", *TARGET, "--text", "narrative", "--effort", "quick", "--jobs", "2"]
+        run("fit", train, *options, "-o", tmp_path / "m.skops")
+        model = load_model(str(tmp_path / "m.skops")).opened.model
+        assert (model.n_jobs, model.model_.n_jobs) == (None, None)
+        set_jobs(model, 2)
+        assert (model.n_jobs, model.model_.n_jobs) == (2, 2)
