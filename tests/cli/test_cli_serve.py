@@ -152,7 +152,7 @@ class TestErrors:
             "importlib.util.find_spec", lambda name: None if name in absent else find(name)
         )
         assert fails("serve", model) == (
-            "hiclass serve needs fastapi and uvicorn. Install with: pip install fastapi uvicorn"
+            "hiclass serve needs fastapi, uvicorn. Install with: pip install fastapi uvicorn"
         )
 
     @pytest.mark.parametrize("port", ["-1", "65536", "http"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib.util
 from collections.abc import Iterable
 
 
@@ -23,3 +24,12 @@ def unknown_column(name: str, columns: Iterable[str], place: str) -> CommandErro
         shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
         remedy = f"Its columns are: {shown}."
     return CommandError(f"{place} has no column {name!r}. {remedy}")
+
+
+def require(names: Iterable[str], what: str) -> None:
+    """Refuse to go on where libraries are missing, with how to get them."""
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if missing:
+        raise CommandError(
+            f"{what} needs {', '.join(missing)}. Install with: pip install {' '.join(missing)}"
+        )

@@ -7,7 +7,6 @@ where, and what to do. 1: something else failed.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import signal
 import sys
@@ -18,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from hiclass._cli import _screen
-from hiclass._cli._errors import CommandError
+from hiclass._cli._errors import CommandError, require
 from hiclass._cli._parser import make_parser
 
 _NEEDED = ("pandas", "pyarrow", "skops")
@@ -84,12 +83,7 @@ def _clean_up_when_terminated() -> Iterator[None]:
 
 
 def _run(args: argparse.Namespace) -> None:
-    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        raise CommandError(
-            f"The command line needs {', '.join(missing)}. Install with: "
-            f"pip install {' '.join(missing)}"
-        )
+    require(_NEEDED, "The command line")
     # A command imports what it needs, and no more.
     if args.command == "demo":
         from hiclass._cli._demo import demo

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 from pathlib import Path
 
 from hiclass._cli import _screen
-from hiclass._cli._errors import CommandError
+from hiclass._cli._errors import CommandError, require
 from hiclass._cli._models import load_model
 from hiclass._cli._recipe import set_jobs
 from hiclass._serving.app import LOCAL_NAMES, make_app
@@ -19,12 +18,7 @@ _NEEDED = ("fastapi", "uvicorn")
 
 def serve(args: argparse.Namespace) -> None:
     """Serve a model until Ctrl+C or SIGTERM."""
-    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        raise CommandError(
-            f"hiclass serve needs {' and '.join(missing)}. Install with: "
-            f"pip install {' '.join(missing)}"
-        )
+    require(_NEEDED, "hiclass serve")
     service = make_service(args)
     try:
         opened = listen(args.host, args.port)
