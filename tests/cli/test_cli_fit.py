@@ -9,8 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from cli_helpers import HEADER, TARGET, columns, make_rows, write_csv
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
-from hiclass import HierarchicalClassifier, LocalClassifierPerParentNode, TableFeatures
+from hiclass import (
+    HierarchicalClassifier,
+    LocalClassifierPerParentNode,
+    TableFeatures,
+    datasets,
+)
 from hiclass._cli import main
 from hiclass._cli._models import load_model
 from hiclass._cli._recipe import make_model, set_jobs
@@ -399,3 +406,12 @@ class TestAuto:
         assert (model.n_jobs, model.model_.n_jobs) == (None, None)
         set_jobs(model, 2)
         assert (model.n_jobs, model.model_.n_jobs) == (2, 2)
+
+    def test_features_before_it_cost_nothing(self):
+        animals = datasets.load_animals(as_frame=True)
+        X, y = animals.data, animals.target.to_numpy(dtype=object)
+        model = make_model("auto", effort="quick")
+        before = make_pipeline(TableFeatures(), clone(model)).fit(X, y)
+        inside = clone(model).fit(X, y)
+        np.testing.assert_array_equal(before.predict(X), inside.predict(X))
+        assert before[-1].scaler_ is None  # columns of 0 and 1 are on one scale with scaled ones

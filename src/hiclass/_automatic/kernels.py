@@ -21,7 +21,11 @@ _MOST_RATIO = 3.0
 
 
 def make_scaler(X: FloatArray) -> StandardScaler | None:
-    """A fitted scaler where the columns of dense rows are not on one scale."""
+    """A fitted scaler where the columns of dense rows are not on one scale.
+
+    Columns of 0 and 1 have no unit: categories that were encoded, beside numbers that were scaled,
+    are on one scale with them.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         spread = X.std(axis=0)
     if not np.isfinite(spread).all():
@@ -30,7 +34,7 @@ def make_scaler(X: FloatArray) -> StandardScaler | None:
             f"Column {column} of X has numbers as large as {np.abs(X[:, column]).max():.3g}, whose "
             f"squares overflow. Divide the column by a power of ten."
         )
-    spread = spread[spread > 0]
+    spread = spread[(spread > 0) & ((X != 0) & (X != 1)).any(axis=0)]
     if not len(spread):
         return None
     low, high = np.percentile(spread, [10, 90])
