@@ -79,7 +79,7 @@ def animals(args: argparse.Namespace) -> Part:
         name="animals",
         columns=Columns(text=[], numbers=numbers, categories=categories),
         levels=list(data.target_names),
-        model=make_model("auto", optimize="f1", n_jobs=args.jobs),
+        model=make_model("auto", optimize="f1", effort="quick", n_jobs=args.jobs),
         train=(data.data.iloc[train], y[train]),
         test=(data.data.iloc[test], y[test]),
         titles=data.name[test],
