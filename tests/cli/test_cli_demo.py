@@ -83,3 +83,17 @@ def test_diagnoses(run, tmp_path, monkeypatch):
 
 def test_a_report_folder_that_is_not_there_is_refused_first(fails, tmp_path):
     assert "there is no folder" in fails("demo", "--report-dir", tmp_path / "no")
+
+
+def test_a_flat_model_that_is_too_much_work_is_not_fitted(run, tmp_path, monkeypatch):
+    fit = HierarchicalClassifier.fit
+
+    def without_flat(self, X, y):
+        fit(self, X, y)
+        self.choices_["no flat"] = "99 times the work of all local classifiers"
+        return self
+
+    monkeypatch.setattr(HierarchicalClassifier, "fit", without_flat)
+    out, _ = run("demo", "--only", "animals", "--report-dir", tmp_path, "--jobs", "1")
+    assert "leaves to compare: it would be 99 times the work of all local classifiers." in out
+    assert "flat baseline" not in out

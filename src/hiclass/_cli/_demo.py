@@ -125,16 +125,7 @@ def _show(args: argparse.Namespace, part: Part) -> None:
     _screen.write()
     predicted, confidence = model.predict(X_test), model.predict_confidence(X_test)
     _screen.write_scores(y, predicted, part.levels)
-    leaves = f"{int(model.hierarchy_.is_leaf.sum()):,} leaves"
-    _screen.note(f"Fitting a flat model over all {leaves}, to compare", args.quiet)
-    start = time.perf_counter()
-    flat = make_baseline(n_jobs=args.jobs).fit(X_train, part.train[1])
-    seconds = time.perf_counter() - start
-    scores = _screen.overall_text(y, flat.predict(X_test))
-    _screen.write(f"flat baseline:   {scores}; fitted in {seconds:.1f} s")
-    _screen.write(
-        "The flat model always goes down to a leaf; this one stops early where it is unsure."
-    )
+    _compare(args, part, X_train, X_test)
     _write_paths(part, predicted, confidence)
     _screen.note("Writing the report", args.quiet)
     path = Path(args.report_dir) / f"{part.name}.html"
@@ -142,6 +133,23 @@ def _show(args: argparse.Namespace, part: Part) -> None:
     write_report(model, X_test, y, str(path), title=part.name, names=names)
     _screen.write(f"\nReport: {path}")
     _screen.write()
+
+
+def _compare(args: argparse.Namespace, part: Part, X_train: Any, X_test: Any) -> None:
+    """Score a flat model on the same features, unless that is too much work."""
+    leaves = f"{int(part.model.hierarchy_.is_leaf.sum()):,} leaves"
+    if why := part.model.choices_.get("no flat"):
+        _screen.write(f"No flat model over all {leaves} to compare: it would be {why}.")
+        return
+    _screen.note(f"Fitting a flat model over all {leaves}, to compare", args.quiet)
+    start = time.perf_counter()
+    flat = make_baseline(n_jobs=args.jobs).fit(X_train, part.train[1])
+    seconds = time.perf_counter() - start
+    scores = _screen.overall_text(part.test[1], flat.predict(X_test))
+    _screen.write(f"flat baseline:   {scores}; fitted in {seconds:.1f} s")
+    _screen.write(
+        "The flat model always goes down to a leaf; this one stops early where it is unsure."
+    )
 
 
 def _write_paths(part: Part, predicted: Any, confidence: Any) -> None:

@@ -93,6 +93,6 @@ examples:
 """
 DEMO = """\
 examples:
-  hiclass demo                  animals (seconds), then ICD-10-CM (one to two minutes)
+  hiclass demo                  animals (seconds), then ICD-10-CM (about a minute)
   hiclass demo --only animals   the first part alone
 """
