@@ -56,6 +56,13 @@ def pytest_make_collect_report():
     return _fail_if_skipped((yield))
 
 
+@pytest.fixture(autouse=True)
+def _no_networks(request, monkeypatch):
+    """Choose models as where PyTorch is missing, unless a test is about large libraries."""
+    if request.node.get_closest_marker("heavy") is None:
+        monkeypatch.setattr("hiclass._automatic.proposals.find_spec", lambda name: None)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread():
     """On arrays this small a second thread of BLAS or OpenMP only gets in the way of xdist."""
