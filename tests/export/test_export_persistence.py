@@ -30,6 +30,7 @@ from hiclass import (
     EnsembleClassifier,
     FlatClassifier,
     GlobalClassifier,
+    HierarchicalClassifier,
     Hierarchy,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
@@ -81,7 +82,8 @@ def through_joblib(model):
 def there_and_back(thing):
     content = skops.io.dumps(thing)
     trusted = [*TRUSTED_TYPES]
-    if isinstance(thing, GlobalClassifier):  # its default estimator is a forest
+    # The default estimator is a forest, or may be one.
+    if isinstance(thing, GlobalClassifier | HierarchicalClassifier):
         trusted.append("sklearn.tree._tree.Tree")
     assert set(skops.io.get_untrusted_types(data=content)) <= set(trusted)
     return skops.io.loads(content, trusted=trusted)

@@ -372,3 +372,10 @@ def test_passes_the_checks_of_scikit_learn():
     )
     assert {r["check_name"] for r in results if r["status"] == "failed"} == set()
     assert {r["check_name"] for r in results if r["status"] == "xfail"} == set(listed)
+
+
+def test_equal_rows_that_rounding_sets_apart_count_as_equal():
+    X = np.repeat([[0.1, 0.7, -1.3]], 41, axis=0)  # the computed distance of some is not zero
+    model = KernelRidgeClassifier().fit(X, np.arange(41) % 3)
+    assert model.gamma_ == 1.0
+    np.testing.assert_allclose(model.decision_function(X[:1]).sum(), -1.0)

@@ -224,8 +224,9 @@ def _median_squared_distance(X: FloatArray, weight: FloatArray | None, rng: Any)
         X, weight = X[chosen], weight[chosen]
     pairs = np.triu_indices(len(X), 1)
     squared = euclidean_distances(X, squared=True)[pairs]
-    # Equal rows are at a distance that rounding makes.
-    order = np.flatnonzero(squared > _ROUNDING * squared.max(initial=0))
+    # Equal rows are at a distance that rounding makes, which grows with their length.
+    largest = max(squared.max(initial=0), np.einsum("ij,ij->i", X, X).max(initial=0))
+    order = np.flatnonzero(squared > _ROUNDING * largest)
     if not len(order):
         return 1.0
     order = order[np.argsort(squared[order], kind="stable")]
