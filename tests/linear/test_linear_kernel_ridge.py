@@ -228,6 +228,24 @@ def test_rows_that_are_all_equal_score_the_shares():
     assert model.predict([[1.0, 1.0]]).tolist() == ["a"]
 
 
+@pytest.mark.parametrize("row", [[0.32950557, 1.44430658, -1.28740336], [1e8, 1e-8, 3e7]])
+def test_equal_rows_are_equal_whatever_rounding_makes_of_their_distances(row):
+    model = KernelRidgeClassifier().fit([row] * 50, ["a"] * 30 + ["b"] * 20)
+    assert model.gamma_ == 1
+    assert model.predict([row]).tolist() == ["a"]
+
+
+@pytest.mark.parametrize("n_landmarks", [10, 100])
+def test_rows_far_from_zero_are_told_apart_as_well(n_landmarks):
+    X, target = make_rows(60)
+    near, far = (
+        KernelRidgeClassifier(n_landmarks=n_landmarks, random_state=0).fit(X + shift, target)
+        for shift in (0, 1e7)
+    )
+    assert far.gamma_ == pytest.approx(near.gamma_, rel=1e-6)
+    np.testing.assert_allclose(far.decision_function(X + 1e7), near.decision_function(X), atol=1e-4)
+
+
 def test_the_width_is_that_of_a_sample_where_there_are_many_rows(monkeypatch):
     X, target = make_rows(200)
     whole = KernelRidgeClassifier(random_state=0).fit(X, target).gamma_

@@ -188,7 +188,7 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         scores = np.empty((len(X), self.dual_coef_.shape[1]))
         for rows in _blocks(len(X), len(self.landmarks_)):
-            similar = rbf_kernel(X[rows], self.landmarks_, gamma=self.gamma_)
+            similar = _similarities(X[rows], self.landmarks_, self.gamma_)
             np.matmul(similar, self.dual_coef_, out=scores[rows])
         scores += self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -223,10 +223,10 @@ def _median_squared_distance(X: FloatArray, weight: FloatArray | None, rng: Any)
         chosen = rng.choice(len(X), _MOST_FOR_DISTANCE, replace=False)
         X, weight = X[chosen], weight[chosen]
     pairs = np.triu_indices(len(X), 1)
+    X = X - X.mean(axis=0)
     squared = euclidean_distances(X, squared=True)[pairs]
-    # Equal rows are at a distance that rounding makes, which grows with their length.
-    largest = max(squared.max(initial=0), np.einsum("ij,ij->i", X, X).max(initial=0))
-    order = np.flatnonzero(squared > _ROUNDING * largest)
+    # Equal rows are at a distance that rounding makes.
+    order = np.flatnonzero(squared > _ROUNDING * np.square(X).sum(axis=1).max())
     if not len(order):
         return 1.0
     order = order[np.argsort(squared[order], kind="stable")]
@@ -242,11 +242,17 @@ def _signs(target: IntArray, n_classes: int) -> FloatArray:
     return signs[:, 1:] if n_classes == 2 else signs
 
 
+def _similarities(X: FloatArray, landmarks: FloatArray, gamma: float) -> FloatArray:
+    """Similarities of rows to landmarks; far from zero, distances would be lost by rounding."""
+    centre = landmarks.mean(axis=0)
+    return np.asarray(rbf_kernel(X - centre, landmarks - centre, gamma=gamma))
+
+
 def _solve(
     X: FloatArray, signs: FloatArray, weight: FloatArray | None, gamma: float, alpha: float
 ) -> FloatArray:
     """The weights of all rows: those of the regression itself."""
-    similar = rbf_kernel(X, gamma=gamma)
+    similar = rbf_kernel(X - X.mean(axis=0), gamma=gamma)
     similar[np.diag_indices(len(X))] += alpha if weight is None else alpha / weight
     return np.asarray(cho_solve(_factor(similar, alpha), signs, check_finite=False))
 
@@ -273,7 +279,7 @@ def _solve_by_landmarks(
     alpha: float,
 ) -> FloatArray:
     """The weights of the landmarks."""
-    similar = rbf_kernel(landmarks, gamma=gamma)
+    similar = rbf_kernel(landmarks - landmarks.mean(axis=0), gamma=gamma)
     similar[np.diag_indices(len(landmarks))] += _JITTER
     root = np.linalg.cholesky(similar)
     gram = np.zeros_like(similar)
@@ -282,7 +288,7 @@ def _solve_by_landmarks(
     for rows in _blocks(len(X), len(landmarks)):
         # Coordinates of the rows in which similarities of landmarks are inner products.
         place = solve_triangular(
-            root, rbf_kernel(landmarks, X[rows], gamma=gamma), lower=True, check_finite=False
+            root, _similarities(X[rows], landmarks, gamma).T, lower=True, check_finite=False
         )
         weighted = place if weight is None else place * weight[rows]
         gram += weighted @ place.T
