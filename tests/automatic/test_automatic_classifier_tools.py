@@ -388,3 +388,28 @@ def test_warnings_of_a_given_classifier_are_not_hidden(noisy):
     given = LogisticRegression(max_iter=1)
     with pytest.warns(UserWarning, match="failed to converge"):
         HierarchicalClassifier(given, **QUICK).fit(X, y)
+
+
+# -- networks ----------------------------------------------------------------------------------
+
+
+@pytest.mark.heavy
+def test_networks_are_tried_where_pytorch_is_there(noisy, tmp_path):
+    pytest.importorskip("torch")
+    X, y = sp.csr_matrix(noisy[0]), noisy[1]
+    first, again = (
+        HierarchicalClassifier(optimize=_likes_networks, random_state=0).fit(X, y) for _ in "ab"
+    )
+    assert "network" in first.scores_
+    assert first.choices_["model"] == "network: a network over all final classes"
+    np.testing.assert_array_equal(first.predict_node_proba(X), again.predict_node_proba(X))
+    first.set_params(optimize=None)
+    skops.io.dump(first, tmp_path / "model.skops")
+    back = hiclass.load(tmp_path / "model.skops")
+    np.testing.assert_allclose(
+        back.predict_node_proba(X), first.predict_node_proba(X), rtol=1e-4, atol=1e-9
+    )
+
+
+def _likes_networks(model, X, y):
+    return float(type(model).__name__ == "HierarchicalSoftmaxClassifier")
