@@ -82,7 +82,7 @@ def through_joblib(model):
 def there_and_back(thing):
     content = skops.io.dumps(thing)
     trusted = [*TRUSTED_TYPES]
-    # The default estimator is a forest, or may be one.
+    # The default estimator of the one is a forest; the other may choose one.
     if isinstance(thing, GlobalClassifier | HierarchicalClassifier):
         trusted.append("sklearn.tree._tree.Tree")
     assert set(skops.io.get_untrusted_types(data=content)) <= set(trusted)
