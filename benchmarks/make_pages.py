@@ -63,10 +63,20 @@ def race_sections() -> dict[str, str]:
     }
 
 
-def write_readme(page: str) -> None:
+def write_start_table(page: str) -> None:
     result = json.loads(start.RESULT.read_text())
     write_section(page, "start", start.overview(result))
+
+
+def write_readme(page: str) -> None:
+    write_start_table(page)
+    result = json.loads(start.RESULT.read_text())
     write_section(page, "start_claims", start.claims(result))
+
+
+def write_start_page(page: str) -> None:
+    write_start_table(page)
+    write_section(page, "which", overview.which())
 
 
 def write_race(page: str) -> None:
@@ -105,7 +115,8 @@ def write_limits(page: str) -> None:
 WRITERS: dict[str, Callable[[str], None]] = {
     "README.md": write_readme,
     "docs/guide/first_model.md": start.write_page,
-    "docs/index.md": lambda page: write_section(page, "which", overview.which()),
+    "docs/index.md": write_start_page,
+    "docs/command_line.md": write_start_table,
     "docs/decisions.md": _decisions_page.write_page,
     "docs/global.md": write_global,
     "docs/hierarchies.md": write_hierarchies,

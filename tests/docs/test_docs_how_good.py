@@ -29,8 +29,9 @@ PAGES = [
     *(
         f"docs/{name}.md"
         for name in (
-            "decisions", "global", "guide/probabilities", "hierarchies", "how_good", "incremental",
-            "index", "parallel", "performance", "persistence", "robustness", "study",
+            "command_line", "decisions", "global", "guide/first_model", "guide/probabilities",
+            "hierarchies", "how_good", "incremental", "index", "parallel", "performance",
+            "persistence", "robustness", "study",
         )
     ),
 ]  # fmt: skip
