@@ -123,6 +123,11 @@ def test_a_network_needs_pytorch_and_says_so():
     assert found.left_out == {"network": "PyTorch is not installed"}
 
 
+def test_a_network_of_too_many_features_is_left_out():
+    found = propose(SPARSE, size(n_columns=100_000), settings("best"))
+    assert found.left_out == {"network": "100,000 features would make it very large"}
+
+
 def test_a_network_for_too_many_rows_and_classes_is_left_out():
     large = size(n_rows=10**6, n_final=5000, local=1e9, n_numbers=100)
     found = propose(SPARSE, large, settings("best"))

@@ -33,6 +33,8 @@ from hiclass.hierarchy import Hierarchy
 MOST_FLAT = 10
 #: The temperature of models that learn none: of margins on words, of kernel machines on few rows.
 USUAL_TEMPERATURE, FEW_ROWS_TEMPERATURE = 0.125, 0.5
+#: Numbers per feature of a network, and how many it may have: 40 MB in files, more in memory.
+_EMBEDDING, _MOST_WEIGHTS = 128, 10_000_000
 #: The F-score that models expect that measure none.
 USUAL_F = 0.8
 
@@ -195,9 +197,10 @@ def _for_sparse(size: Size, settings: Settings) -> Proposals:
 
 def _propose_networks(size: Size, settings: Settings, found: Proposals) -> None:
     """A softmax over all final classes behind an embedding, where PyTorch is there."""
-    width = 128
-    work = size.n_rows * width * (size.n_numbers + size.n_final) * 10
-    if work > settings.effort.work:
+    work = size.n_rows * _EMBEDDING * (size.n_numbers + size.n_final) * 10
+    if size.n_columns * _EMBEDDING > _MOST_WEIGHTS:
+        found.left_out["network"] = f"{size.n_columns:,} features would make it very large"
+    elif work > settings.effort.work:
         found.left_out["network"] = "too much work for so many rows and classes"
     elif find_spec("torch") is None:
         found.left_out["network"] = "PyTorch is not installed"
