@@ -149,13 +149,15 @@ def claims(result):
     lines = []
     for effort in EFFORTS:
         lost = [
-            f"{name}: {other} by {-100 * d[0]:.1f} points of {what}"
+            f"{other} on {name} ({-100 * d[0]:.1f} points of {what})"
             for name, entry in result["sets"].items()
             for goal, what in (("path", "right paths"), ("f1", "hF"))
             for other, d in entry["differences"].get(f"{effort}, {goal}", {}).items()
             if d[2] < 0
         ]
-        text = "; ".join(lost) if lost else "no model and no library is significantly better"
+        text = "no model and no library is significantly better"
+        if lost:
+            text = f"significantly below {', '.join(lost)}"
         lines.append(f'- `effort="{effort}"`: {text}.')
     return "\n".join(lines)
 
