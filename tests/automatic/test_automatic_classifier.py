@@ -519,3 +519,26 @@ def test_routing_reaches_models_of_sets(form):
     model = HierarchicalClassifier(hierarchy=DAG, multi_label=True, **QUICK)
     model.fit(form(X), y, sample_weight=np.linspace(1, 2, 60), groups=np.arange(60) // 6)
     assert model.score(form(X), y) > 0.9
+
+
+def test_a_named_scorer_is_for_single_labels(noisy):
+    X, y = noisy
+    with pytest.raises(ValueError, match="'accuracy' is a scorer of scikit-learn for single"):
+        HierarchicalClassifier(GaussianNB(), optimize="accuracy").fit(X, y)
+    model = HierarchicalClassifier(GaussianNB(), optimize="accuracy", random_state=0)
+    assert 0 < model.fit(X, y[:, 1]).scores_["local"] <= 1
+
+
+def test_weights_count_in_what_a_scorer_says(noisy):
+    X, y = noisy
+    seen = []
+
+    def scorer(estimator, X, y, sample_weight=None):
+        seen.append(sample_weight)
+        return 0.5
+
+    weights = np.linspace(1, 2, len(X))
+    HierarchicalClassifier(GaussianNB(), optimize=scorer).fit(X, y, weights)
+    assert all(len(given) and given.min() >= 1 for given in seen)
+    with pytest.raises(ValueError, match="takes no sample_weight"):
+        HierarchicalClassifier(GaussianNB(), optimize=lambda e, X, y: 0).fit(X, y, weights)

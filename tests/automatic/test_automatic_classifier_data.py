@@ -11,6 +11,7 @@ from fakes import Centroids, Fixed, Nearest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from zoo import DAG, EDGES, zoo
 
@@ -19,8 +20,8 @@ from hiclass import (
     HierarchicalClassifier,
     Hierarchy,
     LocalClassifierPerParentNode,
+    TableFeatures,
 )
-from hiclass._automatic import classifier
 from hiclass.metrics import f1
 
 QUICK = {"effort": "quick", "random_state": 0}
@@ -217,18 +218,16 @@ def test_a_table_without_texts_is_dense_where_that_is_small(table, monkeypatch):
     frame = frame.drop(columns="text")
     assert "dense" in HierarchicalClassifier(**QUICK).fit(frame, y).choices_["features"]
     many = frame.assign(many=[f"k{i // 2}" for i in range(40)])
-    monkeypatch.setattr("hiclass._automatic.features._MANY", 5)  # so that the features are sparse
     model = HierarchicalClassifier(**QUICK).fit(many, y)
     assert "dense" in model.choices_["features"]
-    assert model.predict(many[:3]).shape == (3, 2)
-    monkeypatch.setattr(classifier, "_MOST_DENSE", 10)
+    after = make_pipeline(TableFeatures(), HierarchicalClassifier(**QUICK)).fit(many, y)
+    assert type(after[-1].model_) is type(model.model_)  # before or inside makes no difference
+    monkeypatch.setattr("hiclass._automatic.features._MOST_DENSE", 10)
     # Rows to predict are few: what counts is what fit has seen.
     assert model.predict(many[:3]).shape == (3, 2)
     model.fit(many, y)
     assert "sparse" in model.choices_["features"]
     assert model.predict(many[:1]).shape == (1, 2)
-    model.fit(np.zeros((40, 2)), y)
-    assert "_is_dense" not in vars(model)
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def test_rows_without_names():
 
 
 def test_many_categories_are_sparse_and_few_are_not():
-    values = [f"c{i % 120}" for i in range(1500)]
+    values = [f"c{i % 2001}" for i in range(4500)]
     assert sp.issparse(TableFeatures().fit_transform(pd.DataFrame({"c": values})))
     assert not sp.issparse(TableFeatures().fit_transform(pd.DataFrame({"c": values[:50] * 9})))
 

@@ -28,9 +28,10 @@ def test_columns_in_units_of_their_own_are_scaled():
     np.testing.assert_allclose(scaler.transform(X), columns(1, 1, 1, 1, 1))
 
 
-def test_a_few_columns_that_differ_do_not_count():
+def test_a_few_columns_that_differ_do_not_count_unless_they_are_far_out():
     """Of a hundred columns five are below the first, and five above the last tenth."""
-    assert make_scaler(columns(*[1.0] * 90, *[1e6] * 5, *[1e-6] * 5)) is None
+    assert make_scaler(columns(*[1.0] * 90, *[9.0] * 5, *[1e-6] * 5)) is None
+    assert make_scaler(columns(*[1.0] * 99, 1e6)) is not None
 
 
 def test_columns_without_spread_do_not_count():

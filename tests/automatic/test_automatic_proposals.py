@@ -108,10 +108,23 @@ def test_a_flat_half_of_more_than_ten_times_the_work_is_left_out(effort):
 
 
 def test_flat_and_local_are_the_same_where_the_only_choice_is_at_the_root():
-    shallow = size(n_rows=1000, n_final=6, local=6000.0)
+    shallow = size(n_rows=1000, n_final=6, local=6000.0, n_problems=1)
     for effort in EFFORTS:
         assert names(propose(SPARSE, shallow, settings(effort))) == ["local"]
         assert names(propose_given(GaussianNB(), shallow, settings(effort))) == ["local"]
+
+
+def test_a_tree_whose_flat_and_local_work_are_equal_is_not_shallow():
+    even = size(n_rows=1000, n_final=4, local=4000.0, n_problems=3)  # two parents of two leaves
+    assert even.flat == even.local
+    assert names(propose(SPARSE, even, settings())) == ["local", "flat"]
+    assert names(propose_given(GaussianNB(), even, settings())) == ["local", "flat"]
+
+
+def test_trees_that_would_not_fit_into_memory_are_left_out():
+    wide = size(n_rows=20_000, n_columns=30, n_final=5_000, local=1e8, n_problems=1)
+    found = propose(DENSE, wide, settings())
+    assert found.left_out["forest"] == "its trees would not fit into memory"
 
 
 # -- networks ----------------------------------------------------------------------------------
@@ -184,7 +197,7 @@ def test_kernels_are_given_what_was_tuned():
 @pytest.mark.parametrize("effort", EFFORTS)
 def test_many_rows_have_fewer_landmarks_and_then_no_kernel_machine(effort):
     work = EFFORTS[effort].work
-    most = int(work / 1000**2)  # rows for which a thousand landmarks are affordable
+    most = int(work / (1000 * 1006))  # rows for which a thousand landmarks are affordable
     found = propose(DENSE, size(n_rows=most, local=5.0 * most), settings(effort))
     assert local_of(found, names(found)[0]).n_landmarks == 1000
     many = 2 * most

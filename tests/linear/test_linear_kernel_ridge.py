@@ -1,6 +1,7 @@
 """``KernelRidgeClassifier``: the regression written out with NumPy, with and without landmarks."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -132,12 +133,12 @@ def test_a_row_of_weight_two_is_as_good_as_two_rows():
 def test_weights_count_with_landmarks_too():
     X, target = make_rows(60)
     times = np.random.default_rng(3).integers(1, 4, len(X))
-    landmarks, signs = X[:20], kernel_ridge._signs(target, 3)
+    landmarks, intercept = X[:20], np.zeros(3)
     solve = kernel_ridge._solve_by_landmarks
-    weighted = solve(X, landmarks, signs, times.astype(float), 0.3, 0.1)
-    repeated = solve(
-        np.repeat(X, times, axis=0), landmarks, np.repeat(signs, times, axis=0), None, 0.3, 0.1
-    )
+    once = partial(kernel_ridge._signs, target, 3, intercept)
+    weighted = solve(X, landmarks, once, times.astype(float), 0.3, 0.1)
+    often = partial(kernel_ridge._signs, np.repeat(target, times), 3, intercept)
+    repeated = solve(np.repeat(X, times, axis=0), landmarks, often, None, 0.3, 0.1)
     np.testing.assert_allclose(weighted, repeated, atol=1e-6)
 
 
@@ -155,9 +156,10 @@ def test_with_a_landmark_for_every_row_it_is_exact():
     X, target = make_rows(40)
     exact = KernelRidgeClassifier(n_landmarks=40).fit(X, target)
     np.testing.assert_array_equal(exact.landmarks_, X)
-    signs = kernel_ridge._signs(target, 3) - exact.intercept_
+    goal = partial(kernel_ridge._signs, target, 3, exact.intercept_)
+    signs = goal(slice(None))
     for weight in (None, np.linspace(0.5, 2, 40)):
-        by_landmarks = kernel_ridge._solve_by_landmarks(X, X, signs, weight, exact.gamma_, 0.01)
+        by_landmarks = kernel_ridge._solve_by_landmarks(X, X, goal, weight, exact.gamma_, 0.01)
         direct = kernel_ridge._solve(X, signs, weight, exact.gamma_, 0.01)
         kernel = similarities(X, X, exact.gamma_)
         np.testing.assert_allclose(kernel @ by_landmarks, kernel @ direct, atol=1e-5)
@@ -168,7 +170,7 @@ def test_landmarks_are_some_of_the_rows_and_solve_the_smaller_regression():
     model = KernelRidgeClassifier(n_landmarks=15, alpha=0.1, random_state=0).fit(X, target)
     assert model.landmarks_.shape == (15, 4)
     assert {tuple(row) for row in model.landmarks_} <= {tuple(row) for row in X}
-    signs = kernel_ridge._signs(target, 3) - model.intercept_
+    signs = kernel_ridge._signs(target, 3, model.intercept_, slice(None))
     across = similarities(X, model.landmarks_, model.gamma_)
     inner = similarities(model.landmarks_, model.landmarks_, model.gamma_)
     expected = np.linalg.solve(across.T @ across + 0.1 * inner, across.T @ signs)
@@ -390,6 +392,13 @@ def test_passes_the_checks_of_scikit_learn():
     )
     assert {r["check_name"] for r in results if r["status"] == "failed"} == set()
     assert {r["check_name"] for r in results if r["status"] == "xfail"} == set(listed)
+
+
+def test_landmarks_far_from_the_others_are_no_obstacle():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(260, 3)), 1e6 + 1e-3 * rng.normal(size=(40, 3))])
+    model = KernelRidgeClassifier(n_landmarks=100, random_state=0).fit(X, np.arange(300) % 3)
+    assert np.isfinite(model.decision_function(X)).all()
 
 
 def test_equal_rows_that_rounding_sets_apart_count_as_equal():

@@ -7,6 +7,7 @@ these on all rows. What it has chosen is ``model_``, an estimator like any other
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from dataclasses import replace
 from numbers import Integral
@@ -58,8 +59,6 @@ _FEWEST_ROWS = 30
 _FEW_ROWS = 3_000
 #: Rows from which a quick model learns its temperature.
 _MOST_FOR_TEMPERATURE = 3_000
-#: Sparse features of a table without texts that have at most so many numbers are made dense.
-_MOST_DENSE = 50_000_000
 #: What the classifiers that are chosen here warn of, and a user can do nothing about.
 _NOT_FOR_USERS = ("The number of unique classes", "lbfgs failed to converge", "Liblinear failed")
 _OBJECTIVES = {
@@ -94,12 +93,13 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         What predictions should be best at. "path": whole paths that are right; paths are complete
         unless training rows end early. "f1": the hierarchical F-score; a path stops where going on
         is more likely wrong than worth it. A scorer, ``scorer(estimator, X, y)`` with features as
-        X, or the name of one of scikit-learn's, decides between models and decodings. None is
-        "path" for one path per row; for sets of classes it is "f1", the only choice.
+        X, or for single labels the name of one of scikit-learn's, decides between models and
+        decodings. None is "path" for one path per row; for sets of classes it is "f1", the only
+        choice.
     effort : {"quick", "balanced", "best"}, default="balanced"
         "quick": one model by fixed rules, nothing is compared. "balanced": a few models are tried
-        on a third of the rows. "best": more and larger models, on three folds; several times the
-        cost of "balanced" for the last half point.
+        on a third of the rows. "best": more and larger models, on three folds, at two to three
+        times the cost of "balanced". For sets of classes both only tune thresholds.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes; read from ``y`` by default.
     multi_label : bool, default=False
@@ -198,7 +198,6 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     _private: ClassVar[tuple[str, ...]] = (
         *BaseHierarchicalClassifier._private,
         "_measured",
-        "_is_dense",
     )
     _decision_parameters: ClassVar[tuple[str, ...]] = (
         *BaseHierarchicalClassifier._decision_parameters,
@@ -280,6 +279,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             target = encode_labels(self, y)
             check_n_labels(target.n_rows, n_rows_of(features))
             unit = None if groups is None else read_groups(groups, target.n_rows)
+            self._check_scorer(objective, target, sample_weight)
             if sample_weight is not None and not sample_weight.all():
                 # A class of such rows only would have nothing to learn from.
                 kept = np.flatnonzero(sample_weight)
@@ -317,6 +317,22 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
                 "effort='balanced', or optimize='path' or 'f1'."
             )
         return Objective(("best_path", "expected_f1"), get_scorer(self.optimize))
+
+    def _check_scorer(self, objective: Objective, target: Any, sample_weight: Any) -> None:
+        """Refuse, before anything is fitted, a scorer that would fail or ignore the weights."""
+        if objective.scorer is None:
+            return
+        if isinstance(self.optimize, str) and not target.of_sets and target.format.ndim == 2:
+            raise ValueError(
+                f"optimize={self.optimize!r} is a scorer of scikit-learn for single labels, but y "
+                f"has paths. Use 'path', 'f1', or a function of (estimator, X, y)."
+            )
+        names = inspect.signature(objective.scorer).parameters
+        if sample_weight is not None and "sample_weight" not in names:
+            raise ValueError(
+                f"optimize={self.optimize!r} takes no sample_weight, so that the weights of the "
+                f"rows would not count in the choice. Give it this parameter."
+            )
 
     def _check_decision_parameters(self) -> None:
         super()._check_decision_parameters()
@@ -364,7 +380,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         """Learn and make features of whatever X is."""
         self.choices_: dict[str, str] = {}
         self.features_ = TableFeatures()
-        features = self._as_numbers(self.features_.fit_transform(X))
+        features = self.features_.fit_transform(X)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.features_, name):
                 setattr(self, name, getattr(self.features_, name))
@@ -373,16 +389,6 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         kinds = sorted(set(self.features_.columns_.values())) or ["numbers"]
         self.choices_["features"] = f"{features.shape[1]:,} {kind} features of {', '.join(kinds)}"
         return features
-
-    def _as_numbers(self, features: Any) -> Any:
-        """Features of a table without texts as dense numbers, where that is not too much."""
-        table = self.features_.columns_
-        if not sp.issparse(features) or not table or "text" in table.values():
-            return features
-        small = features.shape[0] * features.shape[1] <= _MOST_DENSE and features.shape[1] <= 2_000
-        if "_is_dense" not in vars(self):
-            self._is_dense = bool(small)
-        return features.toarray() if self._is_dense else features
 
     def _scale(self, features: Any) -> Any:
         """Dense features on one scale."""
@@ -399,7 +405,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
 
     def _check_rows(self, X: Any) -> Any:
         self._check_fitted()
-        features = self._as_numbers(self.features_.transform(X))
+        features = self.features_.transform(X)
         if not self.features_.scale:  # of batches, in which nothing is filled in
             features = check_array(features, accept_sparse="csr", estimator=self, input_name="X")
         return features if self.scaler_ is None else self.scaler_.transform(features)

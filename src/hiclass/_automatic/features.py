@@ -16,7 +16,9 @@ from hiclass._typing import AnyArray
 from hiclass._version import as_stamped, read_stamped, reduce_stamped
 
 #: With more features of categories than that, the result is sparse.
-_MANY = 100
+_MANY = 2_000
+#: And so many numbers in all.
+_MOST_DENSE = 50_000_000
 #: What ``fit`` does not set in every case.
 _FITTED = ("n_features_in_", "feature_names_in_")
 #: What X was in ``fit``, for messages.
@@ -79,8 +81,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     * dates: year, month, weekday and hour as far as they vary, and the seconds since 1970, all by
       the clock on the wall. They are scaled like numbers.
 
-    The result is a CSR matrix if there is a column of text, or if categories give more than 100
-    features; otherwise a dense array.
+    The result is a CSR matrix if there is a column of text, more than 2,000 features, or more than
+    50 million numbers in ``fit``; otherwise a dense array.
 
     Examples
     --------
@@ -287,8 +289,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         self._one_hot, encoded = encoders.fit_categories(categories)
         if encoded is not None:
             parts.append(encoded)
-        wide = encoded is not None and encoded.shape[1] > _MANY
-        self._is_sparse = bool(self._vectorizers) or wide
+        width = sum(part.shape[1] for part in parts)
+        self._is_sparse = bool(self._vectorizers) or width > _MANY or n_rows * width > _MOST_DENSE
         return encoders.side_by_side(parts, sparse=self._is_sparse)
 
     def _transform_table(self, cells: dict[Any, Cells], n_rows: int) -> Any:

@@ -1,6 +1,6 @@
 """Scale and width of kernel machines: found out on some of the training rows.
 
-A grid of a few values on at most two thousand rows costs little, whatever the size of the task.
+A grid of a few values on some two thousand rows costs little, whatever the size of the task.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ _ALPHAS = (0.1, 0.01, 0.001)
 _MOST_FITTED, _MOST_HELD_OUT = 1_500, 750
 #: Columns whose spreads differ by more than this are in units of their own.
 _MOST_RATIO = 3.0
+#: A single column whose spread is larger than this many usual ones is in another unit.
+_FAR_OUT = 10.0
 
 
 def make_scaler(X: FloatArray) -> StandardScaler | None:
@@ -38,7 +40,8 @@ def make_scaler(X: FloatArray) -> StandardScaler | None:
     if not len(spread):
         return None
     low, high = np.percentile(spread, [10, 90])
-    return StandardScaler().fit(X) if high > _MOST_RATIO * low else None
+    differ = high > _MOST_RATIO * low or spread.max() > _FAR_OUT * np.median(spread)
+    return StandardScaler().fit(X) if differ else None
 
 
 def tune_kernel(

@@ -1,8 +1,8 @@
 """Which models are worth a try: by the kind of the rows and the size of the task, not by the clock.
 
 Sizes are counted in work: a linear classifier of k classes on n rows with z numbers each costs
-n * k * z, a kernel machine with m landmarks n * m * m, and forests are converted at what they take
-as long as. The same rows and seed have the same proposals.
+n * k * z, a kernel machine with m landmarks n * m * (m + k), and forests are converted at what they
+take as long as. The same rows and seed have the same proposals.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ MOST_FLAT = 10
 USUAL_TEMPERATURE, FEW_ROWS_TEMPERATURE = 0.125, 0.5
 #: Numbers per feature of a network, and how many it may have: 40 MB in files, more in memory.
 _EMBEDDING, _MOST_WEIGHTS = 128, 10_000_000
+#: What the trees of a forest may hold: every node of a tree has a number for each class.
+_MOST_BYTES = 2e9
 #: The F-score that models expect that measure none.
 USUAL_F = 0.8
 
@@ -186,9 +188,9 @@ def _for_sparse(size: Size, settings: Settings) -> Proposals:
     # The deeper a node, the fewer rows it has, and the larger C may be.
     local = _local(ByDepth(_ready(svm), C=[0.5, 2, 8]), settings)
     found.chosen.append(Proposal("local", local, "a LinearSVC per parent node"))
-    if not effort.n_folds or _is_shallow(size):
+    if not effort.n_folds:
         return found
-    if _flat_is_small(size, found):
+    if not _is_shallow(size) and _flat_is_small(size, found):
         flat = _flat(_ready(svm), settings)
         found.chosen.append(Proposal("flat", flat, "a LinearSVC over all final classes"))
     _propose_networks(size, settings, found)
@@ -239,6 +241,8 @@ def _for_dense(size: Size, settings: Settings) -> Proposals:
         return found
     if _work_of_forest(size, effort.n_trees) > effort.work / 2:
         found.left_out["forest"] = "too many rows for a forest"
+    elif 8 * effort.n_trees * size.local > _MOST_BYTES:
+        found.left_out["forest"] = "its trees would not fit into memory"
     else:
         forest = _ready(ExtraTreesClassifier(effort.n_trees, min_samples_leaf=2))
         model = _local(forest, settings, calibration="temperature")
@@ -274,7 +278,9 @@ def _propose_linear(size: Size, settings: Settings, found: Proposals, flat_fits:
 def _kernel(size: Size, settings: Settings) -> Any:
     """A kernel machine with as many landmarks as the work allows; None if that is too few."""
     effort = settings.effort
-    affordable = int(np.sqrt(effort.work / size.n_rows))
+    # Rows times m * (m + classes) multiplications.
+    n_classes = size.n_final if size.flat <= MOST_FLAT * max(size.local, 1.0) else 0
+    affordable = int(np.sqrt(n_classes**2 / 4 + effort.work / size.n_rows) - n_classes / 2)
     n_landmarks = min(effort.n_landmarks, affordable)
     if n_landmarks < 1_000 and size.n_rows > 2 * n_landmarks:
         return None
@@ -315,7 +321,7 @@ def propose_given(local_classifier: Any, size: Size, settings: Settings) -> Prop
 
 def _is_shallow(size: Size) -> bool:
     """Whether the only choice, if any, is at the root: flat and local are the same then."""
-    return size.local in (0.0, size.flat)
+    return size.n_problems <= 1
 
 
 def _flat_is_small(size: Size, found: Proposals) -> bool:

@@ -300,9 +300,10 @@ def _score(
         found = []
         for model, some in held:
             model = copy.copy(model).set_params(decoding=decoding, expected_f1=f)
-            X, y = take_rows(rows.X, some), take_rows(rows.y, some)
-            found.append(float(objective.scorer(model, X, y)))
-        score = float(np.mean(found))
+            part = rows.some(some)
+            given = {k: v for k, v in part.fit_params.items() if k == "sample_weight"}
+            found.append(float(objective.scorer(model, part.X, part.y, **given)))
+        score = float(np.average(found, weights=[len(some) for _, some in held]))
         return -np.inf if np.isnan(score) else score
     if DECODINGS[decoding].needs_f and f is not None:
         return f

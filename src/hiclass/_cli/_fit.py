@@ -24,6 +24,7 @@ from hiclass._cli._models import Model, save_model
 from hiclass._cli._paths import check_separator
 from hiclass._cli._recipe import make_model, set_jobs
 from hiclass._cli._tables import Table, check_output
+from hiclass._out_of_fold.folds import N_FOLDS
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import HierarchicalKFold
 
@@ -171,11 +172,19 @@ def _cross_validate(
     """Predict every row by a model that has not seen it, and write the scores."""
     if args.cv > len(X):
         raise CommandError(f"--cv {args.cv} is more than the {len(X)} rows. Use fewer folds.")
-    if groups is not None and args.cv > (n_groups := int(groups.max()) + 1):
-        raise CommandError(
-            f"--cv {args.cv} is more than the {n_groups} groups of {args.groups!r}. Use fewer "
-            f"folds."
-        )
+    if groups is not None:
+        n_groups = int(groups.max()) + 1
+        if args.cv > n_groups:
+            raise CommandError(
+                f"--cv {args.cv} is more than the {n_groups} groups of {args.groups!r}. Use fewer "
+                f"folds."
+            )
+        # What is learned out of fold needs three groups among those that are not held out.
+        if n_groups - -(-n_groups // args.cv) < N_FOLDS:
+            raise CommandError(
+                f"--cv {args.cv} leaves too few of the {n_groups} groups of {args.groups!r} to "
+                f"learn from: a fit needs {N_FOLDS}. Use more folds, or leave --cv out."
+            )
     folds = HierarchicalKFold(args.cv, shuffle=True, random_state=args.seed)
     predicted = np.full(y.shape, None, dtype=object)
     for number, (train, test) in enumerate(folds.split(X, y, groups), start=1):

@@ -74,7 +74,8 @@ def _split(cell: Any, separator: str, table: Table, column: str, row: int) -> li
             f"{type(cell).__name__}, but --path-separator splits texts. Write the column as texts."
         )
     # With spaces around it, "Loans >" has an empty second level where " > " separates.
-    parts = [part.strip() for part in f" {cell.strip()} ".split(separator)]
+    padded = f" {cell.strip()} " if separator.strip() else cell.strip()
+    parts = [part.strip() for part in padded.split(separator)]
     if parts == [""]:
         return []
     if "" in parts:

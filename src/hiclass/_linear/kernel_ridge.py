@@ -7,6 +7,8 @@ bounds time and memory.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -32,7 +34,8 @@ _MOST_FOR_DISTANCE = 1000
 _MOST_NUMBERS = 4_000_000
 _ROUNDING = 1e-12
 #: Added to the similarities of landmarks, of which some may be nearly equal.
-_JITTER = 1e-8
+_JITTERS = (1e-8, 1e-6, 1e-4)
+_TOO_ALIKE = "alpha={} is too small for rows that are so much alike. Use a larger alpha."
 
 
 class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
@@ -52,7 +55,8 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         two rows at distance d is ``exp(-(d / (width * median)) ** 2)``.
     n_landmarks : int, default=3000
         With more than twice as many rows, similarities are those to this many rows, drawn at
-        random. Time grows with its square times the number of rows, memory with its square.
+        random. Time grows with its square times the number of rows, memory with its square and
+        with its product with the number of classes.
     random_state : int, RandomState instance or None, default=None
         For the landmarks, and for the rows from which the median distance is found where there are
         more than 1,000.
@@ -157,17 +161,17 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
             )
         rng = check_random_state(self.random_state)
         self.gamma_ = 1 / (self.width**2 * _median_squared_distance(X, weight, rng))
-        signs = _signs(target, len(self.classes_))
-        self.intercept_ = np.average(signs, axis=0, weights=weight)
-        signs -= self.intercept_
+        shares = np.bincount(target, weight) / (len(target) if weight is None else weight.sum())
+        self.intercept_ = 2 * (shares[1:] if len(shares) == 2 else shares) - 1
+        goal = partial(_signs, target, len(self.classes_), self.intercept_)
         if len(X) <= 2 * self.n_landmarks:  # the cubic way is the cheaper one
             self.landmarks_ = X.copy()  # the rows of the caller may change
-            self.dual_coef_ = _solve(X, signs, weight, self.gamma_, self.alpha)
+            self.dual_coef_ = _solve(X, goal(slice(None)), weight, self.gamma_, self.alpha)
         else:
             chosen = np.sort(rng.choice(len(X), self.n_landmarks, replace=False))
             self.landmarks_ = X[chosen]
             self.dual_coef_ = _solve_by_landmarks(
-                X, self.landmarks_, signs, weight, self.gamma_, self.alpha
+                X, self.landmarks_, goal, weight, self.gamma_, self.alpha
             )
         return self
 
@@ -235,11 +239,15 @@ def _median_squared_distance(X: FloatArray, weight: FloatArray | None, rng: Any)
     return float(squared[order[np.searchsorted(total, total[-1] / 2)]])
 
 
-def _signs(target: IntArray, n_classes: int) -> FloatArray:
-    """+1 for the class of a row and -1 for the others; of two classes, only the second."""
-    signs = np.full((len(target), n_classes), -1.0)
-    signs[np.arange(len(target)), target] = 1
-    return signs[:, 1:] if n_classes == 2 else signs
+def _signs(target: IntArray, n_classes: int, intercept: FloatArray, rows: slice) -> FloatArray:
+    """+1 for the class of a row and -1 for the others, less what all rows have in common.
+
+    Of two classes, only the second.
+    """
+    some = target[rows]
+    signs = np.full((len(some), n_classes), -1.0)
+    signs[np.arange(len(some)), some] = 1
+    return np.asarray((signs[:, 1:] if n_classes == 2 else signs) - intercept)
 
 
 def _similarities(X: FloatArray, landmarks: FloatArray, gamma: float) -> FloatArray:
@@ -264,34 +272,40 @@ def _factor(matrix: FloatArray, alpha: float) -> tuple[FloatArray, bool]:
             matrix, lower=True, overwrite_a=True, check_finite=False
         )
     except np.linalg.LinAlgError as error:
-        raise ValueError(
-            f"alpha={alpha} is too small for rows that are so much alike. Use a larger alpha."
-        ) from error
+        raise ValueError(_TOO_ALIKE.format(alpha)) from error
     return factor
+
+
+def _root(similar: FloatArray, alpha: float) -> FloatArray:
+    """A root of the similarities of landmarks, of which some may be nearly equal."""
+    for jitter in (*_JITTERS, alpha):
+        try:
+            return np.asarray(np.linalg.cholesky(similar + jitter * np.eye(len(similar))))
+        except np.linalg.LinAlgError:
+            continue
+    raise ValueError(_TOO_ALIKE.format(alpha))
 
 
 def _solve_by_landmarks(
     X: FloatArray,
     landmarks: FloatArray,
-    signs: FloatArray,
+    goal: Callable[[slice], FloatArray],
     weight: FloatArray | None,
     gamma: float,
     alpha: float,
 ) -> FloatArray:
     """The weights of the landmarks."""
-    similar = rbf_kernel(landmarks - landmarks.mean(axis=0), gamma=gamma)
-    similar[np.diag_indices(len(landmarks))] += _JITTER
-    root = np.linalg.cholesky(similar)
-    gram = np.zeros_like(similar)
-    gram[np.diag_indices(len(landmarks))] = alpha
-    right = np.zeros((len(landmarks), signs.shape[1]))
-    for rows in _blocks(len(X), len(landmarks)):
+    root = _root(rbf_kernel(landmarks - landmarks.mean(axis=0), gamma=gamma), alpha)
+    gram = alpha * np.eye(len(landmarks))
+    n_classes = goal(slice(0)).shape[1]
+    right = np.zeros((len(landmarks), n_classes))
+    for rows in _blocks(len(X), len(landmarks) + n_classes):
         # Coordinates of the rows in which similarities of landmarks are inner products.
         place = solve_triangular(
             root, _similarities(X[rows], landmarks, gamma).T, lower=True, check_finite=False
         )
         weighted = place if weight is None else place * weight[rows]
         gram += weighted @ place.T
-        right += weighted @ signs[rows]
+        right += weighted @ goal(rows)
     coef = cho_solve(_factor(gram, alpha), right, check_finite=False)
     return np.asarray(solve_triangular(root.T, coef, lower=False, check_finite=False))

@@ -44,7 +44,8 @@ def make_app(service: Service, *, hosts: tuple[str, ...] | None = None) -> Any:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
-        pool.shutdown(wait=True, cancel_futures=True)
+        # A prediction that has timed out must not keep the service from ending.
+        pool.shutdown(wait=False, cancel_futures=True)
 
     app = FastAPI(
         title="hiclass",
@@ -79,13 +80,6 @@ def make_app(service: Service, *, hosts: tuple[str, ...] | None = None) -> Any:
     async def predict(request: Request) -> JSONResponse:
         k = service.paths_wanted(request.query_params.multi_items())
         _check_type(request.headers.get("content-type", ""))
-        body = await _read_body(request, limits.max_bytes, limits.timeout)
-
-        def work() -> Any:
-            rows, single = service.parse(body)
-            found = service.predict(rows, k)
-            return {"prediction": found[0]} if single else {"predictions": found}
-
         if waiting.number >= limits.threads + limits.max_waiting:
             raise RequestError(
                 503,
@@ -93,7 +87,14 @@ def make_app(service: Service, *, hosts: tuple[str, ...] | None = None) -> Any:
                 f"{waiting.number} requests are waiting already. Try again in a moment, or send "
                 f"several rows in one request.",
             )
-        with waiting:
+        with waiting:  # from the first byte of a body on: bodies that are being read take memory
+            body = await _read_body(request, limits.max_bytes, limits.timeout)
+
+            def work() -> Any:
+                rows, single = service.parse(body)
+                found = service.predict(rows, k)
+                return {"prediction": found[0]} if single else {"predictions": found}
+
             return JSONResponse(await _in_thread(pool, work, limits.timeout))
 
     _add_errors(app)
