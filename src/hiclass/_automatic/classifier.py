@@ -322,7 +322,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         """Refuse, before anything is fitted, a scorer that would fail or ignore the weights."""
         if objective.scorer is None:
             return
-        if isinstance(self.optimize, str) and not target.of_sets and target.format.ndim == 2:
+        # Sets of classes have no form of rows, and their scorers are refused elsewhere.
+        if isinstance(self.optimize, str) and getattr(target.format, "ndim", 1) == 2:
             raise ValueError(
                 f"optimize={self.optimize!r} is a scorer of scikit-learn for single labels, but y "
                 f"has paths. Use 'path', 'f1', or a function of (estimator, X, y)."
