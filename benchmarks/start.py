@@ -152,7 +152,7 @@ def claims(result):
             f"{other} on {name} ({-100 * d[0]:.1f} points of {what})"
             for name, entry in result["sets"].items()
             for goal, what in (("path", "right paths"), ("f1", "hF"))
-            for other, d in entry["differences"].get(f"{effort}, {goal}", {}).items()
+            for other, d in entry.get("differences", {}).get(f"{effort}, {goal}", {}).items()
             if d[2] < 0
         ]
         text = "no model and no library is significantly better"
