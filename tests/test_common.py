@@ -1,10 +1,12 @@
 """The scikit-learn contract: its own checks, and the tools that build on it."""
 
+import ast
 import os
 import pickle
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -34,6 +36,7 @@ from sklearn.utils import estimator_html_repr, get_tags
 from sklearn.utils.estimator_checks import check_estimator
 from zoo import DAG, zoo
 
+import hiclass
 from hiclass import (
     FlatClassifier,
     GlobalClassifier,
@@ -698,13 +701,45 @@ def test_import_leaves_logging_alone_and_loads_no_optional_library():
         "before = (logging.root.level, list(logging.root.handlers), logging.root.disabled)\n"
         "import sklearn.linear_model, sklearn.model_selection\n"  # may load pandas by itself
         "loaded = set(sys.modules)\n"
-        "import hiclass, hiclass.metrics, hiclass.hierarchy, hiclass.model_selection\n"
+        "import hiclass\n"
+        "[getattr(hiclass, name) for name in hiclass.__all__]\n"
+        "hiclass.model_selection\n"
         "assert before == (logging.root.level, logging.root.handlers, logging.root.disabled)\n"
         "new = {name.partition('.')[0] for name in set(sys.modules) - loaded}\n"
         "optional = {'networkx', 'matplotlib', 'pandas', 'polars', 'ray', 'dask', 'torch'}\n"
         "print(sorted(new & optional), 'hiclass' in new)\n"
     )
     assert run_python(code) == "[] True\n"
+
+
+def test_importing_hiclass_imports_a_part_only_where_it_is_used():
+    code = (
+        "import sys, hiclass\n"
+        "watched = ('hiclass', 'sklearn', 'numpy')\n"
+        "print(sorted(name for name in sys.modules if name.startswith(watched)))\n"
+        "hiclass.truncate_at_gap, hiclass.truncate_at_gap\n"
+        "print('hiclass._labels.gaps' in sys.modules, 'hiclass._estimators' in sys.modules)\n"
+    )
+    first, second = run_python(code).splitlines()
+    assert first == "['hiclass', 'hiclass._version', 'hiclass._warnings']"
+    assert second == "True False"
+
+
+def test_type_checkers_see_the_names_that_are_imported_when_they_are_used():
+    tree = ast.parse(Path(hiclass.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    homes = {alias.asname: node.module for node in block.body for alias in node.names}
+    modules = {name for name, home in homes.items() if home == "hiclass"}
+    assert modules == {"datasets", "metrics", "model_selection"}
+    assert {n: h for n, h in homes.items() if n not in modules} == hiclass._HOMES
+    assert set(hiclass.__all__) <= set(dir(hiclass))
+
+
+def test_unknown_names_are_missing_as_in_every_module():
+    with pytest.raises(AttributeError, match="module 'hiclass' has no attribute 'Klassifier'"):
+        hiclass.Klassifier  # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name 'Klassifier'"):
+        from hiclass import Klassifier  # noqa: F401
 
 
 def test_the_default_local_classifier_is_not_shared(animals):

@@ -39,7 +39,7 @@ class Watch:
         if name in {OPTIONAL}:
             print(name)
 sys.meta_path.insert(0, Watch())
-import hiclass
+from hiclass import *
 """
 
 

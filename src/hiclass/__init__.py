@@ -1,56 +1,90 @@
-"""Hierarchical classification with scikit-learn: rows are classified into a tree of classes."""
+"""Hierarchical classification with scikit-learn: rows are classified into a tree of classes.
 
-from hiclass import datasets, metrics
-from hiclass._automatic.classifier import HierarchicalClassifier
-from hiclass._automatic.features import TableFeatures
-from hiclass._engine.by_depth import ByDepth
-from hiclass._estimators.conformal import ConformalClassifier, tune_confidence
-from hiclass._estimators.ensemble import EnsembleClassifier
-from hiclass._estimators.flat import FlatClassifier
-from hiclass._estimators.global_ import GlobalClassifier
-from hiclass._estimators.local import (
-    LocalClassifierPerLevel,
-    LocalClassifierPerNode,
-    LocalClassifierPerParentNode,
-)
-from hiclass._export.onnx import to_onnx
-from hiclass._export.persistence import TRUSTED_TYPES, load, trusted_types
-from hiclass._inspect.explain import explain
-from hiclass._inspect.queries import predict_confidence, predict_node_proba, predict_paths
-from hiclass._inspect.report import make_report
-from hiclass._labels.gaps import truncate_at_gap
-from hiclass._linear.fast_svc import FastLinearSVC
-from hiclass._linear.kernel_ridge import KernelRidgeClassifier
+Names are imported when they are first used, so that ``import hiclass`` costs next to nothing, and a
+program pays only for the parts that it uses.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hiclass._version import __version__ as __version__
-from hiclass.hierarchy import Hierarchy
-from hiclass.model_selection import HierarchicalKFold
 
-__all__ = [
-    "TRUSTED_TYPES",
-    "ByDepth",
-    "ConformalClassifier",
-    "EnsembleClassifier",
-    "FastLinearSVC",
-    "FlatClassifier",
-    "GlobalClassifier",
-    "HierarchicalClassifier",
-    "HierarchicalKFold",
-    "Hierarchy",
-    "KernelRidgeClassifier",
-    "LocalClassifierPerLevel",
-    "LocalClassifierPerNode",
-    "LocalClassifierPerParentNode",
-    "TableFeatures",
-    "datasets",
-    "explain",
-    "load",
-    "make_report",
-    "metrics",
-    "predict_confidence",
-    "predict_node_proba",
-    "predict_paths",
-    "to_onnx",
-    "truncate_at_gap",
-    "trusted_types",
-    "tune_confidence",
-]
+if TYPE_CHECKING:
+    from hiclass import datasets as datasets
+    from hiclass import metrics as metrics
+    from hiclass import model_selection as model_selection
+    from hiclass._automatic.classifier import HierarchicalClassifier as HierarchicalClassifier
+    from hiclass._automatic.features import TableFeatures as TableFeatures
+    from hiclass._engine.by_depth import ByDepth as ByDepth
+    from hiclass._estimators.conformal import ConformalClassifier as ConformalClassifier
+    from hiclass._estimators.conformal import tune_confidence as tune_confidence
+    from hiclass._estimators.ensemble import EnsembleClassifier as EnsembleClassifier
+    from hiclass._estimators.flat import FlatClassifier as FlatClassifier
+    from hiclass._estimators.global_ import GlobalClassifier as GlobalClassifier
+    from hiclass._estimators.local import LocalClassifierPerLevel as LocalClassifierPerLevel
+    from hiclass._estimators.local import LocalClassifierPerNode as LocalClassifierPerNode
+    from hiclass._estimators.local import (
+        LocalClassifierPerParentNode as LocalClassifierPerParentNode,
+    )
+    from hiclass._export.onnx import to_onnx as to_onnx
+    from hiclass._export.persistence import TRUSTED_TYPES as TRUSTED_TYPES
+    from hiclass._export.persistence import load as load
+    from hiclass._export.persistence import trusted_types as trusted_types
+    from hiclass._inspect.explain import explain as explain
+    from hiclass._inspect.queries import predict_confidence as predict_confidence
+    from hiclass._inspect.queries import predict_node_proba as predict_node_proba
+    from hiclass._inspect.queries import predict_paths as predict_paths
+    from hiclass._inspect.report import make_report as make_report
+    from hiclass._labels.gaps import truncate_at_gap as truncate_at_gap
+    from hiclass._linear.fast_svc import FastLinearSVC as FastLinearSVC
+    from hiclass._linear.kernel_ridge import KernelRidgeClassifier as KernelRidgeClassifier
+    from hiclass.hierarchy import Hierarchy as Hierarchy
+    from hiclass.model_selection import HierarchicalKFold as HierarchicalKFold
+
+#: The public names, and the module that each of them is in.
+_HOMES = {
+    "ByDepth": "hiclass._engine.by_depth",
+    "ConformalClassifier": "hiclass._estimators.conformal",
+    "EnsembleClassifier": "hiclass._estimators.ensemble",
+    "FastLinearSVC": "hiclass._linear.fast_svc",
+    "FlatClassifier": "hiclass._estimators.flat",
+    "GlobalClassifier": "hiclass._estimators.global_",
+    "HierarchicalClassifier": "hiclass._automatic.classifier",
+    "HierarchicalKFold": "hiclass.model_selection",
+    "Hierarchy": "hiclass.hierarchy",
+    "KernelRidgeClassifier": "hiclass._linear.kernel_ridge",
+    "LocalClassifierPerLevel": "hiclass._estimators.local",
+    "LocalClassifierPerNode": "hiclass._estimators.local",
+    "LocalClassifierPerParentNode": "hiclass._estimators.local",
+    "TRUSTED_TYPES": "hiclass._export.persistence",
+    "TableFeatures": "hiclass._automatic.features",
+    "explain": "hiclass._inspect.explain",
+    "load": "hiclass._export.persistence",
+    "make_report": "hiclass._inspect.report",
+    "predict_confidence": "hiclass._inspect.queries",
+    "predict_node_proba": "hiclass._inspect.queries",
+    "predict_paths": "hiclass._inspect.queries",
+    "to_onnx": "hiclass._export.onnx",
+    "truncate_at_gap": "hiclass._labels.gaps",
+    "trusted_types": "hiclass._export.persistence",
+    "tune_confidence": "hiclass._estimators.conformal",
+}
+
+#: Public modules that are there without an import of their own.
+_MODULES = ("datasets", "metrics", "model_selection")
+
+__all__ = [*_HOMES, "datasets", "metrics"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name where it is first used."""
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")  # which sets the attribute
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
