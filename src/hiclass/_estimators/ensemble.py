@@ -402,7 +402,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 )
             if not part.has_proba:
                 raise ValueError(_NO_PROBA.format(name))
-            if part.hierarchy != first.hierarchy:
+            if not part.hierarchy._same_classes(first.hierarchy):
                 raise ValueError(
                     f"T{pair[1:]} have different hierarchies. Give both the same hierarchy=, or "
                     f"none."

@@ -60,6 +60,9 @@ def grow(hierarchy: Hierarchy, columns: LabelColumns) -> tuple[Hierarchy, IntArr
     rank = np.empty(len(order), dtype=np.intp)
     rank[order] = np.arange(len(order))
     grown = Hierarchy(object_array([labels[v] for v in order]), parents, "path")
+    if hierarchy.has_texts:
+        old = hierarchy.n_nodes
+        grown = grown._with_text_array([hierarchy.texts[v] if v < old else () for v in order])
     return grown, rank[: hierarchy.n_nodes], rank[nodes]
 
 

@@ -29,12 +29,14 @@ def write_networkx(hierarchy: Any) -> Any:
     name = _names(hierarchy)
     for v in range(1, hierarchy.n_nodes):
         graph.add_node(name[v], label=hierarchy.labels[v], level=int(hierarchy.levels[v]), node=v)
+        if hierarchy.texts[v]:
+            graph.nodes[name[v]]["texts"] = hierarchy.texts[v]
     graph.add_edges_from((p, c) for p, c in list_edges(hierarchy) if p != name[0])
     return graph
 
 
 def write_json(hierarchy: Any) -> str:
-    """The labels, the parents and how nodes are identified, as JSON text."""
+    """The labels, the parents, how nodes are identified and their texts, as JSON text."""
     for label in hierarchy.labels[1:]:
         if type(label) not in _JSON_TYPES:
             raise TypeError(
@@ -48,11 +50,15 @@ def write_json(hierarchy: Any) -> str:
         "labels": hierarchy.labels.tolist(),
         "parents": [hierarchy.parents(v).tolist() for v in range(hierarchy.n_nodes)],
     }
+    if hierarchy.has_texts:
+        data["texts"] = [list(texts) for texts in hierarchy.texts]
     return json.dumps(data, ensure_ascii=False)
 
 
-def read_json(text: str) -> tuple[list[Any], list[list[int]], str]:
-    """The labels, the children of every node and the identity, from text of :func:`write_json`."""
+def read_json(
+    text: str,
+) -> tuple[list[Any], list[list[int]], str, list[tuple[str, ...]] | None]:
+    """The labels, the children and the texts of every node, and the identity, from JSON text."""
     try:
         data = json.loads(text)
         labels, parents, identity = data["labels"], data["parents"], data["identity"]
@@ -74,12 +80,27 @@ def read_json(text: str) -> tuple[list[Any], list[list[int]], str]:
             and all(type(p) is int and p >= 0 for above in parents for p in above)
             and not parents[0]
             and all(len(above) == 1 if by_path else above for above in parents[1:])
+            and _are_texts(data.get("texts"), len(labels))
         )
     except (ValueError, LookupError, TypeError) as error:
         raise ValueError("The text is not a hierarchy written by to_json.") from error
     if not well_formed:
         raise ValueError("The text is not a hierarchy written by to_json.")
-    return labels, below, identity
+    texts = data.get("texts")
+    return labels, below, identity, None if texts is None else list(map(tuple, texts))
+
+
+def _are_texts(texts: Any, n_nodes: int) -> bool:
+    """Whether texts are a list of strings for every node, none for the root."""
+    if texts is None:
+        return True
+    return (
+        len(texts) == n_nodes
+        and not texts[0]
+        and any(texts)
+        and all(type(several) is list for several in texts)
+        and all(type(t) is str and bool(t.strip()) for several in texts for t in several)
+    )
 
 
 def _names(hierarchy: Any) -> list[Any]:

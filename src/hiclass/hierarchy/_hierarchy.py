@@ -8,7 +8,7 @@ by its parent and its label, so "Other" under Loans and "Other" under Cards are 
 builders from edges, dicts and graphs identify a node by its label, which may have several parents.
 
 The work is done by plain functions: ``_builders`` reads and numbers, ``_lookup`` finds,
-``_exchange`` exports and reads JSON, ``_rendering`` draws.
+``_exchange`` exports and reads JSON, ``_texts`` reads the words of classes, ``_rendering`` draws.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from hiclass.hierarchy._exchange import list_edges, read_json, write_json, write
 from hiclass.hierarchy._lookup import find_node, membership
 from hiclass.hierarchy._nodes import Nodes
 from hiclass.hierarchy._rendering import draw_tree, tree_html, tree_text
+from hiclass.hierarchy._texts import read_texts
 
 
 class Hierarchy(Nodes):
@@ -59,6 +60,11 @@ class Hierarchy(Nodes):
         ``parent_indices[parent_indptr[v]:parent_indptr[v + 1]]``, and likewise its children.
     subtree_end : ndarray of shape (n_nodes,)
         Trees only: the subtree of ``v`` is ``v .. subtree_end[v] - 1``.
+    texts : ndarray of shape (n_nodes,)
+        The texts of every node, a tuple of strings: titles, descriptions, synonyms. Empty for the
+        root and where none were given.
+    has_texts : bool
+        Whether some class has a text.
 
     Examples
     --------
@@ -80,18 +86,28 @@ class Hierarchy(Nodes):
     @overload
     @classmethod
     def from_paths(
-        cls, y: Any, *, root: Hashable | None = None, return_nodes: Literal[False] = False
+        cls,
+        y: Any,
+        *,
+        root: Hashable | None = None,
+        return_nodes: Literal[False] = False,
+        texts: Any = None,
     ) -> Hierarchy: ...
 
     @overload
     @classmethod
     def from_paths(
-        cls, y: Any, *, root: Hashable | None = None, return_nodes: Literal[True]
+        cls, y: Any, *, root: Hashable | None = None, return_nodes: Literal[True], texts: Any = None
     ) -> tuple[Hierarchy, IntArray]: ...
 
     @classmethod
     def from_paths(
-        cls, y: Any, *, root: Hashable | None = None, return_nodes: bool = False
+        cls,
+        y: Any,
+        *,
+        root: Hashable | None = None,
+        return_nodes: bool = False,
+        texts: Any = None,
     ) -> Hierarchy | tuple[Hierarchy, IntArray]:
         """Build a tree from paths of labels; a node is its parent and its label.
 
@@ -103,6 +119,8 @@ class Hierarchy(Nodes):
             A label that every path starts with and that is not a class of its own.
         return_nodes : bool, default=False
             Whether to return also the node of every row: the last one of its path.
+        texts : mapping, Series or frame, or "labels", default=None
+            Texts of classes, as :meth:`with_texts` takes them.
 
         Returns
         -------
@@ -118,14 +136,16 @@ class Hierarchy(Nodes):
         array([3, 1])
         """
         hierarchy, nodes = cls._from_columns(read_paths(y))
-        hierarchy = hierarchy._without_root(root)
+        hierarchy = hierarchy._without_root(root)._texted(texts)
         if not return_nodes:
             return hierarchy
         # Without a named root all nodes move up by one.
         return hierarchy, nodes if root is None else nodes - 1
 
     @classmethod
-    def from_edges(cls, edges: Iterable[tuple[Any, Any]], *, root: Any = None) -> Hierarchy:
+    def from_edges(
+        cls, edges: Iterable[tuple[Any, Any]], *, root: Any = None, texts: Any = None
+    ) -> Hierarchy:
         """Build a hierarchy from pairs (parent, child); a node is its label.
 
         Parameters
@@ -135,6 +155,8 @@ class Hierarchy(Nodes):
             at the top as well.
         root : label, default=None
             The label of a node that is the root and not a class.
+        texts : mapping, Series or frame, or "labels", default=None
+            Texts of classes, as :meth:`with_texts` takes them.
 
         Returns
         -------
@@ -153,10 +175,12 @@ class Hierarchy(Nodes):
         >>> h.is_tree, [str(h.labels[v]) for v in h.parents(h.find("cat"))]
         (False, ['feline', 'pet'])
         """
-        return cls._from_graph((), read_edges(edges))._without_root(root)
+        return cls._from_graph((), read_edges(edges))._without_root(root)._texted(texts)
 
     @classmethod
-    def from_dict(cls, children: Mapping[Any, Iterable[Any]], *, root: Any = None) -> Hierarchy:
+    def from_dict(
+        cls, children: Mapping[Any, Iterable[Any]], *, root: Any = None, texts: Any = None
+    ) -> Hierarchy:
         """Build a hierarchy from ``{parent: [children]}``; a node is its label.
 
         Parameters
@@ -165,6 +189,8 @@ class Hierarchy(Nodes):
             The children of every inner node. A leaf may be left out or have an empty list.
         root : label, default=None
             The label of a node that is the root and not a class.
+        texts : mapping, Series or frame, or "labels", default=None
+            Texts of classes, as :meth:`with_texts` takes them.
 
         Returns
         -------
@@ -182,18 +208,21 @@ class Hierarchy(Nodes):
         >>> Hierarchy.from_dict({"all": ["a", "b"], "a": ["c"]}, root="all")
         Hierarchy(tree, 3 classes, 2 levels, 2 leaves)
         """
-        return cls._from_graph(*read_children(children))._without_root(root)
+        hierarchy = cls._from_graph(*read_children(children))
+        return hierarchy._without_root(root)._texted(texts)
 
     @classmethod
-    def from_networkx(cls, graph: Any, *, root: Any = None) -> Hierarchy:
+    def from_networkx(cls, graph: Any, *, root: Any = None, texts: Any = None) -> Hierarchy:
         """Build a hierarchy from a ``networkx.DiGraph`` with edges from parent to child.
 
         Parameters
         ----------
         graph : networkx.DiGraph
-            Its nodes are the labels.
+            Its nodes are the labels. An attribute ``texts`` of a node has its texts.
         root : label, default=None
             The node that is the root and not a class.
+        texts : mapping, Series or frame, or "labels", default=None
+            Texts of classes, as :meth:`with_texts` takes them.
 
         Returns
         -------
@@ -212,7 +241,10 @@ class Hierarchy(Nodes):
         >>> Hierarchy.from_networkx(networkx.DiGraph([("Animal", "Cat"), ("Animal", "Dog")]))
         Hierarchy(tree, 3 classes, 2 levels, 2 leaves)
         """
-        return cls._from_graph(*read_networkx(graph))._without_root(root)
+        hierarchy = cls._from_graph(*read_networkx(graph))._without_root(root)
+        if texts is None:  # as to_networkx writes them
+            texts = {v: t for v, t in graph.nodes(data="texts") if t is not None and v != root}
+        return hierarchy._texted(texts or None)
 
     @classmethod
     def from_json(cls, text: str, *, root: Any = None) -> Hierarchy:
@@ -242,22 +274,31 @@ class Hierarchy(Nodes):
         >>> Hierarchy.from_json(h.to_json()) == h
         True
         """
-        return cls._ordered(*read_json(text))._without_root(root)
+        labels, below, identity, texts = read_json(text)
+        order, parents = order_nodes(labels, below)
+        hierarchy = cls(object_array([labels[v] for v in order]), parents, identity)
+        if texts is not None:
+            hierarchy = hierarchy._with_text_array([texts[v] for v in order])
+        return hierarchy._without_root(root)
 
     @classmethod
     def _from_graph(cls, names: Iterable[Any], edges: list[tuple[Any, Any]]) -> Hierarchy:
         """Build a hierarchy from labelled nodes and edges; the label None is the root."""
-        return cls._ordered(*number_nodes(names, edges), "label")
-
-    @classmethod
-    def _ordered(cls, labels: list[Any], below: list[list[int]], identity: str) -> Hierarchy:
-        """Number the nodes anew, from the children of each; the first one is the root."""
+        labels, below = number_nodes(names, edges)
         order, parents = order_nodes(labels, below)
-        return cls(object_array([labels[v] for v in order]), parents, identity)
+        return cls(object_array([labels[v] for v in order]), parents, "label")
 
     def _without_root(self, root: Any) -> Hierarchy:
         """Make the node that is called ``root`` the unnamed root."""
-        return self if root is None else Hierarchy(*below_root(self, root), self.identity)
+        if root is None:
+            return self
+        below = Hierarchy(*below_root(self, root), self.identity)
+        if self._texts is None or not any(self._texts[2:]):
+            return below
+        return below._with_text_array([(), *self._texts[2:]])
+
+    def _texted(self, texts: Any) -> Hierarchy:
+        return self if texts is None else self.with_texts(texts)
 
     # -- names ---------------------------------------------------------------------------------
 
@@ -367,6 +408,46 @@ class Hierarchy(Nodes):
         """
         return membership(read_sets(y), self)
 
+    def with_texts(self, texts: Any) -> Hierarchy:
+        """Return the same hierarchy with texts of its classes: titles, descriptions, synonyms.
+
+        Parameters
+        ----------
+        texts : mapping, Series or frame, or "labels"
+            A mapping of labels or path tuples to a string or a list of strings; a pandas Series
+            whose index has the names; a frame with a column ``text`` (or several that begin with
+            ``text_``), whose other columns name the class: one its label, several its path. With
+            "labels", the label of every class is its text. None removes all texts. Inner classes
+            may have texts, and any class may have none. The first text of a class is its title.
+
+        Returns
+        -------
+        Hierarchy
+            The same classes with these texts and no others.
+
+        Raises
+        ------
+        ValueError
+            If a class does not exist, which names the nearest ones; if a text is empty; or if no
+            words tell two classes apart, because their texts and all above them are the same.
+        TypeError
+            If a text is not a string.
+
+        Examples
+        --------
+        >>> from hiclass import Hierarchy
+        >>> h = Hierarchy.from_paths([["A", "A1"], ["A", "A2"], ["B"]])
+        >>> h = h.with_texts({"A": "Animals", ("A", "A2"): ["Dogs", "Wolves and their relatives"]})
+        >>> h.texts[h.find("A2")]
+        ('Dogs', 'Wolves and their relatives')
+        >>> print(h)
+        ├── A: Animals
+        │   ├── A1
+        │   └── A2: Dogs
+        └── B
+        """
+        return self._with_text_array(read_texts(self, texts))
+
     @cached_property
     def _child_index(self) -> dict[Any, int]:
         parent = np.repeat(np.arange(self.n_nodes), np.diff(self.child_indptr)).tolist()
@@ -405,7 +486,8 @@ class Hierarchy(Nodes):
         -------
         networkx.DiGraph
             Nodes are labels, or path tuples in a hierarchy of paths; each has the attributes
-            ``label``, ``level`` and ``node`` (its number here). The root is not in it.
+            ``label``, ``level`` and ``node`` (its number here), and ``texts`` where it has some.
+            The root is not in it.
         """
         return write_networkx(self)
 
@@ -415,7 +497,7 @@ class Hierarchy(Nodes):
         Returns
         -------
         str
-            Labels, parents and how nodes are identified.
+            Labels, parents, how nodes are identified, and texts.
 
         Raises
         ------
@@ -429,7 +511,7 @@ class Hierarchy(Nodes):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Hierarchy):
             return NotImplemented
-        return self is other or self._key == other._key
+        return self is other or (self._key == other._key and self._same_texts(other))
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -445,12 +527,23 @@ class Hierarchy(Nodes):
             self.parent_indices.tobytes(),
         )
 
+    def _same_texts(self, other: Hierarchy) -> bool:
+        if self._texts is None or other._texts is None:
+            return self._texts is other._texts
+        return bool(self._texts.tolist() == other._texts.tolist())
+
+    def _same_classes(self, other: Hierarchy) -> bool:
+        """Whether two hierarchies are equal but for their texts."""
+        return self is other or self._key == other._key
+
     def __repr__(self) -> str:
         kind = "tree" if self.is_tree else "DAG"
         leaves = int(self.is_leaf.sum())
+        texted = sum(map(bool, self.texts)) if self.has_texts else 0
         return (
             f"Hierarchy({kind}, {_count(self.n_nodes - 1, 'class', 'classes')}, "
-            f"{_count(self.depth, 'level', 'levels')}, {_count(leaves, 'leaf', 'leaves')})"
+            f"{_count(self.depth, 'level', 'levels')}, {_count(leaves, 'leaf', 'leaves')}"
+            f"{f', {texted} with texts' if texted else ''})"
         )
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ and how trees of paths are numbered. All else that users do with a hierarchy is 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -18,6 +19,7 @@ import numpy as np
 from hiclass._closure import closure_matrix
 from hiclass._labels.columns import LabelColumns, object_array, rank_keys
 from hiclass._typing import AnyArray, IntArray
+from hiclass.hierarchy._texts import as_texts, pack_texts, unpack_texts
 
 #: From this number of entries on, paths of nodes are walked instead of looked up in a table.
 _MOST_TABLE = 1 << 23
@@ -45,6 +47,7 @@ class Nodes:
     parent_indices: IntArray
     child_indptr: IntArray
     child_indices: IntArray
+    _texts: AnyArray | None = None
 
     def __init__(self, labels: AnyArray, parents: list[Any], identity: str) -> None:
         # Private: the builders order the nodes; parents[v] are the numbers of v's parents.
@@ -110,11 +113,22 @@ class Nodes:
         raise AttributeError(f"A Hierarchy never changes; {name!r} cannot be deleted.")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k in _STATE}
+        state = {k: v for k, v in self.__dict__.items() if k in _STATE}
+        return state if self._texts is None else {**state, "texts": pack_texts(self._texts)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({k: v for k, v in state.items() if k in _STATE})
+        if "texts" in state:  # not in older files
+            self.__dict__["_texts"] = unpack_texts(state["texts"])
         self._freeze()
+
+    def _with_text_array(self, texts: Iterable[tuple[str, ...]] | None) -> Self:
+        """The same nodes with other texts, a tuple of strings for each of them."""
+        new = type(self).__new__(type(self))
+        new.__dict__.update({name: self.__dict__[name] for name in _STATE})
+        if texts is not None:
+            new.__dict__["_texts"] = as_texts(texts)
+        return new
 
     def __copy__(self) -> Self:
         return self
@@ -126,6 +140,16 @@ class Nodes:
     def is_tree(self) -> bool:
         """Whether every node but the root has exactly one parent."""
         return len(self.parent_indices) == self.n_nodes - 1
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether some class has a text."""
+        return self._texts is not None
+
+    @cached_property
+    def texts(self) -> AnyArray:
+        """The texts of every node, a tuple of strings; empty for the root and where none are."""
+        return as_texts(() for _ in range(self.n_nodes)) if self._texts is None else self._texts
 
     @cached_property
     def depth(self) -> int:

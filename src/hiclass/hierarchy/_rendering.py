@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hiclass._typing import AnyArray
+from hiclass.hierarchy._texts import shorten
 
 _TEXT_LINES = 200
 _HTML_NODES = 2000
@@ -28,7 +29,7 @@ def tree_text(hierarchy: Any) -> str:
         again = v in seen and not hierarchy.is_leaf[v]
         lines.append(
             f"{indent}{'└── ' if last else '├── '}{hierarchy.labels[v]}"
-            f"{' (see above)' if again else ''}"
+            f"{_title(hierarchy, v)}{' (see above)' if again else ''}"
         )
         if again:
             continue
@@ -39,6 +40,14 @@ def tree_text(hierarchy: Any) -> str:
     if stack:
         lines.append(f"... {hierarchy.n_nodes - 1 - len(seen)} more classes")
     return "\n".join(lines)
+
+
+def _title(hierarchy: Any, v: int) -> str:
+    """The first text of a node behind a colon, unless its label says the same."""
+    texts = hierarchy.texts[v]
+    if not texts or texts[0] == str(hierarchy.labels[v]):
+        return ""
+    return f": {shorten(texts[0])}"
 
 
 def tree_html(hierarchy: Any) -> str:
@@ -55,7 +64,7 @@ def tree_html(hierarchy: Any) -> str:
             parts.append("<div>&hellip;</div>")
             parts.extend(s for s in reversed(stack) if isinstance(s, str))
             break
-        name = html.escape(str(hierarchy.labels[v]))
+        name = html.escape(f"{hierarchy.labels[v]}{_title(hierarchy, v)}")
         children = hierarchy.children(v)
         if len(children) and v not in seen:
             parts.append(
