@@ -12,6 +12,7 @@ ORDER = (
     "several_labels",
     "dag",
     "model_per_node",
+    "text_encoder",
     "global_forest",
     "lightgbm",
     "torch_child",

@@ -11,7 +11,7 @@ FLOORS = [
     ("_labels", "labels as codes", "f"),
     ("hierarchy", "the classes", "f"),
     ("_targets", "labels to nodes, and back", "fp"),
-    ("_problems   |   _linear   |   metrics", "what is learned: strategies, policies", "f"),
+    ("_problems | _linear | _encoders | metrics", "what is learned: strategies, policies", "f"),
     ("_engine", "where it is learned: serial, threads, joblib, Ray", "f"),
     ("_inference", "what a fitted model predicts: probabilities, decodings", "p"),
     ("_out_of_fold", "what is learned from held-out rows", ""),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hiclass import model_selection as model_selection
     from hiclass._automatic.classifier import HierarchicalClassifier as HierarchicalClassifier
     from hiclass._automatic.features import TableFeatures as TableFeatures
+    from hiclass._encoders.text_encoder import TextEncoder as TextEncoder
     from hiclass._engine.by_depth import ByDepth as ByDepth
     from hiclass._estimators.conformal import ConformalClassifier as ConformalClassifier
     from hiclass._estimators.conformal import tune_confidence as tune_confidence
@@ -58,6 +59,7 @@ _HOMES = {
     "LocalClassifierPerParentNode": "hiclass._estimators.local",
     "TRUSTED_TYPES": "hiclass._export.persistence",
     "TableFeatures": "hiclass._automatic.features",
+    "TextEncoder": "hiclass._encoders.text_encoder",
     "explain": "hiclass._inspect.explain",
     "load": "hiclass._export.persistence",
     "make_report": "hiclass._inspect.report",

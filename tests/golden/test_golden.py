@@ -33,6 +33,7 @@ def test_the_types_that_files_consist_of_keep_their_names():
         "hiclass._engine.by_depth.ByDepth",
         "hiclass._automatic.classifier.HierarchicalClassifier",
         "hiclass._automatic.features.TableFeatures",
+        "hiclass._encoders.text_encoder.TextEncoder",
         "hiclass._estimators.conformal.ConformalClassifier",
         "hiclass._estimators.ensemble.EnsembleClassifier",
         "hiclass._estimators.flat.FlatClassifier",

@@ -19,6 +19,7 @@ from sklearn.utils import Bunch
 
 from hiclass._automatic.classifier import HierarchicalClassifier
 from hiclass._automatic.features import TableFeatures
+from hiclass._encoders.text_encoder import TextEncoder
 from hiclass._engine.by_depth import ByDepth
 from hiclass._estimators.conformal import ConformalClassifier
 from hiclass._estimators.ensemble import EnsembleClassifier
@@ -85,8 +86,9 @@ _TYPES: tuple[type[Any], ...] = (
     BatchModels,
     Stream,
     LevelColumns,
-    # Features of tables.
+    # Features of tables and of texts.
     TableFeatures,
+    TextEncoder,
     Scaling,
     # The type of the labels, and the models of an ensemble by name.
     np.dtype,
