@@ -5,13 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from fakes import Fixed, Nearest, OnlyPredict, Scored, Soft, counting
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
 from hiclass import EnsembleClassifier, FlatClassifier, Hierarchy, LocalClassifierPerParentNode
-from hiclass._automatic import selection
+from hiclass._automatic import known, selection
+from hiclass._automatic.objectives import Objective
 from hiclass._automatic.proposals import USUAL_F, Proposal
 from hiclass._automatic.selection import (
     Candidate,
-    Objective,
     Rows,
     fit_candidate,
     select,
@@ -129,6 +131,36 @@ def test_rows_of_no_fold_are_in_every_training_set():
     data = replace(data, fold=np.where(np.arange(24) < 12, -1, data.fold))
     select([flat(counting(Soft, fits))], data, 3, PATH)
     assert fits == [20, 20, 20]  # of the twelve rows in folds four are held out each time
+
+
+@pytest.mark.parametrize("objective", [PATH, F1], ids=["path", "f1"])
+def test_it_makes_no_difference_whether_predictions_are_kept(objective, monkeypatch):
+    def chosen():
+        proposals = [local(GaussianNB()), flat(LogisticRegression(C=1e-4))]
+        return select(proposals, rows(noise=70.0), 3, objective)
+
+    kept, scores = chosen()
+    monkeypatch.setattr(known, "_MOST_NUMBERS", 0)
+    queried, others = chosen()
+    assert scores == pytest.approx(others)
+    assert kept.weights == pytest.approx(queried.weights)
+    assert kept.expected_f1 == pytest.approx(queried.expected_f1)
+    assert kept.name == queried.name
+
+
+def test_rows_are_queried_once(monkeypatch):
+    """Three folds of two models: six calls to know them, none of a local classifier after that."""
+    calls = []
+
+    def know_and_count(models, X, some):
+        calls.append(len(some))
+        return known.know(models, X, some)
+
+    monkeypatch.setattr(selection, "know", know_and_count)
+    select([local(Nearest()), flat(Nearest())], rows(), 3, PATH)
+    assert calls == [8] * 6
+    select([local(Nearest())], rows(), 3, CONSTANT)  # a scorer sees rows
+    assert calls == [8] * 6
 
 
 # -- temperatures ------------------------------------------------------------------------------

@@ -10,14 +10,17 @@ import scipy.sparse as sp
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from hiclass import (
     ConformalClassifier,
     EnsembleClassifier,
     FlatClassifier,
+    HierarchicalClassifier,
     Hierarchy,
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
@@ -486,6 +489,40 @@ def test_the_model_is_described():
     assert described["members"] == ["f: FlatClassifier", "l: LocalClassifierPerParentNode"]
     # Parameters only: "calibration" is an attribute of every model, but not its parameter here.
     assert {name for name, _ in described["parameters"]} <= set(both.get_params(deep=False))
+
+
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_what_was_chosen_is_in_the_report_with_the_scores_of_all_candidates(in_pipeline):
+    X, y, X_test, y_test = mixture()
+    model = HierarchicalClassifier(GaussianNB(), random_state=0)
+    if in_pipeline:
+        model = make_pipeline(FunctionTransformer(), model)
+    model.fit(X, y)
+    inner = model[-1] if in_pipeline else model
+    found = make_report(model, X_test, y_test).data["choices"]
+    assert found["facts"] == [list(pair) for pair in inner.choices_.items()]
+    assert found["measure"] == "Right paths"
+    assert dict(zip(found["candidates"], found["scores"], strict=True)) == inner.scores_
+    name = found["candidates"][found["chosen"]]
+    assert all(f"{part}: " in inner.choices_["model"] for part in name.split(" and "))
+
+
+def test_choices_by_rule_have_no_candidates_and_other_models_no_choices():
+    X, y, X_test, y_test = mixture()
+    quick = HierarchicalClassifier(GaussianNB(), effort="quick").fit(X, y)
+    found = make_report(quick, X_test, y_test).data["choices"]
+    assert (found["candidates"], found["scores"], found["chosen"]) == ([], [], None)
+    plain = LocalClassifierPerParentNode().fit(X, y)
+    assert make_report(plain, X_test, y_test).data["choices"] is None
+
+
+@pytest.mark.parametrize(
+    ("optimize", "measure"), [("f1", "Hierarchical F1"), (lambda m, X, y: m.score(X, y), "Score")]
+)
+def test_the_scores_of_candidates_are_called_by_what_they_are(optimize, measure):
+    X, y, X_test, y_test = mixture()
+    model = HierarchicalClassifier(GaussianNB(), optimize=optimize, random_state=0).fit(X, y)
+    assert make_report(model, X_test, y_test).data["choices"]["measure"] == measure
 
 
 # -- examples ----------------------------------------------------------------------------------

@@ -16,9 +16,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
-from hiclass import LocalClassifierPerParentNode, make_report
+from hiclass import HierarchicalClassifier, LocalClassifierPerParentNode, make_report
 
 pytestmark = pytest.mark.heavy
 
@@ -94,6 +95,7 @@ def pages(tmp_path_factory):
         "2000": tree_report(1850, 8000),
         "svm": make_report(LocalClassifierPerParentNode(LinearSVC()).fit(X, y), X, y),
         "evil": evil_report(),
+        "chosen": make_report(HierarchicalClassifier(GaussianNB(), random_state=0).fit(X, y), X, y),
     }
     for name, report in reports.items():
         report.save(folder / f"{name}.html")
@@ -247,6 +249,17 @@ def test_a_model_without_probabilities_says_so(view):
     colours = [option.text for option in find_all(browser, "#colour option")]
     assert "Mean confidence" not in colours
     assert "Confidence" not in text(browser, "#table thead")
+
+
+def test_choices_and_candidates_are_shown_where_a_model_has_chosen(view):
+    browser, data = view("chosen")
+    found = data["choices"]
+    assert len(find_all(browser, "#choices tbody tr")) == len(found["candidates"]) > 1
+    name = found["candidates"][found["chosen"]]
+    assert text(browser, "#choices tr.chosen td").split("\n")[0] == f"{name} chosen"
+    assert all(fact in text(browser, "#choices dl") for _, fact in found["facts"])
+    browser, _ = view("20")
+    assert not find_all(browser, "#choices, a[href='#choices']")
 
 
 def test_a_notebook_shows_it_in_a_frame(view):

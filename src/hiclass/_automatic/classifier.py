@@ -7,7 +7,6 @@ these on all rows. What it has chosen is ``model_``, an estimator like any other
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from dataclasses import replace
 from numbers import Integral
@@ -15,13 +14,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import get_scorer
 from sklearn.utils import check_array, check_random_state
 
 from hiclass._automatic.cells import split_columns
 from hiclass._automatic.features import TableFeatures
 from hiclass._automatic.kernels import make_scaler, tune_kernel
+from hiclass._automatic.objectives import (
+    OBJECTIVES,
+    Objective,
+    check_optimize,
+    check_scorer,
+    find_objective,
+    is_named,
+    refuse_paths,
+)
 from hiclass._automatic.proposals import (
     EFFORTS,
     USUAL_F,
@@ -31,23 +37,22 @@ from hiclass._automatic.proposals import (
     Settings,
     propose,
     propose_given,
+    propose_sets,
     size_of,
 )
 from hiclass._automatic.selection import (
     Candidate,
-    Objective,
     Rows,
     fit_candidate,
     select,
     with_state,
 )
-from hiclass._compat import Interval, StrOptions, check_is_fitted, offered_if, routing_enabled
+from hiclass._compat import Interval, StrOptions, check_is_fitted, offered_if
 from hiclass._engine.local_classifiers import Prototype
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.fitting import encode_labels, fitting, local_prototype
-from hiclass._estimators.global_ import GlobalClassifier
 from hiclass._estimators.incremental import check_learns
-from hiclass._estimators.local import LocalClassifierPerNode, LocalClassifierPerParentNode
+from hiclass._estimators.local import LocalClassifierPerParentNode
 from hiclass._out_of_fold.folds import N_FOLDS, deal_paths
 from hiclass._rows import check_weights, n_rows_of, take_rows
 from hiclass._targets.paths import check_n_labels
@@ -61,10 +66,6 @@ _FEW_ROWS = 3_000
 _MOST_FOR_TEMPERATURE = 3_000
 #: What the classifiers that are chosen here warn of, and a user can do nothing about.
 _NOT_FOR_USERS = ("The number of unique classes", "lbfgs failed to converge", "Liblinear failed")
-_OBJECTIVES = {
-    "path": Objective(("best_path",)),
-    "f1": Objective(("expected_f1",)),
-}
 
 
 def _learns_batches(model: Any) -> None:
@@ -98,8 +99,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         choice.
     effort : {"quick", "balanced", "best"}, default="balanced"
         "quick": one model by fixed rules, nothing is compared. "balanced": a few models are tried
-        on a third of the rows. "best": more and larger models, on three folds, at two to three
-        times the cost of "balanced". For sets of classes both only tune thresholds.
+        on a third of the rows. "best": more and larger models, on three folds, at three times the
+        cost of "balanced" or more. For sets of classes both only tune thresholds.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes; read from ``y`` by default.
     multi_label : bool, default=False
@@ -236,9 +237,9 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     def decoding(self) -> str:
         """How paths are chosen: by what ``optimize`` wants, as far as the model can."""
         measured = self.__dict__.get("_measured", "best_path")
-        if measured == "top_down" or self.optimize not in _names():
+        if measured == "top_down" or not is_named(self.optimize):
             return str(measured)
-        return _OBJECTIVES[self.optimize or "path"].decodings[0]
+        return OBJECTIVES[self.optimize].decodings[0]
 
     @property
     def _given(self) -> Prototype | None:
@@ -273,13 +274,15 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             for message in _NOT_FOR_USERS if self.local_classifier is None else ():
                 warnings.filterwarnings("ignore", message=message)
             self._check_parameters()
-            objective = self._objective()
+            objective = find_objective(self.optimize, self.effort)
             features = self._fit_features(X)
             sample_weight = check_weights(sample_weight, features)
             target = encode_labels(self, y)
             check_n_labels(target.n_rows, n_rows_of(features))
             unit = None if groups is None else read_groups(groups, target.n_rows)
-            self._check_scorer(objective, target, sample_weight)
+            # Sets of classes have no form of rows, and their scorers are refused elsewhere.
+            of_paths, weighted = getattr(target.format, "ndim", 1) == 2, sample_weight is not None
+            check_scorer(self.optimize, objective, of_paths=of_paths, weighted=weighted)
             if sample_weight is not None and not sample_weight.all():
                 # A class of such rows only would have nothing to learn from.
                 kept = np.flatnonzero(sample_weight)
@@ -298,7 +301,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
                 fit_params["groups"] = groups
             fold = np.full(target.n_rows, -1)
             if effort.n_folds:
-                fold = deal_paths(target.nodes, target.hierarchy, unit)
+                fold = deal_paths(target.nodes, target.hierarchy, unit, n_folds=effort.n_dealt)
             features = self._scale(features)
             rows = Rows(features, y, target.nodes, target.hierarchy, fold, fit_params, unit)
             proposals = self._propose(rows, effort)
@@ -307,55 +310,11 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             self.expected_f1_ = candidate.expected_f1
         return self
 
-    def _objective(self) -> Objective:
-        """What predictions should be best at; refused where it cannot be had."""
-        if self.optimize in _names():
-            return _OBJECTIVES[self.optimize or "path"]
-        if self.effort == "quick":
-            raise ValueError(
-                "effort='quick' measures nothing, so that a scorer cannot decide. Use "
-                "effort='balanced', or optimize='path' or 'f1'."
-            )
-        return Objective(("best_path", "expected_f1"), get_scorer(self.optimize))
-
-    def _check_scorer(self, objective: Objective, target: Any, sample_weight: Any) -> None:
-        """Refuse, before anything is fitted, a scorer that would fail or ignore the weights."""
-        if objective.scorer is None:
-            return
-        # Sets of classes have no form of rows, and their scorers are refused elsewhere.
-        if isinstance(self.optimize, str) and getattr(target.format, "ndim", 1) == 2:
-            raise ValueError(
-                f"optimize={self.optimize!r} is a scorer of scikit-learn for single labels, but y "
-                f"has paths. Use 'path', 'f1', or a function of (estimator, X, y)."
-            )
-        names = inspect.signature(objective.scorer).parameters
-        if sample_weight is not None and "sample_weight" not in names:
-            raise ValueError(
-                f"optimize={self.optimize!r} takes no sample_weight, so that the weights of the "
-                f"rows would not count in the choice. Give it this parameter."
-            )
-
     def _check_decision_parameters(self) -> None:
         super()._check_decision_parameters()
         if self._is_about_sets():
-            self._refuse_paths()
-        if self.optimize not in _names():
-            try:
-                get_scorer(self.optimize)
-            except ValueError as error:
-                raise ValueError(
-                    f"optimize={self.optimize!r} is neither 'path' nor 'f1' nor a scorer of "
-                    f"scikit-learn. Use one of these, or a function of (estimator, X, y)."
-                ) from error
-
-    def _refuse_paths(self) -> None:
-        """Refuse to choose between paths where predictions are sets of classes."""
-        if self.optimize not in (None, "f1"):
-            raise ValueError(
-                f"optimize={self.optimize!r} is about whole paths, but predictions are sets of "
-                f"classes here (multi_label=True, or a class with several parents). Use "
-                f"optimize='f1', or leave it out."
-            )
+            refuse_paths(self.optimize)
+        check_optimize(self.optimize)
 
     def _effort(self, n_rows: int, groups: Any) -> Effort:
         """What may be spent: nothing is measured on too few rows."""
@@ -371,8 +330,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
                 f"groups out, or use effort='quick', which compares nothing."
             )
         if effort.n_folds and (groups is not None or n_rows < _FEW_ROWS):
-            # One fold of a few rows, or of a few groups, tells little.
-            return replace(effort, n_folds=N_FOLDS)
+            return replace(effort, n_folds=effort.n_for_few, n_dealt=effort.n_for_few)
         return effort
 
     # -- features ------------------------------------------------------------------------------
@@ -431,7 +389,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         else:
             self.choices_["classifier"] = "kernels and trees: the features are dense"
             if effort.n_folds:
-                kernel = tune_kernel(rows.X, rows.nodes, rows.fold, rows.weights, settings.seed)
+                third = rows.fold // (effort.n_dealt // N_FOLDS)
+                kernel = tune_kernel(rows.X, rows.nodes, third, rows.weights, settings.seed)
                 settings = replace(settings, kernel=kernel)
         return propose(rows.X, size, settings)
 
@@ -491,28 +450,19 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         self, features: Any, y: Any, effort: Effort, fit_params: dict[str, Any], groups: Any
     ) -> None:
         """Choose and fit a model that predicts sets of classes."""
-        self._refuse_paths()
+        refuse_paths(self.optimize)
         common = self._settings(effort).common | {
             "hierarchy": self.hierarchy,
             "multi_label": self.multi_label,
             "threshold": "tuned" if effort.n_folds else 0.5,
         }
-        if self.local_classifier is not None:
-            model = LocalClassifierPerNode(self.local_classifier, **common)
-            says = "local: the given classifier per node"
-        elif sp.issparse(features):
-            logistic = LogisticRegression(C=10.0, solver="liblinear")
-            if routing_enabled():
-                logistic.set_fit_request(sample_weight=True)
-            model = LocalClassifierPerNode(logistic, **common)
-            says = "local: a logistic regression per node"
-        else:
-            model, says = GlobalClassifier(**common), "global: one forest for all classes"
+        proposal = propose_sets(features, self.local_classifier, common)
+        model = proposal.model
         held = {"groups": groups} if effort.n_folds else {}
         model.fit(features, y, **fit_params, **held)
         self.choices_ |= {
             "why": "a fixed rule: nothing was compared",
-            "model": says,
+            "model": f"{proposal.name}: {proposal.says}",
             "decoding": f"classes by threshold ({common['threshold']})",
         }
         self.scores_ = {}
@@ -614,11 +564,6 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             for name in ("sparse", "positive_only"):
                 setattr(tags.input_tags, name, getattr(inner.input_tags, name))
         return tags
-
-
-def _names() -> tuple[Any, ...]:
-    """What ``optimize`` may be but a scorer."""
-    return (None, *_OBJECTIVES)
 
 
 def _reason(candidate: Candidate, scores: dict[str, float]) -> str:

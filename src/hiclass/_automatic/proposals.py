@@ -23,7 +23,8 @@ from sklearn.svm import LinearSVC
 from hiclass._compat import routing_enabled
 from hiclass._engine.by_depth import ByDepth
 from hiclass._estimators.flat import FlatClassifier
-from hiclass._estimators.local import LocalClassifierPerParentNode
+from hiclass._estimators.global_ import GlobalClassifier
+from hiclass._estimators.local import LocalClassifierPerNode, LocalClassifierPerParentNode
 from hiclass._linear.kernel_ridge import KernelRidgeClassifier
 from hiclass._problems.index import TreeIndex, find_options
 from hiclass._typing import IntArray
@@ -50,7 +51,14 @@ class Effort:
     name : str
         What users write.
     n_folds : int
-        How many of three folds are held out, one after the other; with 0 nothing is measured.
+        How many folds are held out, one after the other; with 0 nothing is measured.
+    n_dealt : int
+        Into how many folds rows are dealt.
+    n_for_few : int
+        The same, all of them held out, where rows or groups are few: a single fold of these tells
+        little.
+    n_kernels : int
+        Of kernel machines on dense rows: over all final classes, and per parent node.
     n_landmarks : int
         Of kernel machines, at most.
     n_trees : int
@@ -63,6 +71,9 @@ class Effort:
 
     name: str
     n_folds: int
+    n_dealt: int
+    n_for_few: int
+    n_kernels: int
     n_landmarks: int
     n_trees: int
     work: float
@@ -72,9 +83,9 @@ class Effort:
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 0, 2_000, 100, 2e11, 0),
-        Effort("balanced", 1, 3_000, 100, 5e11, 1),
-        Effort("best", 3, 5_000, 300, 5e12, 3),
+        Effort("quick", 0, 3, 0, 1, 2_000, 100, 2e11, 0),
+        Effort("balanced", 1, 3, 3, 1, 5_000, 100, 5e11, 1),
+        Effort("best", 3, 3, 6, 2, 5_000, 300, 5e12, 3),
     )
 }
 
@@ -231,7 +242,7 @@ def _for_dense(size: Size, settings: Settings) -> Proposals:
             says = "a kernel ridge classifier over all final classes"
             flat = _flat(kernel, settings).set_params(temperature=FEW_ROWS_TEMPERATURE)
             found.chosen.append(Proposal("flat kernel", flat, says))
-        if not _is_shallow(size) and (effort.n_folds or not flat_fits):
+        if not _is_shallow(size) and (effort.n_kernels > 1 or not flat_fits):
             says = "a kernel ridge classifier per parent node"
             found.chosen.append(Proposal("local kernel", _local(kernel, settings), says))
     if not effort.n_folds and found.chosen:
@@ -314,6 +325,22 @@ def propose_given(local_classifier: Any, size: Size, settings: Settings) -> Prop
         flat = _flat(local_classifier, settings, **options)
         found.chosen.append(Proposal("flat", flat, f"a {name} over all final classes"))
     return found
+
+
+# -- several labels per row ----------------------------------------------------------------------
+
+
+def propose_sets(X: Any, local_classifier: Any, common: dict[str, Any]) -> Proposal:
+    """The model for rows that are sets of classes; parameters are those of all estimators."""
+    if local_classifier is not None:
+        model = LocalClassifierPerNode(local_classifier, **common)
+        return Proposal("local", model, "the given classifier per node")
+    if sp.issparse(X):
+        model = LocalClassifierPerNode(
+            _ready(LogisticRegression(C=10.0, solver="liblinear")), **common
+        )
+        return Proposal("local", model, "a logistic regression per node")
+    return Proposal("global", GlobalClassifier(**common), "one forest for all classes")
 
 
 # -- parts -------------------------------------------------------------------------------------

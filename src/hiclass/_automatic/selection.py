@@ -7,13 +7,14 @@ all of them together their weights, and every candidate gets the score that it i
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from hiclass._automatic.known import can_be_known, know, row_numbers
+from hiclass._automatic.objectives import Objective
 from hiclass._automatic.proposals import USUAL_F, Proposal
 from hiclass._estimators.ensemble import EnsembleClassifier
 from hiclass._inference.decodings import DECODINGS, Wish
@@ -99,7 +100,7 @@ class Candidate:
     decoding : str
         How it decides.
     expected_f1 : float
-        The hierarchical F-score that it reaches by deciding for it.
+        The hierarchical F-score that it reaches by deciding for it; NaN where nobody has asked.
     score : float
         What it was wanted for.
     expected_own : ndarray of shape (n_nodes,) or None
@@ -121,23 +122,6 @@ class Candidate:
 
 #: Fitted on all rows but some, and these.
 HeldOut = list[tuple[Any, IntArray]]
-
-
-@dataclass(frozen=True)
-class Objective:
-    """What a model is wanted for.
-
-    Attributes
-    ----------
-    decodings : tuple of str
-        The decodings to choose from.
-    scorer : callable or None
-        ``(estimator, X, y)`` to a number, the larger the better; None for the share of right paths
-        with ``best_path`` and the hierarchical F-score with ``expected_f1``.
-    """
-
-    decodings: tuple[str, ...]
-    scorer: Callable[[Any, Any, Any], float] | None = None
 
 
 def select(
@@ -166,6 +150,8 @@ def select(
     """
     held = [_hold_out(proposal, rows, n_folds) for proposal in proposals]
     calibrated = [_calibrate(*pair, rows) for pair in zip(proposals, held, strict=True)]
+    if objective.scorer is None:  # which would want to see X
+        calibrated, rows = _predict_once(calibrated, rows)
     tried: list[tuple[list[Proposal], HeldOut, tuple[float, ...]]]
     tried = [([proposal], fitted, (1.0,)) for proposal, fitted in calibrated]
     if len(calibrated) > 1 and (product := _combine(calibrated, rows)) is not None:
@@ -176,6 +162,9 @@ def select(
     # Nothing is known about the scale of a scorer.
     n_rows = np.inf if objective.scorer is not None else sum(len(some) for _, some in held[0])
     best = _best(measured, n_rows)
+    if np.isnan(best.expected_f1):
+        (fitted,) = (fitted for (_, fitted, _), c in zip(tried, measured, strict=True) if c is best)
+        best = replace(best, **_reached(fitted, rows))
     return best, {candidate.name: candidate.score for candidate in measured}
 
 
@@ -213,6 +202,26 @@ def _calibrate(proposal: Proposal, held: HeldOut, rows: Rows) -> tuple[Proposal,
         for fitted, some in held
     ]
     return replace(proposal, model=model), known
+
+
+def _predict_once(
+    calibrated: list[tuple[Proposal, HeldOut]], rows: Rows
+) -> tuple[list[tuple[Proposal, HeldOut]], Rows]:
+    """Models that know what they predict for the rows held out, if that fits into memory.
+
+    Their rows are row numbers then.
+    """
+    all_held = [pair for _, held in calibrated for pair in held]
+    if not all(can_be_known(model._models, len(some)) for model, some in all_held):
+        return calibrated, rows
+    known = [
+        (
+            proposal,
+            [(with_state(model, know(model._models, rows.X, some)), some) for model, some in held],
+        )
+        for proposal, held in calibrated
+    ]
+    return known, replace(rows, X=row_numbers(len(rows.nodes)))
 
 
 def with_state(model: Any, state: Any) -> Any:
@@ -280,32 +289,37 @@ def _measure(
 ) -> Candidate:
     """The score of a candidate with the best of the decodings."""
     first = held[0][0]
+    reached: dict[str, Any] = {"expected_f1": np.nan}
+    decodings = objective.decodings
     if not first._models.has_proba:
-        scores = {"top_down": _score(held, rows, "top_down", None, objective)}
-        f, expected = USUAL_F, None
-    else:
-        states = [(model._models, some) for model, some in held]
-        f, expected = reached_f(states, rows.X, rows.nodes, rows.weights)
-        scores = {
-            decoding: _score(held, rows, decoding, f, objective) for decoding in objective.decodings
-        }
+        decodings, reached = ("top_down",), {"expected_f1": USUAL_F}
+    elif any(DECODINGS[name].needs_f for name in decodings):
+        reached = _reached(held, rows)
+    f = reached["expected_f1"]
+    scores = {name: _score(held, rows, name, f, objective) for name in decodings}
     decoding = max(scores, key=scores.__getitem__)
-    return Candidate(parts, weights, decoding, f, scores[decoding], expected)
+    return Candidate(parts, weights, decoding, score=scores[decoding], **reached)
 
 
-def _score(
-    held: HeldOut, rows: Rows, decoding: str, f: float | None, objective: Objective
-) -> float:
+def _reached(held: HeldOut, rows: Rows) -> dict[str, Any]:
+    """What deciding for the F-score reaches, and the expected classes, as parts of a candidate."""
+    states = [(model._models, some) for model, some in held]
+    f, expected = reached_f(states, rows.X, rows.nodes, rows.weights)
+    return {"expected_f1": f, "expected_own": expected}
+
+
+def _score(held: HeldOut, rows: Rows, decoding: str, f: float, objective: Objective) -> float:
     if objective.scorer is not None:
         found = []
         for model, some in held:
-            model = copy.copy(model).set_params(decoding=decoding, expected_f1=f)
+            known = {} if np.isnan(f) else {"expected_f1": f}
+            model = copy.copy(model).set_params(decoding=decoding, **known)
             part = rows.some(some)
             given = {k: v for k, v in part.fit_params.items() if k == "sample_weight"}
             found.append(float(objective.scorer(model, part.X, part.y, **given)))
         score = float(np.average(found, weights=[len(some) for _, some in held]))
         return -np.inf if np.isnan(score) else score
-    if DECODINGS[decoding].needs_f and f is not None:
+    if DECODINGS[decoding].needs_f:
         return f
     right = total = 0.0
     for model, some in held:
@@ -316,7 +330,7 @@ def _score(
     return right / total if total else 0.0
 
 
-def _decide(models: Any, X: Any, decoding: str, f: float | None) -> IntArray:
+def _decide(models: Any, X: Any, decoding: str, f: float) -> IntArray:
     """The nodes at which the predicted paths end."""
     rule, wish = DECODINGS[decoding], Wish(f=f, only_nodes=True)
     width = rule.width_for(models, wish)

@@ -47,7 +47,12 @@ def fit_folds(
 
 
 def deal_paths(
-    nodes: IntArray, hierarchy: Hierarchy, groups: IntArray | None = None, *, keep_own: bool = False
+    nodes: IntArray,
+    hierarchy: Hierarchy,
+    groups: IntArray | None = None,
+    *,
+    keep_own: bool = False,
+    n_folds: int = N_FOLDS,
 ) -> IntArray:
     """Deal rows with one path each out to folds.
 
@@ -62,6 +67,8 @@ def deal_paths(
     keep_own : bool, default=False
         Whether an inner class with rows of its own must have some in every training set, as
         policies that train on own rows need. Without groups that is always so.
+    n_folds : int, default=3
+        The number of folds; there are fewer where there are fewer rows or groups.
 
     Returns
     -------
@@ -71,14 +78,15 @@ def deal_paths(
     Raises
     ------
     ValueError
-        If there are fewer groups than folds.
+        If there are fewer than three groups.
     """
     if not _are_groups(groups):
-        fold = deal_folds(nodes, min(N_FOLDS, len(nodes)))
+        fold = deal_folds(nodes, min(n_folds, len(nodes)))
         # The only row that ends at an inner class stays: some policies have no problem without it.
         fold[~hierarchy.is_leaf[nodes] & (np.bincount(nodes)[nodes] == 1)] = -1
         return fold
-    fold = deal_units(count_units(hierarchy._closure[nodes], groups), N_FOLDS)[groups]
+    n_folds = min(n_folds, int(groups.max()) + 1)
+    fold = deal_units(count_units(hierarchy._closure[nodes], groups), n_folds)[groups]
     if keep_own:
         # Whole groups stay: no group may be on both sides.
         alone = _folds_per_class(fold, nodes, hierarchy.n_nodes) == 1
@@ -137,8 +145,8 @@ def _are_groups(groups: IntArray | None) -> TypeGuard[IntArray]:
 
 def _folds_per_class(fold: IntArray, classes: IntArray, n_classes: int) -> IntArray:
     """In how many folds every class is, from the folds and classes of rows."""
-    pairs = np.unique(classes * (N_FOLDS + 1) + fold + 1)
-    return np.bincount(pairs // (N_FOLDS + 1), minlength=n_classes)
+    width = int(fold.max(initial=0)) + 2
+    return np.bincount(np.unique(classes * width + fold + 1) // width, minlength=n_classes)
 
 
 def _check_spread(n_folds: IntArray) -> None:

@@ -1,7 +1,7 @@
 """The report: one self-contained HTML file that shows what a model knows.
 
-The numbers are collected into a plain dict (`_data`, `_features`), which is put into a template
-together with a style and a script (`_render`). The page needs no network.
+The numbers are collected into a plain dict (`_data`, `_features`, `_choices`), which is put into a
+template together with a style and a script (`_render`). The page needs no network.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from hiclass._files import write_whole
 from hiclass._inference.decodings import Decoding
 from hiclass._inspect.models import OpenModel, local_models, open_model
 from hiclass._inspect.report import _data
+from hiclass._inspect.report._choices import collect_choices
 from hiclass._inspect.report._features import collect_features
 from hiclass._inspect.report._render import inline, to_html
 from hiclass._problems.policies import Policy
@@ -144,6 +145,7 @@ def make_report(
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "version": __version__,
         "model": _describe(opened),
+        "choices": collect_choices(model),
         "rows": len(rows.true),
         "weight": float(rows.weight.sum()),
         "scores": _data.overall(y, y_pred, hierarchy, sample_weight),

@@ -697,6 +697,33 @@
     fillTable();
   }
 
+  // -- what was chosen -------------------------------------------------------------------------
+
+  function choices() {
+    const { choices: found } = data;
+    if (!found) {
+      byId("choices").remove();
+      document.querySelector('.bar nav a[href="#choices"]').remove();
+      return;
+    }
+    const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+    const facts = el("dl", {}, found.facts.flatMap(([subject, text]) => [el("dt", {}, sentence(subject)), el("dd", {}, text)]));
+    if (!found.candidates.length) {
+      byId("choices-body").append(facts);
+      return;
+    }
+    const order = found.scores.map((_, i) => i).sort((a, b) => found.scores[b] - found.scores[a]);
+    const all = found.scores.every((x) => x >= 0 && x <= 1);
+    byId("choices-body").append(facts, el("div", {},
+      el("h3", {}, "Candidates, on training rows held out"),
+      el("div", { class: "scroll" }, el("table", {},
+        el("thead", {}, el("tr", {}, ["Candidate", found.measure].map((text) => el("th", { scope: "col" }, text)))),
+        el("tbody", {}, order.map((i) => el("tr", { class: i === found.chosen ? "chosen" : null },
+          el("td", {}, found.candidates[i], i === found.chosen ? [" ", el("small", {}, "chosen")] : null),
+          el("td", {}, all ? meter(found.scores[i]) : null, score(found.scores[i]))))))),
+      el("p", { class: "caption" }, "A product of several models is taken unless a single one is better by more than chance.")));
+  }
+
   // -- about -----------------------------------------------------------------------------------
 
   function about() {
@@ -757,5 +784,6 @@
   detail(0);
   confidence();
   buildTable();
+  choices();
   about();
 })();

@@ -1,0 +1,102 @@
+"""What predictions should be best at: what ``optimize`` may be, and what cannot be had."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.metrics import get_scorer
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a model is wanted for.
+
+    Attributes
+    ----------
+    decodings : tuple of str
+        The decodings to choose from.
+    scorer : callable or None
+        ``(estimator, X, y)`` to a number, the larger the better; None for the share of right paths
+        with ``best_path`` and the hierarchical F-score with ``expected_f1``.
+    """
+
+    decodings: tuple[str, ...]
+    scorer: Callable[[Any, Any, Any], float] | None = None
+
+
+OBJECTIVES = {
+    None: Objective(("best_path",)),
+    "path": Objective(("best_path",)),
+    "f1": Objective(("expected_f1",)),
+}
+
+
+def is_named(optimize: Any) -> bool:
+    """Whether something is one of our own objectives, and no scorer."""
+    return (optimize is None or isinstance(optimize, str)) and optimize in OBJECTIVES
+
+
+def find_objective(optimize: Any, effort: str) -> Objective:
+    """What predictions should be best at; refused where it cannot be had."""
+    if is_named(optimize):
+        return OBJECTIVES[optimize]
+    if effort == "quick":
+        raise ValueError(
+            "effort='quick' measures nothing, so that a scorer cannot decide. Use "
+            "effort='balanced', or optimize='path' or 'f1'."
+        )
+    return Objective(("best_path", "expected_f1"), get_scorer(optimize))
+
+
+def check_optimize(optimize: Any) -> None:
+    """Refuse what is neither an objective nor a scorer."""
+    if is_named(optimize):
+        return
+    try:
+        get_scorer(optimize)
+    except ValueError as error:
+        raise ValueError(
+            f"optimize={optimize!r} is neither 'path' nor 'f1' nor a scorer of scikit-learn. Use "
+            f"one of these, or a function of (estimator, X, y)."
+        ) from error
+
+
+def check_scorer(optimize: Any, objective: Objective, *, of_paths: bool, weighted: bool) -> None:
+    """Refuse, before anything is fitted, a scorer that would fail or ignore the weights.
+
+    Parameters
+    ----------
+    optimize : object
+        What the user has given.
+    objective : Objective
+        What was made of it.
+    of_paths : bool
+        Whether there is a path per row, in columns.
+    weighted : bool
+        Whether rows have weights.
+    """
+    if objective.scorer is None:
+        return
+    if isinstance(optimize, str) and of_paths:
+        raise ValueError(
+            f"optimize={optimize!r} is a scorer of scikit-learn for single labels, but y has "
+            f"paths. Use 'path', 'f1', or a function of (estimator, X, y)."
+        )
+    if weighted and "sample_weight" not in inspect.signature(objective.scorer).parameters:
+        raise ValueError(
+            f"optimize={optimize!r} takes no sample_weight, so that the weights of the rows would "
+            f"not count in the choice. Give it this parameter."
+        )
+
+
+def refuse_paths(optimize: Any) -> None:
+    """Refuse to choose between paths where predictions are sets of classes."""
+    if optimize not in (None, "f1"):
+        raise ValueError(
+            f"optimize={optimize!r} is about whole paths, but predictions are sets of classes here "
+            f"(multi_label=True, or a class with several parents). Use optimize='f1', or leave it "
+            f"out."
+        )
