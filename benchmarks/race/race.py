@@ -42,7 +42,7 @@ def run_once(contestant, python, file, options):
         folder = Path(temp) / "model"
         folder.mkdir()
         command = [str(python), str(HERE / "worker.py"), contestant.name, str(file), str(folder)]
-        env = clean_env(**THREADS)
+        env = clean_env(**getattr(options, "threads", THREADS))
         if contestant.environment == "hiclass":  # which may have been made for another checkout
             env["PYTHONPATH"] = str(REPOSITORY / "src")
         busy = environment()["machine"]["load_at_start"]  # how busy others keep the machine
