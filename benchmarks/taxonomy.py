@@ -34,7 +34,7 @@ from _taxonomy_page import all_tables, scale_table  # noqa: E402
 from contestants import FAST, QUICK, QUICK_FAST, QUICK_SMALL, all_contestants  # noqa: E402
 from environments import InstallError, python_of, versions  # noqa: E402
 from race import run_once  # noqa: E402
-from sets import SETS, prepare  # noqa: E402
+from sets import MORE_TEXT, SETS, prepare  # noqa: E402
 from sets import describe as describe_set  # noqa: E402
 
 RESULT = HERE / "results" / "taxonomy.json"
@@ -188,7 +188,9 @@ def describe(size):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sizes", nargs="*", choices=SIZES, default=["5k"])
-    parser.add_argument("--sets", nargs="*", choices=SETS, default=[], help="sets of the race, too")
+    parser.add_argument(
+        "--sets", nargs="*", choices=(*SETS, *MORE_TEXT), default=[], help="sets of the race, too"
+    )
     parser.add_argument("--data", type=Path, help="folder with the real sets")
     everyone = [FAST, QUICK, QUICK_FAST, QUICK_SMALL, *PEERS]
     parser.add_argument("--only", nargs="+", choices=list(all_contestants()), default=everyone)

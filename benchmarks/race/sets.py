@@ -18,6 +18,7 @@ import scipy.sparse as sp
 BENCHMARKS = Path(__file__).parents[1]
 SETS = ("synthetic", "cfpb", "naics", "clinc150", "greengenes")
 MORE_SETS = ("anuran", "ImCLEF07A")  # dense: for ../start.py
+MORE_TEXT = ("esco",)  # for ../taxonomy.py
 
 
 @dataclass
@@ -122,6 +123,8 @@ def prepare(name: str, data: Path | None, to: Path, quick: bool) -> Path | None:
         X, y = sparse_text(n_train + n_train // 2)
         store(name, X, y, np.arange(n_train), np.arange(n_train, len(y)), to)
         return file
+    if name == "esco":
+        return store_esco(data, to)
     from _decisions_data import load as load_task
 
     task = None if data is None else load_task(name, data)
@@ -133,6 +136,27 @@ def prepare(name: str, data: Path | None, to: Path, quick: bool) -> Path | None:
         train, test = draw(train)[:2_000], draw(test)[:2_000]
     store(name, task.X, task.y, train, test, to, task.groups)
     return file
+
+
+def store_esco(data: Path | None, to: Path) -> Path | None:
+    """Names of occupations on four levels of ISCO; seven of ten are for training."""
+    source = None if data is None else data / "esco_occupations.parquet"
+    if source is None or not source.exists():
+        return None
+    import pandas as pd
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    frame = pd.read_parquet(source)
+    columns = zip(frame.preferred_label, frame.alt_labels, strict=True)
+    names = [[first, *rest] for first, rest in columns]
+    levels = [f"isco_level_{level}" for level in range(1, 5)]
+    y = np.repeat(frame[levels].to_numpy(dtype=object), [len(some) for some in names], axis=0)
+    texts = np.array([name for some in names for name in some], dtype=object)
+    rows = np.random.default_rng(0).permutation(len(texts))
+    train, test = np.split(rows, [int(0.7 * len(rows))])
+    X = TfidfVectorizer(sublinear_tf=True).fit(texts[train]).transform(texts)
+    store("esco", X, y, train, test, to)
+    return to / "esco.npz"
 
 
 def describe(file: Path) -> dict[str, int]:
