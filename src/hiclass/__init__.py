@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from hiclass._estimators.ensemble import EnsembleClassifier as EnsembleClassifier
     from hiclass._estimators.flat import FlatClassifier as FlatClassifier
     from hiclass._estimators.global_ import GlobalClassifier as GlobalClassifier
+    from hiclass._estimators.guarantees import Guarantee as Guarantee
+    from hiclass._estimators.guarantees import guarantee_cost as guarantee_cost
+    from hiclass._estimators.guarantees import guarantee_error as guarantee_error
     from hiclass._estimators.local import LocalClassifierPerLevel as LocalClassifierPerLevel
     from hiclass._estimators.local import LocalClassifierPerNode as LocalClassifierPerNode
     from hiclass._estimators.local import (
@@ -50,6 +53,7 @@ _HOMES = {
     "FastLinearSVC": "hiclass._linear.fast_svc",
     "FlatClassifier": "hiclass._estimators.flat",
     "GlobalClassifier": "hiclass._estimators.global_",
+    "Guarantee": "hiclass._estimators.guarantees",
     "HierarchicalClassifier": "hiclass._automatic.classifier",
     "HierarchicalKFold": "hiclass.model_selection",
     "Hierarchy": "hiclass.hierarchy",
@@ -61,6 +65,8 @@ _HOMES = {
     "TableFeatures": "hiclass._automatic.features",
     "TextEncoder": "hiclass._encoders.text_encoder",
     "explain": "hiclass._inspect.explain",
+    "guarantee_cost": "hiclass._estimators.guarantees",
+    "guarantee_error": "hiclass._estimators.guarantees",
     "load": "hiclass._export.persistence",
     "make_report": "hiclass._inspect.report",
     "predict_confidence": "hiclass._inspect.queries",

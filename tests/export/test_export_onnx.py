@@ -387,6 +387,8 @@ OPTIONS = [
     {},
     {"min_confidence": 0.7},
     {"min_confidence": np.float32(0.7)},
+    {"min_confidence": [0.3, 0.9, 0.5]},
+    {"min_confidence": {(): 0.2, ("Animal",): [0.9, 0.1, 0.8]}},
     {"decoding": "best_path"},
     {"decoding": "best_path", "min_confidence": 0.5},
     {"decoding": "expected_f1"},

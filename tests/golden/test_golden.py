@@ -38,6 +38,8 @@ def test_the_types_that_files_consist_of_keep_their_names():
         "hiclass._estimators.ensemble.EnsembleClassifier",
         "hiclass._estimators.flat.FlatClassifier",
         "hiclass._estimators.global_.GlobalClassifier",
+        "hiclass._estimators.guarantees.Guarantee",
+        "hiclass._estimators.guarantees.Promise",
         "hiclass._estimators.local.LocalClassifierPerLevel",
         "hiclass._estimators.local.LocalClassifierPerNode",
         "hiclass._estimators.local.LocalClassifierPerParentNode",

@@ -105,8 +105,10 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         The classes; read from ``y`` by default.
     multi_label : bool, default=False
         Whether a row may have several labels.
-    min_confidence : float, default=0.0
-        Truncates a path after its deepest node with at least this probability.
+    min_confidence : float, sequence of float or mapping, default=0.0
+        Truncates a path before its first node with less than this probability. A sequence has one
+        number per level; a mapping one, or one per level, per class (its path or label), which also
+        holds for what is below it and not named.
     n_jobs : int, default=None
         Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
         parallel, with joblib's meaning.
@@ -218,7 +220,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         effort: str = "balanced",
         hierarchy: Any = None,
         multi_label: bool = False,
-        min_confidence: float = 0.0,
+        min_confidence: Any = 0.0,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,

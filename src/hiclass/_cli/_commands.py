@@ -6,6 +6,7 @@ import argparse
 import html
 import json
 import sys
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -263,7 +264,8 @@ def tune(args: argparse.Namespace) -> None:
         predicted = np.asarray(
             classifier.set_params(min_confidence=value).predict(features), dtype=object
         )
-        rows.append([name, f"{value:.4g}", *_measured(classifier, features, y, predicted)])
+        shown = f"{value:.4g}" if isinstance(value, Real) else "several"
+        rows.append([name, shown, *_measured(classifier, features, y, predicted)])
     header = ["", "min_confidence", "precision", "recall", "F1", "whole path right", "stop early"]
     _screen.write_table(header, rows)
     set_jobs(classifier, None)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
+from hiclass._inference.confidence import in_words, is_set
 from hiclass._labels.columns import read_labels
 from hiclass._targets.paths import nodes_of
 
@@ -19,7 +21,7 @@ class Early:
         The number of paths.
     by_confidence : int
         Those that ``min_confidence`` has ended.
-    min_confidence : float
+    min_confidence : float, sequence or mapping
         What it was.
     like_training : int
         Of the others, those that end at a class at which rows of training end, too.
@@ -29,16 +31,20 @@ class Early:
 
     n_rows: int
     by_confidence: int
-    min_confidence: float
+    min_confidence: Any
     like_training: int
     by_decoding: int
+
+    def _limit(self) -> str:
+        words = in_words(self.min_confidence)
+        return f"min_confidence {words}" if isinstance(self.min_confidence, Real) else words
 
     def __str__(self) -> str:
         total = self.by_confidence + self.like_training + self.by_decoding
         if not total:
             return "No predicted path stops early: all go down to a leaf."
         reasons = {
-            f"below min_confidence {self.min_confidence:g}": self.by_confidence,
+            f"below {self._limit()}": self.by_confidence,
             "at classes where training rows end, too": self.like_training,
             "where a shorter path promises a better F-score": self.by_decoding,
         }
@@ -68,7 +74,7 @@ def count_early(classifier: Any, X: Any, predicted: Any) -> Early:
     is_early = ~tree.is_leaf[ends]
     limit = classifier.get_params(deep=False).get("min_confidence", 0.0)
     by_confidence = is_early & False
-    if limit and is_early.any():
+    if is_set(limit) and is_early.any():
         try:
             longer = classifier.set_params(min_confidence=0.0).predict(X)
         finally:

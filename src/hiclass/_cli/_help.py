@@ -72,6 +72,17 @@ Of the labels that the new model predicts for these rows, at all levels, at leas
 right; paths end where it is not sure enough. Use labelled rows that the model was not fitted on,
 and evaluate the new model on others.
 """
+GUARANTEE = """\
+examples:
+  hiclass guarantee model.skops valid.csv --max-error 0.05 -o sure.skops
+  hiclass guarantee model.skops valid.csv --max-error 0.03 --level sub_product -o sure.skops
+  hiclass guarantee model.skops valid.csv --costs costs.csv --max-cost 0.2 -o sure.skops
+
+Of the rows that the new model answers at a level, at most this share is wrong, with the certainty
+that is asked for; the others end before it. Use labelled rows that the model was not fitted on and
+that were not used to choose anything. With few rows it says how many are needed. It holds for rows
+that come from where these come from, not after a drift.
+"""
 SERVE = """\
 examples:
   hiclass serve model.skops

@@ -93,6 +93,10 @@ def _run(args: argparse.Namespace) -> None:
         from hiclass._cli._fit import fit
 
         fit(args)
+    elif args.command == "guarantee":
+        from hiclass._cli._guarantee import guarantee
+
+        guarantee(args)
     elif args.command == "serve":
         from hiclass._cli._serve import serve
 

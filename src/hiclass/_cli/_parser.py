@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from hiclass._cli import _help
+from hiclass._cli._thresholds import read_min_confidence
 from hiclass._version import __version__
 
 _FORMATS = ("csv", "tsv", "parquet", "jsonl")
@@ -41,6 +42,7 @@ def make_parser() -> argparse.ArgumentParser:
         _add_explain,
         _add_report,
         _add_tune,
+        _add_guarantee,
         _add_predict,
         _add_serve,
         _add_demo,
@@ -290,6 +292,61 @@ def _add_tune(commands: Any) -> None:
     )
 
 
+def _add_guarantee(commands: Any) -> None:
+    command = _add_command(
+        commands,
+        "guarantee",
+        "choose confidences so that few of the labels given are wrong, for certain",
+        _help.GUARANTEE,
+        "MODEL FILE [--max-error E] [--level NAME ...] -o FILE [options]",
+    )
+    _add_model_file(command)
+    _add_input(command)
+    _add_label_options(command)
+    promise = command.add_argument_group("promise")
+    promise.add_argument(
+        "--max-error",
+        type=_inner_share,
+        metavar="E",
+        help="of the rows that are answered, the share that may be wrong (default: 0.05)",
+    )
+    promise.add_argument(
+        "--certainty",
+        type=_inner_share,
+        default=0.95,
+        metavar="P",
+        help="the probability with which that holds (default: 0.95)",
+    )
+    promise.add_argument(
+        "--level",
+        nargs="+",
+        metavar="LEVEL",
+        help="the levels that it is about, by name or number; by default all at once",
+    )
+    promise.add_argument(
+        "--branch-level",
+        metavar="LEVEL",
+        help="make a promise of its own for every class of this level that has rows enough",
+    )
+    promise.add_argument(
+        "--costs",
+        metavar="FILE",
+        help="limit the mean cost instead: a file with columns of the levels and a column cost, "
+        "what a wrong label costs for rows of this class (all others: 1)",
+    )
+    promise.add_argument(
+        "--max-cost", type=float, metavar="C", help="the mean cost that is allowed"
+    )
+    _add_jobs(command)
+    command.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="the new model file: the same model with these thresholds",
+    )
+
+
 def _add_serve(commands: Any) -> None:
     from hiclass._serving.service import Limits
 
@@ -453,9 +510,10 @@ def _add_jobs(command: Any) -> None:
 def _add_min_confidence(command: Any) -> None:
     command.add_argument(
         "--min-confidence",
-        type=_share,
+        type=read_min_confidence,
         metavar="P",
-        help="end a path after its deepest class with at least this probability",
+        help="end a path after its deepest class with at least this probability; also one number "
+        "per level, such as 0.5,0.7,0.9, or a JSON file with one per class",
     )
 
 
@@ -478,9 +536,9 @@ def _at_least(least: int) -> Any:
     return _number(int, lambda value: value >= least, f"an integer of at least {least} is needed")
 
 
-_share = _number(float, lambda value: 0 <= value <= 1, "a number from 0 to 1 is needed")
 _positive_share = _number(
     float, lambda value: 0 < value <= 1, "a number above 0 and up to 1 is needed"
 )
+_inner_share = _number(float, lambda value: 0 < value < 1, "a number above 0 and below 1 is needed")
 _jobs = _number(int, bool, "a number of jobs is needed, or -1 for all processors")
 _port = _number(int, lambda value: 0 <= value < 65536, "a port from 0 to 65535 is needed")

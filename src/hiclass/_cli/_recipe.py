@@ -45,7 +45,7 @@ def make_model(
     optimize: str | None = None,
     effort: str | None = None,
     n_jobs: int | None = None,
-    min_confidence: float = 0.0,
+    min_confidence: Any = 0.0,
     random_state: int = 0,
     verbose: int = 0,
 ) -> Any:

@@ -135,6 +135,7 @@ def adapted_to(
         how = _check_how(max_iter, strength)
         adapted = _adapt_to_rows(self, base, X, reference, training, **how)
     model = copy.copy(self)
+    model.__dict__.pop("guarantee_", None)  # it is about rows with the shares of calibration
     model._models = adapted
     return model
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from inspect import signature
 from numbers import Real
 from typing import Any, ClassVar
@@ -30,6 +30,14 @@ from hiclass._estimators.adapting import adapted_to, n_iter, prior
 from hiclass._estimators.offers import adapts, has_paths, has_proba
 from hiclass._estimators.sets import check_set_parameters, predict_sets
 from hiclass._inference.chunks import map_in_threads
+from hiclass._inference.confidence import (
+    Thresholds,
+    check_min_confidence,
+    for_files,
+    from_files,
+    is_set,
+    thresholds_of,
+)
 from hiclass._inference.decodings import (
     DECODINGS,
     Decision,
@@ -71,7 +79,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     hierarchy: Any
     decoding: Any
     expected_f1: float | None = None
-    min_confidence: float
+    min_confidence: Any
     threshold: float | str = 0.5
     multi_label: bool = False
     leaf_only: bool = False
@@ -106,7 +114,13 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "expected_f1": [Interval(Real, 0, 1, closed="right"), None],
-        "min_confidence": [Interval(Real, 0, 1, closed="both")],
+        "min_confidence": [
+            Interval(Real, 0, 1, closed="both"),
+            list,
+            tuple,
+            np.ndarray,
+            Mapping,
+        ],
         "threshold": [Interval(Real, 0, 1, closed="right")],
     }
 
@@ -169,11 +183,13 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_decision_parameters(self) -> None:
         check_parameters(self, self._decision_parameters)
+        if "min_confidence" in self._decision_parameters:
+            check_min_confidence(self.min_confidence)
         if self._is_about_sets():
             check_set_parameters(self)
         elif "_models" in self.__dict__ and self.threshold != 0.5:
             self._refuse_threshold()
-        if self.leaf_only and self.min_confidence > 0:
+        if self.leaf_only and is_set(self.min_confidence):
             raise ValueError(
                 f"leaf_only=True wants every path to end at a leaf, but min_confidence="
                 f"{self.min_confidence} ends paths earlier. Set one of the two."
@@ -192,6 +208,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self, models: PathModels | AnySetModels, format: LabelFormat | SetFormat, **learned: Any
     ) -> None:
         """Set everything that prediction needs; also ``name_`` for what was ``learned``."""
+        self.__dict__.pop("guarantee_", None)  # it was about another model
         self._models = models
         self._format = format
         self.hierarchy_ = models.hierarchy
@@ -289,7 +306,12 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         return as_decoding(self.decoding) if known is None else known
 
     def _wish(self, only_nodes: bool = False) -> Wish:
-        return Wish(self.leaf_only, self._f_to_expect(), self.min_confidence, only_nodes)
+        return Wish(self.leaf_only, self._f_to_expect(), self._thresholds, only_nodes)
+
+    @property
+    def _thresholds(self) -> Thresholds:
+        """What ``min_confidence`` says about the nodes."""
+        return thresholds_of(self.min_confidence, self.hierarchy_)
 
     def _f_to_expect(self) -> float | None:
         """The F-score that ``decoding="expected_f1"`` goes by, given or learned, if either."""
@@ -304,7 +326,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def _needs_probabilities(self, direct: bool) -> str:
         """Which parameter, if any, needs probabilities from the local classifiers."""
-        if self.min_confidence > 0:
+        if is_set(self.min_confidence):
             return f"min_confidence={self.min_confidence}"
         needed = self._decoding.needs_proba(direct)
         return f"decoding={self.decoding!r}" if needed else ""
@@ -312,7 +334,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     def _may_end(self) -> bool:
         """Whether a prediction may leave levels out: from parameters and training rows only."""
         fewest = self._decoding.fewest_labels
-        if self.min_confidence > 0 or fewest == 0:
+        if is_set(self.min_confidence) or fewest == 0:
             return True
         if fewest is not None and not self.leaf_only and self._format.ndim == 2:
             return bool(fewest < self._format.n_levels) or self._ends_early()
@@ -335,7 +357,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             )
         decoding.check(wish)
         return lambda chunk: truncate(
-            decoding.apply(models, chunk, wish), self.hierarchy_, self.min_confidence
+            decoding.apply(models, chunk, wish), self.hierarchy_, wish.min_confidence
         )
 
     def _decide(self, X: Any, *, only_nodes: bool = False) -> Decision:
@@ -530,6 +552,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         """
         self._check_fitted()
         model = copy.copy(self)
+        model.__dict__.pop("guarantee_", None)  # it is about all classes together
         model._models = restrict(self._models, allowed_nodes(self._models, classes))
         return model
 
@@ -609,10 +632,15 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         return reduce_stamped(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return as_stamped(super().__getstate__())
+        state = super().__getstate__()
+        if "min_confidence" in state:
+            state = {**state, "min_confidence": for_files(state["min_confidence"])}
+        return as_stamped(state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Parameters that were added since the file was written have their defaults.
         given = signature(type(self)).parameters.values()
         self.__dict__.update({p.name: p.default for p in given if p.default is not p.empty})
         self.__dict__.update(read_stamped(state, type(self).__name__))
+        if "min_confidence" in self.__dict__:
+            self.min_confidence = from_files(self.min_confidence)

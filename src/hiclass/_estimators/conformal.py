@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -16,21 +15,17 @@ from hiclass._engine.fit import is_per_row
 from hiclass._engine.local_classifiers import with_groups
 from hiclass._estimators.base import BaseHierarchicalClassifier, check_parameters
 from hiclass._estimators.fitting import fitting
+from hiclass._estimators.held_out import NO_PROBA, decide_held_out, true_nodes
 from hiclass._estimators.offers import require_paths
 from hiclass._inference.decodings import Decision, truncate, with_confidence
 from hiclass._inference.paths import final_proba, final_to_nodes, sum_final
 from hiclass._labels.columns import read_labels
 from hiclass._rows import as_weights, check_X, chunks_of_rows, n_rows_of, slice_rows, take_rows
-from hiclass._targets.paths import check_n_labels, known_nodes
+from hiclass._targets.paths import check_n_labels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._warnings import warn_user
 from hiclass._wrapping import detached, name_for_fit, named, unwrap
 from hiclass.model_selection import hold_out_groups, read_groups
-
-_NO_PROBA = (
-    "The model has no probabilities. Give it calibration='temperature' or a local classifier with "
-    "predict_proba."
-)
 
 
 def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> float:
@@ -74,26 +69,9 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
     """
     if not 0 < precision <= 1:
         raise ValueError(f"precision must be a number above 0 and at most 1; got {precision!r}.")
-    opened, name = unwrap(model), named(model)
-    model = opened.model
-    known = isinstance(model, BaseHierarchicalClassifier)
-    if not known or "min_confidence" not in model.get_params(deep=False):
-        raise TypeError(
-            f"model must be a hierarchical classifier with min_confidence, or a pipeline or search "
-            f"that ends in one; got a {name}."
-        )
-    check_is_fitted(model)
-    require_paths(model, "tune_confidence")
-    if not model._models.has_proba:
-        raise ValueError(_NO_PROBA)
-    if model.leaf_only:
-        raise ValueError(
-            "leaf_only=True wants every path to end at a leaf, which min_confidence would end "
-            "earlier. Fit with leaf_only=False to use a threshold."
-        )
-    decision = _uncut(model, opened.transform(X))
-    true = _true_nodes(model, y, len(decision.nodes))
-    right = model.hierarchy_._paths[decision.nodes] == model.hierarchy_._paths[true]
+    held_out = decide_held_out(model, X, y, "tune_confidence")
+    decision, paths = held_out.decision, held_out.model.hierarchy_._paths
+    right = paths[decision.nodes] == paths[held_out.true]
     given = ~np.isnan(decision.confidence)
     if not given.any():
         raise ValueError("The model predicts nothing but empty paths: there is no label to judge.")
@@ -110,20 +88,6 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
             f"{reached[last_of_value].max():.3f}. Ask for less, or improve the model."
         )
     return float(confidence[good[-1]])
-
-
-def _uncut(model: Any, X: Any) -> Decision:
-    """Decisions of a model without its own threshold."""
-    model = copy.copy(model)
-    model.min_confidence = 0.0
-    decision: Decision = model._decide(X)
-    return decision
-
-
-def _true_nodes(model: Any, y: Any, n_rows: int) -> IntArray:
-    nodes = known_nodes(y, model.hierarchy_)
-    check_n_labels(len(nodes), n_rows)
-    return nodes
 
 
 class ConformalClassifier(BaseHierarchicalClassifier):
@@ -169,6 +133,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     See Also
     --------
     tune_confidence : A threshold for a wanted precision, without a guarantee.
+    guarantee_error : Thresholds that bound the share of wrong labels among those given.
 
     Notes
     -----
@@ -295,7 +260,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             inside = unwrap(model).model
             require_paths(inside, type(self).__name__)
             if not inside._models.has_proba:
-                raise ValueError(_NO_PROBA)
+                raise ValueError(NO_PROBA)
             self.model_ = model
             self.kind_ = self.kind
             self._remember(inside._models, inside._format)
@@ -312,7 +277,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             )
         require_paths(inside, type(self).__name__)
         if not self._promises_proba():
-            raise ValueError(_NO_PROBA)
+            raise ValueError(NO_PROBA)
 
     def _with_weights(
         self, X: Any, sample_weight: Any, fit_params: dict[str, Any]
@@ -363,7 +328,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         """How wrong the model is about each row of calibration."""
         if self.kind_ == "set":
             X = self._check_rows(X)
-            nodes = _true_nodes(self, y, n_rows_of(X))
+            nodes = true_nodes(self, y, n_rows_of(X))
             return np.concatenate(
                 [
                     self._set_scores(slice_rows(X, rows), nodes[rows])
@@ -371,7 +336,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
                 ]
             )
         decision = self._decide_inside(X)
-        nodes = _true_nodes(self, y, len(decision.nodes))
+        nodes = true_nodes(self, y, len(decision.nodes))
         path = self.hierarchy_._paths[decision.nodes]
         wrong = (path >= 0) & (path != self.hierarchy_._paths[nodes])
         first = wrong.argmax(axis=1)

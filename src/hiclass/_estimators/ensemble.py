@@ -66,8 +66,10 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
         is worth naming if its probability is above half of it. By default it is learned from three
         out-of-fold fits.
-    min_confidence : float, default=0.0
-        Truncates a path after its deepest node with at least this probability.
+    min_confidence : float, sequence of float or mapping, default=0.0
+        Truncates a path before its first node with less than this probability. A sequence has one
+        number per level; a mapping one, or one per level, per class (its path or label), which also
+        holds for what is below it and not named.
     threshold : float, default=0.5
         The probability from which on a class is predicted, where the models predict sets of
         classes. Probabilities of classes are then combined one by one.
@@ -132,7 +134,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         weights: Any = None,
         decoding: Any = "best_path",
         expected_f1: float | None = None,
-        min_confidence: float = 0.0,
+        min_confidence: Any = 0.0,
         threshold: float = 0.5,
     ) -> None:
         self.models = models

@@ -37,8 +37,10 @@ class FlatClassifier(BaseHierarchicalClassifier):
         The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
         is worth naming if its probability is above half of it. By default it is learned from three
         out-of-fold fits.
-    min_confidence : float, default=0.0
-        Truncates a path after its deepest node with at least this probability.
+    min_confidence : float, sequence of float or mapping, default=0.0
+        Truncates a path before its first node with less than this probability. A sequence has one
+        number per level; a mapping one, or one per level, per class (its path or label), which also
+        holds for what is below it and not named.
     leaf_only : bool, default=False
         Whether every path must end at a leaf. Training rows that end at an inner node are then left
         out.
@@ -137,7 +139,7 @@ class FlatClassifier(BaseHierarchicalClassifier):
         hierarchy: Any = None,
         decoding: str = "best_path",
         expected_f1: float | None = None,
-        min_confidence: float = 0.0,
+        min_confidence: Any = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
         temperature: float | None = None,

@@ -54,8 +54,10 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
         is worth naming if its probability is above half of it. By default it is learned from three
         out-of-fold fits.
-    min_confidence : float, default=0.0
-        Truncates a path after its deepest node with at least this probability.
+    min_confidence : float, sequence of float or mapping, default=0.0
+        Truncates a path before its first node with less than this probability. A sequence has one
+        number per level; a mapping one, or one per level, per class (its path or label), which also
+        holds for what is below it and not named.
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then says
         nothing about what is below it.
@@ -162,7 +164,7 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         binary_policy: Any = "siblings",
         decoding: str = "top_down",
         expected_f1: float | None = None,
-        min_confidence: float = 0.0,
+        min_confidence: Any = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
         temperature: float | None = None,
@@ -219,8 +221,10 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
         is worth naming if its probability is above half of it. By default it is learned from three
         out-of-fold fits.
-    min_confidence : float, default=0.0
-        Truncates a path after its deepest node with at least this probability.
+    min_confidence : float, sequence of float or mapping, default=0.0
+        Truncates a path before its first node with less than this probability. A sequence has one
+        number per level; a mapping one, or one per level, per class (its path or label), which also
+        holds for what is below it and not named.
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then says
         nothing about what is below it.
@@ -320,7 +324,7 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         hierarchy: Any = None,
         decoding: str = "top_down",
         expected_f1: float | None = None,
-        min_confidence: float = 0.0,
+        min_confidence: Any = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
         temperature: float | None = None,
@@ -374,8 +378,10 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
         is worth naming if its probability is above half of it. By default it is learned from three
         out-of-fold fits.
-    min_confidence : float, default=0.0
-        Truncates a path after its deepest node with at least this probability.
+    min_confidence : float, sequence of float or mapping, default=0.0
+        Truncates a path before its first node with less than this probability. A sequence has one
+        number per level; a mapping one, or one per level, per class (its path or label), which also
+        holds for what is below it and not named.
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then says
         nothing about what is below it.
@@ -475,7 +481,7 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         hierarchy: Any = None,
         decoding: str = "top_down",
         expected_f1: float | None = None,
-        min_confidence: float = 0.0,
+        min_confidence: Any = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
         temperature: float | None = None,

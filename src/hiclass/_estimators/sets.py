@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from hiclass._inference.confidence import is_set
 from hiclass._inference.sets import decide_nodes, decide_sets
 from hiclass._targets.paths import decode
 from hiclass._targets.sets import write_sets
@@ -26,7 +27,10 @@ def check_set_parameters(model: Any) -> None:
         ("calibration", model._instead_of_calibration),
     ):
         value = getattr(model, name)
-        if name in own and value != own[name].default:
+        given = name in own and (
+            is_set(value) if name == "min_confidence" else value != own[name].default
+        )
+        if given:
             raise ValueError(
                 f"{name}={value!r} is for one path per row in a tree, but {why}, so that a "
                 f"prediction is a set of classes; {remedy}."

@@ -34,6 +34,7 @@ from hiclass._estimators.local import LocalClassifierPerParentNode
 from hiclass._export.onnx_graph import Graph, n_features_of
 from hiclass._export.onnx_steps import parts_of, put_before, transformed
 from hiclass._inference.batches import known_options
+from hiclass._inference.confidence import Thresholds, as_json, is_set
 from hiclass._inference.decodings import DECODINGS, as_decoding
 from hiclass._inference.evidence import TINY
 from hiclass._inference.paths import strategy_of
@@ -109,7 +110,7 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     tree = _flat(graph, models) if strategy_of(models).is_direct else _per_parent(graph, models)
     node = _DECISIONS[as_decoding(model.decoding).name](graph, model, tree)
     table = _path_table(model)
-    node, confidence = _truncate(graph, tree.nodes, node, table, model.min_confidence)
+    node, confidence = _truncate(graph, tree.nodes, node, table, model._thresholds)
     graph.output("node", node, np.int64, [])
     labels = _labels(model)
     graph.output("labels", _written(graph, labels, node), labels.dtype, labels.shape[1:])
@@ -528,23 +529,33 @@ _DECISIONS: dict[str, Callable[[Graph, Any, _Tree], str]] = {
 
 
 def _truncate(
-    graph: Graph, proba: str, node: str, table: IntArray, min_confidence: float
+    graph: Graph, proba: str, node: str, table: IntArray, min_confidence: Thresholds
 ) -> tuple[str, str]:
     """End paths where they are not sure enough; return nodes, and the confidence of each level."""
     path = graph.take(graph.constant(np.maximum(table, 0)), node, 0)
     exists = graph.take(graph.constant(table >= 0), node, 0)
     confidence = graph.op("GatherElements", proba, path, axis=1)
-    if min_confidence > 0:
-        sure = graph.op(
-            "GreaterOrEqual", confidence, graph.constant(np.array(float(min_confidence)))
-        )
-        exists = graph.op("And", exists, sure)
+    if is_set(min_confidence):
+        least = _least(graph, node, table, min_confidence)
+        exists = graph.op("And", exists, graph.op("GreaterOrEqual", confidence, least))
         axis = graph.constant(np.array([1]))
+        if not isinstance(min_confidence, float):
+            # A path stops before the first node that does not reach its threshold.
+            misses = graph.cast(graph.op("Not", exists), np.int64)
+            missed = graph.op("CumSum", misses, graph.constant(np.array(1)))
+            exists = graph.op("Equal", missed, graph.constant(np.array(0)))
         length = graph.op("ReduceSum", graph.cast(exists, np.int64), axis, keepdims=1)
         root = graph.same_for_all_rows(np.zeros(1, dtype=np.int64))
         node = graph.op("GatherElements", graph.concat([root, path]), length, axis=1)
         node = graph.reshape(node, [-1])
     return node, graph.op("Where", exists, confidence, graph.constant(np.array(np.nan)))
+
+
+def _least(graph: Graph, node: str, table: IntArray, thresholds: Thresholds) -> str:
+    """The threshold of all nodes, or of those on the paths to some nodes."""
+    if isinstance(thresholds, float):
+        return graph.constant(np.array(thresholds))
+    return graph.take(graph.constant(thresholds[np.maximum(table, 0)]), node, 0)
 
 
 def _path_table(model: Any) -> IntArray:
@@ -593,7 +604,7 @@ def _metadata(model: Any, first: Any) -> dict[str, str]:
         "hiclass.estimator": type(model).__name__,
         "hiclass.decoding": as_decoding(model.decoding).name,
         **(goes_by if as_decoding(model.decoding).needs_f else {}),
-        "hiclass.min_confidence": repr(float(model.min_confidence)),
+        "hiclass.min_confidence": json.dumps(as_json(model.min_confidence), ensure_ascii=False),
         "hiclass.paths": json.dumps(paths, ensure_ascii=False),
         "hiclass.features": json.dumps(getattr(first, "feature_names_in_", np.empty(0)).tolist()),
     }

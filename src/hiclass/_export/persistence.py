@@ -25,6 +25,7 @@ from hiclass._estimators.conformal import ConformalClassifier
 from hiclass._estimators.ensemble import EnsembleClassifier
 from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.global_ import GlobalClassifier
+from hiclass._estimators.guarantees import Guarantee, Promise
 from hiclass._estimators.local import (
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
@@ -86,6 +87,9 @@ _TYPES: tuple[type[Any], ...] = (
     BatchModels,
     Stream,
     LevelColumns,
+    # What is promised about predictions.
+    Guarantee,
+    Promise,
     # Features of tables and of texts.
     TableFeatures,
     TextEncoder,

@@ -18,6 +18,7 @@ from hiclass._inference import joint_search
 from hiclass._inference.candidates import Candidates as Candidates
 from hiclass._inference.candidates import Decision as Decision
 from hiclass._inference.candidates import best_values, confidence_along
+from hiclass._inference.confidence import Thresholds, along_paths, is_set
 from hiclass._inference.joint_search import Found, can_search, settle
 from hiclass._inference.paths import (
     Group,
@@ -249,13 +250,14 @@ def with_confidence(models: LocalModels, proba: FloatArray, nodes: IntArray) -> 
     return Decision(nodes, np.where(path >= 0, confidence, np.nan))
 
 
-def truncate(decision: Decision, hierarchy: Hierarchy, min_confidence: float) -> Decision:
-    """Truncate every path after its deepest node with at least this probability."""
-    if min_confidence <= 0:
+def truncate(decision: Decision, hierarchy: Hierarchy, min_confidence: Thresholds) -> Decision:
+    """Truncate every path before its first node with less than its threshold as probability."""
+    if not is_set(min_confidence):
         return decision
     with np.errstate(invalid="ignore"):
-        sure = decision.confidence >= min_confidence
-    # Probabilities fall along a path, so what is sure comes first.
+        sure = decision.confidence >= along_paths(min_confidence, hierarchy, decision.nodes)
+    # Probabilities fall along a path, so that with one threshold what is sure comes first anyway.
+    sure = np.logical_and.accumulate(sure, axis=1)
     length = sure.sum(axis=1)
     path = np.column_stack([np.zeros(len(length), dtype=np.intp), hierarchy._paths[decision.nodes]])
     return Decision(
@@ -276,15 +278,15 @@ class Wish:
         Whether every path must end at a leaf.
     f : float or None
         The F-score to expect, where it is known.
-    min_confidence : float
-        Paths will be truncated after their deepest node with at least this probability.
+    min_confidence : float or ndarray of shape (n_nodes,)
+        Paths will be truncated before their first node with less than this probability.
     only_nodes : bool
         Whether the probabilities along the path are not looked at.
     """
 
     leaf_only: bool = False
     f: float | None = None
-    min_confidence: float = 0.0
+    min_confidence: Thresholds = 0.0
     only_nodes: bool = False
 
 
@@ -356,16 +358,17 @@ class Decoding:
 
     def _wants_best(self, wish: Wish) -> bool:
         """Whether to search for the best final class only."""
-        return self.only_best and wish.min_confidence <= 0
+        return self.only_best and not is_set(wish.min_confidence)
 
     def _search(self, models: LocalModels, X: Any, wish: Wish) -> Decision:
         def propose(found: Found) -> tuple[tuple[IntArray, FloatArray], AnyArray]:
             assert self.propose is not None
             nodes, proven = self.propose(models, found, wish)
             confidence = np.full((found.n, models.hierarchy.depth), np.nan)
-            if wish.min_confidence > 0:
+            if is_set(wish.min_confidence):
+                least = along_paths(wish.min_confidence, models.hierarchy, nodes)
                 confidence = confidence_along(models.hierarchy, nodes, found.levels)
-                proven &= found.proven(confidence, wish.min_confidence)
+                proven &= found.proven(confidence, least)
             return (nodes, confidence), proven
 
         def compute(rows: Any) -> tuple[IntArray, FloatArray]:

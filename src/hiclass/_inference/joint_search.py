@@ -81,7 +81,7 @@ class Found:
         """A lead that rounding might turn, for every row."""
         return rounding_of(self.best)
 
-    def proven(self, confidence: FloatArray, least: float) -> AnyArray:
+    def proven(self, confidence: FloatArray, least: float | FloatArray) -> AnyArray:
         """Whether it is known for all probabilities of a row if they are at least so large."""
         all_mass = (1 + self.missed)[:, None]
         low = confidence / all_mass - self.rounding[:, None]

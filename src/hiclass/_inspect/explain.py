@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from hiclass._inference.confidence import in_words, is_set
 from hiclass._inspect.models import label_text, local_models, open_model
 from hiclass._inspect.reasons import Reason, ReasonFinder
 from hiclass._inspect.rendering import to_html, to_text
@@ -239,8 +241,9 @@ class _Explainer:
         if hasattr(self.model, "threshold_"):
             return f"The path ends at {name}: nothing below is sure enough for the guarantee."
         limit = getattr(self.model, "min_confidence", 0.0)
-        if limit:
-            return f"The path ends at {name}: what follows is below min_confidence={limit:g}."
+        if is_set(limit):
+            given = f"min_confidence={limit:g}" if isinstance(limit, Real) else in_words(limit)
+            return f"The path ends at {name}: what follows is below {given}."
         return f"The path ends at {name}."
 
     def _step(self, above: int, chosen: int) -> Step:

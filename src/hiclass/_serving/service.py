@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hiclass._automatic.cells import CellError
+from hiclass._inference.confidence import as_json
 from hiclass._version import __version__
 from hiclass._wrapping import unwrap
 
@@ -153,7 +154,7 @@ class Service:
             "classes": int(tree.n_nodes - 1),
             "leaves": int(tree.is_leaf[1:].sum()),
             "path_separator": self.separator,
-            "min_confidence": float(params.get("min_confidence", 0.0)),
+            "min_confidence": as_json(params.get("min_confidence", 0.0)),
             "features": [{"name": name, "kind": kind} for name, kind in self.columns.items()],
             "limits": asdict(self.limits),
         }

@@ -89,8 +89,10 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
         is worth naming if its probability is above half of it. By default it is learned from three
         out-of-fold fits.
-    min_confidence : float, default=0.0
-        Truncates a path after its deepest node with at least this probability.
+    min_confidence : float, sequence of float or mapping, default=0.0
+        Truncates a path before its first node with less than this probability. A sequence has one
+        number per level; a mapping one, or one per level, per class (its path or label), which also
+        holds for what is below it and not named.
     leaf_only : bool, default=False
         Whether every predicted path ends at a leaf; of a row that ends earlier it is then unknown
         what is below.
@@ -202,7 +204,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         device: str = "auto",
         decoding: Any = "best_path",
         expected_f1: float | None = None,
-        min_confidence: float = 0.0,
+        min_confidence: Any = 0.0,
         leaf_only: bool = False,
         multi_label: bool = False,
         threshold: float | str = 0.5,

@@ -1,0 +1,100 @@
+"""Held-out rows as thresholds see them: whole paths, their confidence, and the true classes."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+from hiclass._compat import check_is_fitted
+from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._estimators.offers import require_paths
+from hiclass._inference.decodings import Decision
+from hiclass._targets.paths import check_n_labels, known_nodes
+from hiclass._typing import IntArray
+from hiclass._wrapping import named, unwrap
+
+NO_PROBA = (
+    "The model has no probabilities. Give it calibration='temperature' or a local classifier with "
+    "predict_proba."
+)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What a model says about rows that it was not fitted on, and what is true.
+
+    Attributes
+    ----------
+    model : estimator
+        The hierarchical classifier, taken out of its wrapping.
+    decision : Decision
+        Its paths without any threshold, and the confidence of each level.
+    true : ndarray of int
+        The deepest node of every true path that the model knows.
+    """
+
+    model: Any
+    decision: Decision
+    true: IntArray
+
+
+def decide_held_out(model: Any, X: Any, y: Any, caller: str) -> HeldOut:
+    """Let a model decide on labelled rows, without its own thresholds.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted hierarchical classifier, or a pipeline or search that ends in one.
+    X : rows
+        Rows that it was not fitted on.
+    y : array-like
+        Their true labels.
+    caller : str
+        Who asks, for messages.
+
+    Returns
+    -------
+    HeldOut
+
+    Raises
+    ------
+    TypeError
+        If the model has no ``min_confidence``.
+    ValueError
+        If its predictions are no paths, or cannot end early, or have no probabilities.
+    """
+    opened, name = unwrap(model), named(model)
+    model = opened.model
+    known = isinstance(model, BaseHierarchicalClassifier)
+    if not known or "min_confidence" not in model.get_params(deep=False):
+        raise TypeError(
+            f"model must be a hierarchical classifier with min_confidence, or a pipeline or search "
+            f"that ends in one; got a {name}."
+        )
+    check_is_fitted(model)
+    require_paths(model, caller)
+    if not model._models.has_proba:
+        raise ValueError(NO_PROBA)
+    if model.leaf_only:
+        raise ValueError(
+            "leaf_only=True wants every path to end at a leaf, which min_confidence would end "
+            "earlier. Fit with leaf_only=False to use a threshold."
+        )
+    decision = _uncut(model, opened.transform(X))
+    return HeldOut(model, decision, true_nodes(model, y, len(decision.nodes)))
+
+
+def _uncut(model: Any, X: Any) -> Decision:
+    """Decisions of a model without its own threshold."""
+    model = copy.copy(model)
+    model.min_confidence = 0.0
+    decision: Decision = model._decide(X)
+    return decision
+
+
+def true_nodes(model: Any, y: Any, n_rows: int) -> IntArray:
+    """The deepest known node of every true path."""
+    nodes = known_nodes(y, model.hierarchy_)
+    check_n_labels(len(nodes), n_rows)
+    return nodes
