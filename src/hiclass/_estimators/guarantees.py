@@ -92,7 +92,7 @@ class Guarantee:
     :func:`guarantee_error` and :func:`guarantee_cost` make it. All promises hold together, with the
     certainty, for rows that come from where the rows of calibration come from.
 
-    Attributes
+    Parameters
     ----------
     kind : {"error", "cost"}
         Whether the share of wrong labels is limited, or their mean cost.
@@ -104,6 +104,13 @@ class Guarantee:
         The number of levels of the hierarchy.
     promises : tuple of Promise
         One per level, or per level and branch.
+
+    Examples
+    --------
+    >>> from hiclass import Guarantee
+    >>> data = {"kind": "error", "certainty": 0.95, "n_rows": 900, "depth": 2, "promises": ()}
+    >>> Guarantee.from_dict(data).min_confidence
+    [0.0, 0.0]
     """
 
     kind: str
