@@ -4,15 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import beta, binom
+from scipy.stats import binom
 
 from hiclass._out_of_fold.selective import (
     Walk,
     bets_against,
     first_size,
-    lower_limit,
     rows_needed,
-    upper_limit,
     walk_errors,
     walk_losses,
 )
@@ -106,14 +104,6 @@ def test_bets_need_fewer_rows_than_hoeffding_where_losses_vary_little():
     assert 0.02 < walk.total / walk.n_answered < 0.03
     # Hoeffding's bound would allow a mean of limit - sqrt(log(1 / risk) / 2 n) at most.
     assert walk.total / walk.n_answered > 0.03 - math.sqrt(math.log(20) / 2 / walk.n_answered)
-
-
-def test_limits_of_a_share_are_those_of_clopper_and_pearson():
-    n, k = np.array([100, 100, 100, 7]), np.array([0, 3, 100, 7])
-    np.testing.assert_allclose(upper_limit(n, k, 0.05)[:2], beta.ppf(0.95, k[:2] + 1, 100 - k[:2]))
-    assert upper_limit(n, k, 0.05)[2:].tolist() == [1, 1]
-    np.testing.assert_allclose(lower_limit(n, k, 0.05)[1], beta.ppf(0.05, 3, 98))
-    assert lower_limit(n, k, 0.05)[0] == 0
 
 
 @pytest.mark.parametrize("ties", [False, True])

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import bdtr, bdtri
+from scipy.special import bdtr
 
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
@@ -183,29 +183,6 @@ def bets_against(loss: FloatArray, limit: float, risk: float) -> bool:
     bet = np.minimum(np.sqrt(2 * math.log(1 / risk) / (n * before)), 0.9 / (1 - limit))
     capital = np.cumsum(np.log1p(bet * (limit - loss)))
     return bool(capital.max() >= math.log(1 / risk))
-
-
-def upper_limit(n_rows: IntArray, n_wrong: IntArray, risk: float) -> FloatArray:
-    """The largest share of wrong rows that still gives so few with more than the risk.
-
-    Parameters
-    ----------
-    n_rows, n_wrong : ndarray of int
-        Rows, and how many of them are wrong.
-    risk : float
-        One less the certainty of the one-sided interval of Clopper and Pearson.
-
-    Returns
-    -------
-    ndarray
-    """
-    all_wrong = n_wrong >= n_rows
-    return np.where(all_wrong, 1.0, bdtri(np.where(all_wrong, 0, n_wrong), n_rows, risk))
-
-
-def lower_limit(n_rows: IntArray, n_wrong: IntArray, risk: float) -> FloatArray:
-    """The smallest share of wrong rows that still gives so many with more than the risk."""
-    return 1.0 - upper_limit(n_rows, n_rows - n_wrong, risk)
 
 
 #: How thresholds are walked for errors and for losses.

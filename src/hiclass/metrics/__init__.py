@@ -1,7 +1,12 @@
 """Metrics of hierarchical classification."""
 
+from hiclass.metrics._automation import AutomationCurve, automation_curve
 from hiclass.metrics._confidence import RiskCoverage, calibration_error, risk_coverage
-from hiclass.metrics._display_confidence import ReliabilityDisplay, RiskCoverageDisplay
+from hiclass.metrics._display_confidence import (
+    AutomationDisplay,
+    ReliabilityDisplay,
+    RiskCoverageDisplay,
+)
 from hiclass.metrics._display_confusion import ConfusionByLevelDisplay
 from hiclass.metrics._display_tree import HierarchyDisplay
 from hiclass.metrics._paths import (
@@ -25,11 +30,14 @@ from hiclass.metrics._scorers import (
 from hiclass.metrics._sets import f1, fbeta, precision, recall
 
 __all__ = [
+    "AutomationCurve",
+    "AutomationDisplay",
     "ConfusionByLevelDisplay",
     "HierarchyDisplay",
     "ReliabilityDisplay",
     "RiskCoverage",
     "RiskCoverageDisplay",
+    "automation_curve",
     "average_precision",
     "calibration_error",
     "classification_report",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hiclass._typing import FloatArray
+from hiclass.metrics._automation import AutomationCurve, automation_curves
 from hiclass.metrics._confidence import (
     RiskCoverage,
     calibration_bins,
@@ -269,6 +270,119 @@ class RiskCoverageDisplay(Display):
         (self.line_,) = ax.plot(x, y, **style)
         ax.set(xlabel="coverage", ylabel="risk", xlim=(0, 1.01))
         ax.set_ylim(bottom=0)
+        _finish(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+@dataclass(repr=False, eq=False)
+class AutomationDisplay(Display):
+    """Errors among the rows that are answered, against their share, a line for every level.
+
+    Make one with :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    curves : list of AutomationCurve
+        What :func:`automation_curve` returns for each level.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of ``ax_``.
+    lines_ : list of matplotlib Line2D
+        One for every level.
+    bands_ : list of matplotlib collections
+        The intervals, one for every level.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import AutomationDisplay
+    >>> y_true, y_pred = [["Cat"], ["Dog"], ["Dog"]], [["Cat"], ["Dog"], ["Cat"]]
+    >>> display = AutomationDisplay.from_predictions(y_true, y_pred, [0.9, 0.7, 0.6])
+    >>> display.curves[0].share.round(2)
+    array([0.33, 0.67, 1.  ])
+    """
+
+    _of_confidence = True
+
+    curves: list[AutomationCurve]
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_pred: Any,
+        confidence: Any,
+        *,
+        hierarchy: Any = None,
+        levels: Iterable[int] | None = None,
+        certainty: float = 0.95,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> AutomationDisplay:
+        """Draw the curves of predictions.
+
+        Parameters
+        ----------
+        y_true : array-like
+            True labels, in any form that ``fit`` takes.
+        y_pred : array-like
+            Predicted labels.
+        confidence : array-like of shape (n_samples, n_levels)
+            As ``predict_confidence`` returns it.
+        hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+            The tree of the labels. By default the one that both sets of paths span.
+        levels : iterable of int or None, default=None
+            The levels to show, counted from 1. None: all.
+        certainty : float, default=0.95
+            Of the intervals, which hold one threshold at a time.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        **kwargs : dict
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        AutomationDisplay
+            The display, drawn; its Axes and Figure are attributes.
+        """
+        curves = automation_curves(y_true, y_pred, confidence, hierarchy, certainty)
+        chosen = [curves[level - 1] for level in check_levels(levels, len(curves))]
+        return cls([curve for curve in chosen if len(curve.share)]).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> AutomationDisplay:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        **kwargs : dict
+            Passed to ``Axes.plot`` for the lines.
+
+        Returns
+        -------
+        AutomationDisplay
+            The display, drawn; its Axes and Figure are attributes.
+        """
+        ax = axes_of(ax, (5.2, 3.8))
+        self.lines_, self.bands_ = [], []
+        highest = 0.05
+        for curve in self.curves:
+            style = {"label": f"level {curve.level}", "lw": 1.5, "zorder": 3, **kwargs}
+            (line,) = ax.plot(curve.share, curve.error, **style)
+            band = ax.fill_between(
+                curve.share, curve.lower, curve.upper, color=line.get_color(), alpha=0.18, lw=0
+            )
+            self.lines_.append(line)
+            self.bands_.append(band)
+            # The wide intervals of the few surest rows say little, and would hide the rest.
+            highest = max(highest, float(curve.upper[-1]), float(curve.error.max()))
+        ax.set(xlabel="share of rows answered", ylabel="wrong among them", xlim=(0, 1.01))
+        ax.set_ylim(0, min(1.0, 1.1 * highest))
         _finish(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -1,0 +1,169 @@
+"""How many rows a model can answer by itself, and how many of these answers are wrong.
+
+For every threshold of confidence: the share of the rows that is answered at a level, the share of
+wrong labels among them, and an interval for it. Equal confidences are taken together.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import bdtri
+
+from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass.metrics._confidence import confidence_by_level
+from hiclass.metrics._display import check_levels
+
+
+class AutomationCurve(NamedTuple):
+    """What :func:`automation_curve` returns; one entry per distinct confidence, highest first.
+
+    Parameters
+    ----------
+    level : int
+        The level, counted from 1.
+    n_rows : int
+        The number of all rows, answered or not.
+    n_answered : ndarray of int
+        Rows whose confidence at the level is at least the threshold.
+    share : ndarray
+        Their part of all rows.
+    error : ndarray
+        The part of them whose label at the level, or one above it, is wrong.
+    lower, upper : ndarray
+        The ends of an interval for the error, one threshold at a time (Clopper and Pearson).
+    thresholds : ndarray
+        The distinct confidences, descending.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import automation_curve
+    >>> y_true, y_pred = [["Cat"], ["Dog"]], [["Cat"], ["Cat"]]
+    >>> curve = automation_curve(y_true, y_pred, [[0.9], [0.6]])
+    >>> curve.share, curve.error
+    (array([0.5, 1. ]), array([0. , 0.5]))
+    """
+
+    level: int
+    n_rows: int
+    n_answered: IntArray
+    share: FloatArray
+    error: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    thresholds: FloatArray
+
+
+def automation_curve(
+    y_true: Any,
+    y_pred: Any,
+    confidence: Any,
+    *,
+    level: int | None = None,
+    hierarchy: Any = None,
+    certainty: float = 0.95,
+) -> AutomationCurve:
+    """Share of the rows that can be answered at a level, against the errors among them.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels.
+    confidence : array-like of shape (n_samples,) or (n_samples, n_levels)
+        As ``predict_confidence`` returns it.
+    level : int or None, default=None
+        The level, counted from 1. None: the deepest one.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The tree of the labels. By default the one that both sets of paths span.
+    certainty : float, default=0.95
+        The probability with which an interval covers the error.
+
+    Returns
+    -------
+    AutomationCurve
+        Shares, errors and their intervals, by threshold.
+
+    Raises
+    ------
+    ValueError
+        If there is no such level, or a confidence is no probability.
+
+    See Also
+    --------
+    hiclass.guarantee_error : Choose a threshold with a guarantee.
+    AutomationDisplay : Draw it.
+    risk_coverage : The same for whole paths of any depth.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import automation_curve
+    >>> y_true, y_pred = [["Cat"], ["Dog"], ["Dog"]], [["Cat"], ["Dog"], ["Cat"]]
+    >>> automation_curve(y_true, y_pred, [0.9, 0.7, 0.6]).error.round(2)
+    array([0.  , 0.  , 0.33])
+    """
+    curves = automation_curves(y_true, y_pred, confidence, hierarchy, certainty)
+    (chosen,) = check_levels([len(curves) if level is None else level], len(curves))
+    return curves[chosen - 1]
+
+
+def automation_curves(
+    y_true: Any, y_pred: Any, confidence: Any, hierarchy: Any, certainty: float
+) -> list[AutomationCurve]:
+    """The curves of all levels."""
+    if not 0 < certainty < 1:
+        raise ValueError(f"certainty must be above 0 and below 1; got {certainty!r}.")
+    levels = confidence_by_level(
+        "automation_curve", y_true, y_pred, confidence, hierarchy, sample_weight=None
+    )
+    n_rows = len(confidence)
+    return [
+        curve_of(level, p, correct == 0, n_rows, certainty)
+        for level, (p, correct, _) in enumerate(levels, start=1)
+    ]
+
+
+def curve_of(
+    level: int, confidence: FloatArray, wrong: AnyArray, n_rows: int, certainty: float
+) -> AutomationCurve:
+    """The curve of a level from the confidences and errors of the rows that could be answered."""
+    order = np.argsort(-confidence, kind="stable")
+    ordered = confidence[order]
+    n_answered = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], len(order) > 0)) + 1
+    n_wrong = np.cumsum(wrong[order])[n_answered - 1]
+    lower, upper = share_interval(n_answered, n_wrong, 1 - certainty)
+    return AutomationCurve(
+        level,
+        n_rows,
+        n_answered,
+        n_answered / max(n_rows, 1),
+        n_wrong / n_answered,
+        lower,
+        upper,
+        ordered[n_answered - 1],
+    )
+
+
+def share_interval(n: IntArray, k: IntArray, risk: float) -> tuple[FloatArray, FloatArray]:
+    """The interval of Clopper and Pearson for a share, given k of n.
+
+    Parameters
+    ----------
+    n, k : ndarray of int
+        All, and those that count; n is above 0.
+    risk : float
+        The probability that the share is outside, half of it at each end.
+
+    Returns
+    -------
+    lower, upper : ndarray
+    """
+    return 1 - _upper(n, n - k, risk / 2), _upper(n, k, risk / 2)
+
+
+def _upper(n: IntArray, k: IntArray, risk: float) -> FloatArray:
+    """The largest share with which at most k of n are found with at least this probability."""
+    full = k >= n
+    return np.where(full, 1.0, bdtri(np.where(full, 0, k), n, risk))
