@@ -61,7 +61,8 @@ def test_conditional_losses_and_probabilities_are_what_they_are_defined_as(y, se
     import torch
 
     from hiclass.torch._layout import conditional_layout
-    from hiclass.torch._losses import GroupLoss, PathLoss, PathProba, make_loss
+    from hiclass.torch._losses import GroupLoss, PathLoss, make_loss
+    from hiclass.torch._proba import PathProba
 
     hierarchy, nodes = tree_of(y)
     options = find_options(TreeIndex(hierarchy, nodes), leaf_only=leaf_only)

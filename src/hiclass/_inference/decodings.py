@@ -19,6 +19,7 @@ from hiclass._inference.candidates import Candidates as Candidates
 from hiclass._inference.candidates import Decision as Decision
 from hiclass._inference.candidates import best_values, confidence_along
 from hiclass._inference.confidence import Thresholds, along_paths, is_set
+from hiclass._inference.deciders import decider_of
 from hiclass._inference.joint_search import Found, can_search, settle
 from hiclass._inference.paths import (
     Group,
@@ -115,11 +116,16 @@ def best_paths(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArra
     if not models.is_direct:
         nodes, proba, _ = search(models, X, k)
         return nodes, proba
+    decider = decider_of(models)
+    if decider is not None:
+        return decider.best_paths(X, k)
     return k_best_ends(direct_final_proba(models, X), models.options.ends, k)
 
 
 def width_of_best_paths(models: Any, k: int) -> int:
     """How many numbers per row the search for k paths holds in each of a few arrays, at most."""
+    if decider_of(models) is not None:
+        return k
     # Those of all final classes, and those of all nodes.
     return 2 * width_of(models) + k if models.is_direct else width_of_search(models, k)
 
@@ -338,15 +344,26 @@ class Decoding:
         """Decide, and refuse to stop early where that is not wished for."""
         if self.searches(models, wish):
             return self._search(models, X, wish)
-        decision = self.decide(models, X, wish)
+        decider = self._decider(models)
+        if decider is None:
+            decision = self.decide(models, X, wish)
+        else:
+            decision = decider.decide(self, X, wish)
         if wish.leaf_only and self.fewest_labels is not None:
             _check_ends(models, decision.nodes)
         return decision
 
     def width_for(self, models: Any, wish: Wish) -> int:
         """How many numbers per row a call holds in each of a few arrays, at most."""
+        if self._decider(models) is not None:
+            return int(models.hierarchy.depth)
         searches = self.searches(models, wish)
         return joint_search.width_of_search(models) if searches else self.width(models, wish)
+
+    def _decider(self, models: Any) -> Any:
+        """What decides by this rule where the probabilities are, if anything does."""
+        decider = decider_of(models)
+        return decider if decider is not None and decider.knows(self) else None
 
     def searches(self, models: Any, wish: Wish) -> bool:
         """Whether a joint model is searched, and not computed as a whole."""
@@ -381,10 +398,11 @@ class Decoding:
     def check(self, wish: Wish) -> None:
         """Refuse a wish that lacks something it goes by, before there are rows to decide on."""
         if self.needs_f:
-            _known_f(wish)
+            known_f(wish)
 
 
-def _known_f(wish: Wish) -> float:
+def known_f(wish: Wish) -> float:
+    """The F-score to expect; an error where it is not known."""
     if wish.f is None:
         raise ValueError(
             "decoding='expected_f1' needs the F-score that is reached out of fold, which fit "
@@ -395,7 +413,7 @@ def _known_f(wish: Wish) -> float:
 
 
 def _decide_expected_f1(models: Any, X: Any, wish: Wish) -> Decision:
-    return expected_f1(models, X, _known_f(wish), wish.leaf_only)
+    return expected_f1(models, X, known_f(wish), wish.leaf_only)
 
 
 def _width_of_expected_f1(models: Any, wish: Wish) -> int:
@@ -442,7 +460,7 @@ def _propose_best_path(models: Any, found: Found, wish: Wish) -> tuple[IntArray,
 
 
 def _propose_expected_f1(models: Any, found: Found, wish: Wish) -> tuple[IntArray, AnyArray]:
-    return joint_search.propose_expected_f1(found, _known_f(wish))
+    return joint_search.propose_expected_f1(found, known_f(wish))
 
 
 #: All decodings, by name.

@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hiclass._closure import as_sets
+from hiclass._inference.deciders import decider_of
 from hiclass._inference.evidence import column_order, rows_at
 from hiclass._inference.paths import node_proba
 from hiclass._problems.strategies import STRATEGIES
@@ -245,6 +246,9 @@ def set_query_of_everyone(models: SetModels) -> Callable[[Any], Any] | None:
 
 def decide_sets(models: SetModels, X: Any, thresholds: FloatArray) -> Any:
     """Closed sets for a chunk of rows: nodes that reach their thresholds, like all above them."""
+    decider = decider_of(models)
+    if decider is not None:
+        return decider.sets(X, thresholds)
     floor = float(thresholds[1:][models.populated[1:]].min(initial=1.0))
     return closed_by(set_node_proba(models, X, floor), thresholds, models)
 
@@ -267,6 +271,9 @@ def decide_nodes(models: SetModels, X: Any, thresholds: FloatArray) -> IntArray:
     where the nodes that reach their threshold lie on one path, the last of them at which a training
     row ends. Ties go to the lowest node.
     """
+    decider = decider_of(models)
+    if decider is not None:
+        return np.asarray(decider.nodes(X, thresholds))
     above = sp.csr_array(models.hierarchy._closure[models.ends], dtype=np.float64)
     gain = set_node_proba(models, X) - thresholds
     gain[:, 0] = 0

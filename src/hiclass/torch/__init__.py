@@ -7,6 +7,7 @@ except ImportError as error:
         "hiclass.torch needs PyTorch, which is not installed. Install it with: pip install torch"
     ) from error
 
+from hiclass.torch import _deciders as _deciders  # registers how networks decide
 from hiclass.torch._classifier import HierarchicalSoftmaxClassifier
 
 __all__ = ["HierarchicalSoftmaxClassifier"]

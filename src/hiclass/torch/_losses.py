@@ -10,6 +10,7 @@ looked at, and behind a hidden layer only their outputs are computed at all.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -124,26 +125,6 @@ def grouped_log_softmax(z: Tensor, group: Tensor, n_groups: int) -> Tensor:
     return shifted - total.log().gather(1, index)
 
 
-class PathProba:
-    """Probabilities of all final classes of a tree."""
-
-    def __init__(self, layout: TreeLayout, device: Any) -> None:
-        self._groups = on_device(layout.group, device), len(layout.group_start) - 1
-        self._n_used = len(layout.group)
-        levels = [np.flatnonzero(layout.depth == d) for d in range(1, int(layout.depth.max()) + 1)]
-        self._levels = [
-            (on_device(here, device), on_device(layout.above[here], device)) for here in levels
-        ]
-        self._final = on_device(layout.end_output, device)
-
-    def __call__(self, z: Tensor) -> Tensor:
-        # Twice the precision: a path is a product, and final classes must sum to one.
-        log_proba = grouped_log_softmax(z[:, : self._n_used].double(), *self._groups)
-        for here, above in self._levels:
-            log_proba[:, here] += log_proba[:, above]
-        return log_proba[:, self._final].exp()
-
-
 # -- sets of classes ---------------------------------------------------------------------------
 
 
@@ -206,12 +187,22 @@ class SetProba:
         if not self._conditional:
             return self.largest_below(z).sigmoid()
         log_proba = F.logsigmoid(z)
-        for child, place, parent in self._levels:
-            bound = log_proba.new_zeros((len(z), len(child)))
-            index = place.expand(len(z), -1)
-            bound = bound.scatter_reduce(1, index, log_proba[:, parent], "amin")
+        for child, bound in self._bounds(log_proba):
             log_proba[:, child] += bound
         return log_proba.exp()
+
+    def at_most_above(self, values: Tensor) -> Tensor:
+        """Values, none of which exceeds one of a node above it; they are changed in place."""
+        for child, bound in self._bounds(values):
+            values[:, child] = torch.minimum(values[:, child], bound)
+        return values
+
+    def _bounds(self, values: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """Level by level, nodes and the smallest values of their parents as they are by then."""
+        for child, place, parent in self._levels:
+            bound = values.new_full((len(values), len(child)), torch.inf)
+            index = place.expand(len(values), -1)
+            yield child, bound.scatter_reduce(1, index, values[:, parent], "amin")
 
 
 # -- penalties ---------------------------------------------------------------------------------

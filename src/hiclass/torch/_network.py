@@ -8,6 +8,7 @@ no module object: weights are a dict of tensors, and the functions here are plai
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
@@ -19,13 +20,18 @@ import torch.nn.functional as F  # noqa: N812
 
 from hiclass._typing import AnyArray, IntArray
 from hiclass.torch._layout import Layout
-from hiclass.torch._losses import PathProba, SetProba, on_device
+from hiclass.torch._losses import SetProba, on_device
+from hiclass.torch._proba import PathProba
 
 Tensor = Any
 Weights = dict[str, Tensor]
 
 #: Rows go through the layers in pieces of at most so many numbers, where nothing is learned.
 _MOST_NUMBERS = 1 << 24
+#: And where they are decided on, of at most so many bytes: many cores have more to do at a time.
+_MOST_BYTES, _MOST_BYTES_GPU = 1 << 27, 1 << 31
+#: What is decided with is kept for so many models that share a network, restricted ones say.
+_N_KEPT = 4
 
 
 @dataclass(frozen=True)
@@ -198,6 +204,7 @@ class FittedNetwork:
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._ready: tuple[Any, Weights, Any] | None = None
+        self._kept: list[tuple[Any, Any]] = []
 
     def __getstate__(self) -> dict[str, Any]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -216,22 +223,38 @@ class FittedNetwork:
                 self._ready = device, weights, proba(self.layout, device)
             return self._ready
 
-    def predict_proba(self, X: Any) -> AnyArray:
-        """Probabilities of final classes, or of nodes where rows are sets of classes."""
-        device, weights, proba = self._on_device()
+    def kept(self, models: Any, make: Callable[[FittedNetwork, Any], Any]) -> Any:
+        """What was made for a model with this network, which is made once."""
+        for known, made in self._kept:
+            if known is models:
+                return made
+        made = make(self, models)
+        self._kept = [(models, made), *self._kept[: _N_KEPT - 1]]
+        return made
+
+    def outputs(self, X: Any, n_rows: int) -> Iterator[Tensor]:
+        """The outputs for so many rows at a time, on the device."""
+        device, weights, _ = self._on_device()
         last = LastLayer(weights, self.shape)
-        step = self.shape.rows_at_once()
         if not sp.issparse(X):
             X = np.asarray(X)
-        parts = []
+        for start in range(0, X.shape[0], n_rows):
+            rows = tuple(part.to(device) for part in as_tensors(X[start : start + n_rows]))
+            x = first_layer(weights, rows, sparse_gradient=False)
+            yield last.all(hidden_layers(weights, self.shape, x))
+
+    def rows_at_once(self, bytes_per_row: int) -> int:
+        """How many rows may be decided on together, if each takes so much memory beside layers."""
+        device = self._on_device()[0]
+        per_row = bytes_per_row + 4 * (self.shape.n_features + sum(self.shape.widths))
+        return max(1, (_MOST_BYTES if device.type == "cpu" else _MOST_BYTES_GPU) // per_row)
+
+    def predict_proba(self, X: Any) -> AnyArray:
+        """Probabilities of final classes, or of nodes where rows are sets of classes."""
+        proba = self._on_device()[2]
         with torch.inference_mode():
-            for start in range(0, X.shape[0], step):
-                rows = as_tensors(X[start : start + step])
-                rows = tuple(part.to(device) for part in rows)
-                x = first_layer(weights, rows, sparse_gradient=False)
-                x = hidden_layers(weights, self.shape, x)
-                parts.append(proba(last.all(x)).cpu().numpy())
-        found = np.concatenate(parts)
+            pieces = self.outputs(X, self.shape.rows_at_once())
+            found = np.concatenate([proba(z).cpu().numpy() for z in pieces])
         if self.first is not None and self.last is not None:
             some = found[:, self.first]
             for j in np.flatnonzero(self.last - self.first > 1).tolist():

@@ -1,0 +1,54 @@
+"""Classifiers that decide where their probabilities are, such as a network on a GPU.
+
+A model with one classifier for all classes is usually decoded from the probabilities that it
+returns. A classifier whose probabilities are on a device registers a *decider* for its type: it
+takes rows and returns nodes and confidences, so that probabilities never leave the device. It
+decides as the functions of ``decodings`` and ``sets`` do. What it does not know is decided there.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hiclass._inference.paths import unrestricted
+from hiclass._typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from hiclass._inference.candidates import Decision
+    from hiclass._inference.decodings import Decoding, Wish
+
+
+class PathDecider(Protocol):
+    """Decides on paths."""
+
+    def knows(self, decoding: Decoding) -> bool:
+        """Whether it decides by a decoding."""
+
+    def decide(self, decoding: Decoding, X: Any, wish: Wish) -> Decision:
+        """What was decided for a chunk of rows; not yet truncated."""
+
+    def best_paths(self, X: Any, k: int) -> tuple[IntArray, FloatArray]:
+        """The k most probable final classes and their probabilities; node 0 if there are fewer."""
+
+
+class SetDecider(Protocol):
+    """Decides on sets of nodes."""
+
+    def sets(self, X: Any, thresholds: FloatArray) -> Any:
+        """Closed sets for a chunk of rows: nodes that reach their thresholds."""
+
+    def nodes(self, X: Any, thresholds: FloatArray) -> IntArray:
+        """One most specific node for every row of a chunk."""
+
+
+@singledispatch
+def decider_for(classifier: Any, models: Any) -> Any:
+    """A decider of models with one classifier for all classes; None for most classifiers."""
+    return None
+
+
+def decider_of(models: Any) -> Any:
+    """The decider of models, restricted and adapted ones among them, if they have one."""
+    classifiers = getattr(unrestricted(models), "classifiers", {})
+    return decider_for(classifiers[0], models) if 0 in classifiers else None

@@ -1,0 +1,111 @@
+"""Fitted networks decide where their probabilities are: rows in, nodes and confidences out.
+
+Rows go through the network in pieces that keep within a budget of memory. What was decided stays on
+the device until all rows of a call are through, so that a GPU is waited for once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from hiclass._closure import from_entries
+from hiclass._inference.candidates import Decision
+from hiclass._inference.confidence import is_set
+from hiclass._inference.deciders import decider_for
+from hiclass._inference.decodings import Decoding, Wish
+from hiclass._typing import FloatArray, IntArray
+from hiclass.torch._decisions import ON_DEVICE, PathDecisions, SetDecisions
+from hiclass.torch._network import FittedNetwork
+
+Tensor = Any
+
+
+class NetworkPaths:
+    """Decides on paths; see ``_inference.deciders.PathDecider``."""
+
+    def __init__(self, network: FittedNetwork, models: Any) -> None:
+        columns = None if network.first is None else (network.first, network.last)
+        device = network._on_device()[0]
+        self._network = network
+        layout: Any = network.layout
+        self._decisions = PathDecisions(models, layout, columns, device)
+
+    def _outputs(self, X: Any, decoding: Decoding | None = None) -> Iterator[Tensor]:
+        n_bytes = self._decisions.bytes_per_row(decoding)
+        return self._network.outputs(X, self._network.rows_at_once(n_bytes))
+
+    def knows(self, decoding: Decoding) -> bool:
+        """Whether it decides by a decoding."""
+        return decoding in ON_DEVICE
+
+    def decide(self, decoding: Decoding, X: Any, wish: Wish) -> Decision:
+        """What was decided for a chunk of rows; not yet truncated."""
+        with torch.inference_mode():
+            pieces = self._outputs(X, decoding)
+            nodes, confidence = _join([self._decisions.decide(decoding, z, wish) for z in pieces])
+            if wish.only_nodes and not is_set(wish.min_confidence):
+                confidence = confidence[:, :1]
+            return Decision(nodes.cpu().numpy(), _checked(confidence.cpu().numpy()))
+
+    def best_paths(self, X: Any, k: int) -> tuple[IntArray, FloatArray]:
+        """The k most probable final classes and their probabilities; node 0 if there are fewer."""
+        with torch.inference_mode():
+            nodes, proba = _join([self._decisions.best_paths(z, k) for z in self._outputs(X)])
+            missing = (0, k - nodes.shape[1])
+            nodes, proba = (torch.nn.functional.pad(part, missing) for part in (nodes, proba))
+            return nodes.cpu().numpy(), _checked(proba.cpu().numpy())
+
+
+class NetworkSets:
+    """Decides on sets of nodes; see ``_inference.deciders.SetDecider``."""
+
+    def __init__(self, network: FittedNetwork, models: Any) -> None:
+        self._n_nodes = models.hierarchy.n_nodes
+        self._network = network
+        layout: Any = network.layout
+        self._decisions = SetDecisions(models, layout, network._on_device()[0])
+        self._n_rows = network.rows_at_once(self._decisions.bytes_per_row)
+
+    def sets(self, X: Any, thresholds: FloatArray) -> Any:
+        """Closed sets for a chunk of rows: nodes that reach their thresholds."""
+        n, found = 0, []
+        with torch.inference_mode():
+            for z in self._network.outputs(X, self._n_rows):
+                row, node = self._decisions.sets(z, thresholds)
+                found.append((row + n, node))
+                n += len(z)
+            row, node = (part.cpu().numpy() for part in _join(found))
+        everyone = np.arange(n)
+        row, node = np.append(everyone, row), np.append(np.zeros_like(everyone), node)
+        return from_entries(row, node, (n, self._n_nodes))
+
+    def nodes(self, X: Any, thresholds: FloatArray) -> IntArray:
+        """One most specific node for every row of a chunk."""
+        with torch.inference_mode():
+            pieces = self._network.outputs(X, self._n_rows)
+            found = torch.cat([self._decisions.nodes(z, thresholds) for z in pieces])
+            return np.asarray(found.cpu().numpy())
+
+
+def _join(parts: list[Any]) -> tuple[Tensor, Tensor]:
+    one, other = (torch.cat(part) for part in zip(*parts, strict=True))
+    return one, other
+
+
+def _checked(proba: FloatArray) -> FloatArray:
+    """Probabilities along paths, if they are numbers: on the first place there is always one."""
+    if np.isnan(proba[:, :1]).any():
+        raise ValueError(
+            "The network returned a probability that is not a number. Check X for extreme values, "
+            "or train with a smaller learning_rate."
+        )
+    return proba
+
+
+@decider_for.register
+def _of_network(classifier: FittedNetwork, models: Any) -> NetworkPaths | NetworkSets:
+    return classifier.kept(models, NetworkSets if models.of_sets else NetworkPaths)
