@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from hiclass._inspect.queries import predict_node_proba as predict_node_proba
     from hiclass._inspect.queries import predict_paths as predict_paths
     from hiclass._inspect.report import make_report as make_report
+    from hiclass._inspect.triage import Triage as Triage
+    from hiclass._inspect.triage import triage as triage
     from hiclass._labels.gaps import truncate_at_gap as truncate_at_gap
     from hiclass._linear.fast_svc import FastLinearSVC as FastLinearSVC
     from hiclass._linear.kernel_ridge import KernelRidgeClassifier as KernelRidgeClassifier
@@ -64,6 +66,7 @@ _HOMES = {
     "TRUSTED_TYPES": "hiclass._export.persistence",
     "TableFeatures": "hiclass._automatic.features",
     "TextEncoder": "hiclass._encoders.text_encoder",
+    "Triage": "hiclass._inspect.triage",
     "explain": "hiclass._inspect.explain",
     "guarantee_cost": "hiclass._estimators.guarantees",
     "guarantee_error": "hiclass._estimators.guarantees",
@@ -73,6 +76,7 @@ _HOMES = {
     "predict_node_proba": "hiclass._inspect.queries",
     "predict_paths": "hiclass._inspect.queries",
     "to_onnx": "hiclass._export.onnx",
+    "triage": "hiclass._inspect.triage",
     "truncate_at_gap": "hiclass._labels.gaps",
     "trusted_types": "hiclass._export.persistence",
     "tune_confidence": "hiclass._estimators.conformal",

@@ -30,6 +30,18 @@ def make_rows(n=60):
     return rows
 
 
+def contested_rows(n=100):
+    """Rows of which a third have the labels of another class: no model can be sure of them."""
+    rows = make_rows(n)
+    for i in range(0, n, 3):
+        rows[i][1:3] = list(WORDS)[(i // 3) % len(WORDS)]
+    return rows
+
+
+def unlabelled_rows(n):
+    return [[row[0], "", "", *row[3:]] for row in make_rows(n)]
+
+
 def write_csv(path, rows, header=HEADER, **options):
     with path.open("w", newline="", encoding=options.pop("encoding", "utf-8")) as file:
         csv.writer(file, **options).writerows([header, *rows])

@@ -4,7 +4,7 @@ import io
 import sys
 
 import pytest
-from cli_helpers import HEADER, TARGET, make_rows, write_csv
+from cli_helpers import HEADER, TARGET, contested_rows, make_rows, write_csv
 
 from hiclass._cli import main
 from hiclass._cli._models import load_model
@@ -20,6 +20,17 @@ def shared(tmp_path_factory):
     output = ["-o", str(folder / "model.skops")]
     assert main(["fit", str(folder / "train.csv"), *arguments, *output]) == 0
     return folder
+
+
+@pytest.fixture(scope="session")
+def unsure_model(tmp_path_factory):
+    """A model that is sure of some rows only."""
+    folder = tmp_path_factory.mktemp("unsure")
+    write_csv(folder / "train.csv", contested_rows())
+    model = str(folder / "model.skops")
+    options = ["--target", *TARGET, "--text", "narrative", "--model", "parent", "-q", "-o", model]
+    assert main(["fit", str(folder / "train.csv"), *options]) == 0
+    return model
 
 
 @pytest.fixture

@@ -10,9 +10,10 @@ import pytest
 from serving_helpers import LIMITS
 
 import hiclass
-from hiclass._serving.app import LOCAL_NAMES, make_app
+from hiclass._serving.app import make_app
 from hiclass._serving.schema import predict_operation
 from hiclass._serving.service import Service
+from hiclass._serving.web import LOCAL_NAMES
 
 
 def test_it_is_up(client):

@@ -39,7 +39,10 @@ ALLOWED = {
     ("_engine/fit.py", "pickle.loads"): "what the same line pickled, to see whether it can be",
 }
 #: The only modules that open connections, when a user asks for a data set or for a service.
-NETWORK = {"datasets/_download.py", "_serving/app.py", "_serving/server.py"}
+NETWORK = {
+    "datasets/_download.py", "_serving/app.py", "_serving/desk/app.py", "_serving/server.py",
+    "_serving/web.py",
+}  # fmt: skip
 NETWORK_IMPORTS = {"urllib", "http", "socket", "ssl", "requests", "fastapi", "starlette", "uvicorn"}
 
 

@@ -45,7 +45,7 @@ def predict(args: argparse.Namespace) -> None:
     result = {name: table.column(name) for name in keep}
     predicted = _predict(args, model, features)
     confidence = model.opened.model.predict_confidence(features).round(6)
-    for column, cells in _added(model, predicted, confidence).items():
+    for column, cells in added_columns(model, predicted, confidence).items():
         if column in result:
             raise CommandError(
                 f"{table.name} already has a column {column!r}. Leave it out with --keep."
@@ -60,7 +60,7 @@ def predict(args: argparse.Namespace) -> None:
         _screen.note(f"Wrote {args.output}: {_screen.count(len(frame), 'row')}", args.quiet)
 
 
-def _added(model: Model, predicted: Any, confidence: Any) -> dict[str, Any]:
+def added_columns(model: Model, predicted: Any, confidence: Any) -> dict[str, Any]:
     """The columns that predictions add, in the form in which the labels were learned."""
     added = {}
     if model.separator is not None:

@@ -24,9 +24,11 @@ def guarantee(args: argparse.Namespace) -> None:
     if args.costs is not None and (args.max_error is not None or args.branch_level is not None):
         raise CommandError("--max-error and --branch-level are about errors, --costs is not.")
     model = load_model(args.model_file)
-    levels = [_level(name, model.levels) for name in args.level or []] or None
-    branch_level = None if args.branch_level is None else _level(args.branch_level, model.levels)
-    costs = None if args.costs is None else _read_costs(args, model.levels)
+    levels = [level_number(name, model.levels) for name in args.level or []] or None
+    branch_level = (
+        None if args.branch_level is None else level_number(args.branch_level, model.levels)
+    )
+    costs = None if args.costs is None else read_costs(args, model.levels)
     table, y, _ = labelled_for(args, model)
     classifier = model.opened.model
     features = features_of(model, table)
@@ -50,7 +52,7 @@ def guarantee(args: argparse.Namespace) -> None:
     _screen.note(f"Wrote {args.output}: the same model with these thresholds", args.quiet)
 
 
-def _level(name: str, levels: list[str]) -> int:
+def level_number(name: str, levels: list[str]) -> int:
     """The number of a level, given as such or by its name."""
     if name in levels:
         return levels.index(name) + 1
@@ -62,7 +64,7 @@ def _level(name: str, levels: list[str]) -> int:
     )
 
 
-def _read_costs(args: argparse.Namespace, levels: list[str]) -> dict[tuple[Any, ...], float]:
+def read_costs(args: argparse.Namespace, levels: list[str]) -> dict[tuple[Any, ...], float]:
     """The cost of a wrong label per class, from a file with columns of levels and ``cost``."""
     table = read_table(args.costs, format=None, encoding=args.encoding, separator=args.separator)
     if "cost" not in table.frame.columns:

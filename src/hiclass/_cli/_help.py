@@ -83,6 +83,32 @@ that is asked for; the others end before it. Use labelled rows that the model wa
 that were not used to choose anything. With few rows it says how many are needed. It holds for rows
 that come from where these come from, not after a drift.
 """
+TRIAGE = """\
+examples:
+  hiclass guarantee model.skops valid.csv --max-error 0.05 -o sure.skops
+  hiclass triage sure.skops new.csv --max-error 0.05 -o done.csv --review queue.csv
+  hiclass triage model.skops new.csv --max-error 0.05 --labelled valid.csv --level product \\
+    -o done.csv --review queue.csv
+  hiclass triage model.skops new.csv --min-confidence 0.9 -o done.csv --review queue.csv
+
+A row is sure if no threshold shortens its path, down to the level that is asked for. The sure rows
+get the columns of hiclass predict. The others get the most probable classes, each another one at
+that level (suggestion_1, a JSON list from the first level down, and probability_1, and so on), the
+words that speak for the first and for the second (reasons), and the row of the file (source_row).
+Identical rows follow each other.
+"""
+REVIEW = """\
+examples:
+  hiclass triage model.skops new.csv --max-error 0.05 -o done.csv --review queue.csv
+  hiclass review queue.csv --model model.skops -o reviewed.csv
+  hiclass review queue.csv --model model.skops -o reviewed.csv --write
+
+The command prints an address with a token: open it in a browser on this machine, in several if
+several people work on the queue. Every decision is on disk in reviewed.csv.journal before the next
+row is shown, so that nothing is lost whatever happens: the same command goes on where it ended.
+Ctrl+C ends it and writes reviewed.csv, which has the columns of the queue, the labels, and what was
+decided (accepted, corrected, skipped), by whom and when, with the comment.
+"""
 SERVE = """\
 examples:
   hiclass serve model.skops

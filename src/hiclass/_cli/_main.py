@@ -101,6 +101,14 @@ def _run(args: argparse.Namespace) -> None:
         from hiclass._cli._serve import serve
 
         serve(args)
+    elif args.command == "triage":
+        from hiclass._cli._triage import triage
+
+        triage(args)
+    elif args.command == "review":
+        from hiclass._cli._review import review
+
+        review(args)
     else:
         from hiclass._cli import _commands
 

@@ -25,6 +25,8 @@ class _Parser(argparse.ArgumentParser):
 
 def make_parser() -> argparse.ArgumentParser:
     """Make the parser of all commands."""
+    from hiclass._cli._parser_desk import add_review, add_triage
+
     parser = _Parser(
         prog="hiclass",
         description=_help.DESCRIPTION,
@@ -44,6 +46,8 @@ def make_parser() -> argparse.ArgumentParser:
         _add_tune,
         _add_guarantee,
         _add_predict,
+        add_triage,
+        add_review,
         _add_serve,
         _add_demo,
     ):
@@ -441,13 +445,14 @@ def _add_model_file(command: argparse.ArgumentParser) -> None:
     command.add_argument("model_file", metavar="MODEL", help="a file that hiclass fit wrote")
 
 
-def _add_input(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "file",
-        metavar="FILE",
-        help="CSV, TSV, Parquet or JSON lines, also compressed (.gz); - is standard input; it "
-        "comes before the options",
-    )
+_TABLE = (
+    "CSV, TSV, Parquet or JSON lines, also compressed (.gz); - is standard input; it comes before "
+    "the options"
+)
+
+
+def _add_input(command: argparse.ArgumentParser, metavar: str = "FILE", text: str = _TABLE) -> None:
+    command.add_argument("file", metavar=metavar, help=text)
     group = command.add_argument_group("input")
     group.add_argument(
         "--format",

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from hiclass._cli import _screen
 from hiclass._cli._errors import CommandError, require
 from hiclass._cli._models import load_model
 from hiclass._cli._recipe import set_jobs
-from hiclass._serving.app import LOCAL_NAMES, make_app
+from hiclass._serving.app import make_app
 from hiclass._serving.server import address_of, listen, run
 from hiclass._serving.service import Limits, Service
+from hiclass._serving.web import LOCAL_NAMES
 
-_NEEDED = ("fastapi", "uvicorn")
+NEEDED = ("fastapi", "uvicorn")
 
 
 def serve(args: argparse.Namespace) -> None:
     """Serve a model until Ctrl+C or SIGTERM."""
-    require(_NEEDED, "hiclass serve")
+    require(NEEDED, "hiclass serve")
     service = make_service(args)
-    try:
-        opened = listen(args.host, args.port)
-    except OSError as error:
-        raise CommandError(
-            f"{args.host}, port {args.port}, cannot be opened: {error.strerror or error}. Choose "
-            f"another --port (0 is any that is free) or --host."
-        ) from error
+    opened = open_port(args.host, args.port, " or --host")
     is_local = args.host in ("127.0.0.1", "localhost", "::1")
     if not is_local:
         _screen.warning(
@@ -41,6 +37,17 @@ def serve(args: argparse.Namespace) -> None:
     )
     run(make_app(service, hosts=LOCAL_NAMES if is_local else None), opened)
     _screen.note("Stopped.", args.quiet)
+
+
+def open_port(host: str, port: int, other: str = "") -> Any:
+    """Open a port; ``other`` is what else may be changed if that fails."""
+    try:
+        return listen(host, port)
+    except OSError as error:
+        raise CommandError(
+            f"{host}, port {port}, cannot be opened: {error.strerror or error}. Choose another "
+            f"--port (0 is any that is free){other}."
+        ) from error
 
 
 def make_service(args: argparse.Namespace) -> Service:

@@ -377,9 +377,19 @@ def _pack(file: IO[bytes], path: str) -> Iterator[IO[bytes]]:
 def safe_cell(value: Any) -> str:
     """A cell as text that no spreadsheet takes for a formula; numbers stay as they are."""
     text = str(value)
-    if not text.startswith(_FORMULA) or not isinstance(value, str) or _is_number(text):
-        return text
-    return f"'{text}"
+    return f"'{text}" if isinstance(value, str) and _needs_apostrophe(text) else text
+
+
+def original_cell(cell: Any) -> Any:
+    """A cell as it was before :func:`safe_cell`."""
+    is_safe = isinstance(cell, str) and cell.startswith("'") and _needs_apostrophe(cell)
+    return cell[1:] if is_safe else cell
+
+
+def _needs_apostrophe(text: str) -> bool:
+    """Whether a text is a formula, maybe behind apostrophes: one more can be taken away again."""
+    bare = text.lstrip("'")
+    return bare.startswith(_FORMULA) and not _is_number(bare)
 
 
 def _is_number(text: str) -> bool:

@@ -221,6 +221,35 @@ class ReasonFinder:
             note = "shows neither weights nor importances"
         return Reason(self.name, classifier, estimator.kind, note, margin, features)
 
+    def compare(
+        self, above: int, chosen: int, rival: int
+    ) -> tuple[FloatArray, OpenEstimator] | None:
+        """The weights of the difference of scores of two branches; None if nothing linear decides.
+
+        Parameters
+        ----------
+        above : int
+            The node.
+        chosen, rival : int
+            Two of its branches.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_features,)
+            Positive ones speak for the chosen branch.
+        estimator : OpenEstimator
+            Whose features these are.
+        """
+        scorers = self._scorers(above)
+        if chosen not in scorers and rival not in scorers:
+            return None
+        sides, _ = self._sides(scorers, above, chosen, rival)
+        if any(scorer.estimator.kind != "linear" for _, scorer in sides):
+            return None
+        lines = [sign * scorer.line()[0] for sign, scorer in sides]
+        weights: FloatArray = np.sum(lines, axis=0)
+        return weights, sides[0][1].estimator
+
     def best_other(self, above: int, chosen: int) -> int | None:
         """The other branch with the highest linear score, for models without probabilities."""
         return self._best_other(self._scorers(above), chosen)

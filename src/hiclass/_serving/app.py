@@ -12,10 +12,11 @@ from typing import Any
 
 from hiclass._serving.schema import DESCRIPTION, model_schema, predict_operation
 from hiclass._serving.service import RequestError, Service
+from hiclass._serving.web import KnownHosts, add_errors, check_type, read_body
 from hiclass._version import __version__
 
-#: Names that a browser on this machine uses for it.
-LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
+_USE = "Use POST /predict, GET /model, GET /health or GET /openapi.json."
+_TOO_LONG = "Send its rows in several requests, or start the service with a larger --max-bytes."
 
 
 def make_app(service: Service, *, hosts: tuple[str, ...] | None = None) -> Any:
@@ -79,7 +80,7 @@ def make_app(service: Service, *, hosts: tuple[str, ...] | None = None) -> Any:
     )
     async def predict(request: Request) -> JSONResponse:
         k = service.paths_wanted(request.query_params.multi_items())
-        _check_type(request.headers.get("content-type", ""))
+        check_type(request.headers.get("content-type", ""))
         if waiting.number >= limits.threads + limits.max_waiting:
             raise RequestError(
                 503,
@@ -88,7 +89,7 @@ def make_app(service: Service, *, hosts: tuple[str, ...] | None = None) -> Any:
                 f"several rows in one request.",
             )
         with waiting:  # from the first byte of a body on: bodies that are being read take memory
-            body = await _read_body(request, limits.max_bytes, limits.timeout)
+            body = await read_body(request, limits.max_bytes, limits.timeout, _TOO_LONG)
 
             def work() -> Any:
                 rows, single = service.parse(body)
@@ -97,9 +98,9 @@ def make_app(service: Service, *, hosts: tuple[str, ...] | None = None) -> Any:
 
             return JSONResponse(await _in_thread(pool, work, limits.timeout))
 
-    _add_errors(app)
+    add_errors(app, use=_USE, problem="The model could not predict these rows")
     if hosts is not None:
-        app.add_middleware(_KnownHosts, hosts=hosts)
+        app.add_middleware(KnownHosts, hosts=hosts)
     return app
 
 
@@ -128,109 +129,3 @@ async def _in_thread(pool: ThreadPoolExecutor, work: Callable[[], Any], timeout:
             f"The prediction took longer than {timeout} s. Send fewer rows in one request, or "
             f"start the service with a larger --timeout.",
         ) from None
-
-
-def _check_type(content_type: str) -> None:
-    """Take JSON only: a page from elsewhere cannot send it here without being asked first."""
-    kind = content_type.partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise RequestError(
-            415,
-            "wrong_content_type",
-            f"The request has {f'the Content-Type {kind[:60]}' if kind else 'no Content-Type'}. "
-            f"Send JSON with the header Content-Type: application/json (with curl: --json DATA).",
-        )
-
-
-async def _read_body(request: Any, max_bytes: int, timeout: float) -> bytes:
-    """Read the body of a request, but no more of it than is allowed, and no longer."""
-    from starlette.requests import ClientDisconnect
-
-    too_long = RequestError(
-        413,
-        "too_long",
-        f"The request is longer than {max_bytes:,} bytes. Send its rows in several requests, or "
-        f"start the service with a larger --max-bytes.",
-    )
-    length = request.headers.get("content-length", "")
-    if length.isdigit() and int(length) > max_bytes:
-        raise too_long
-    body = bytearray()
-    try:
-        async with asyncio.timeout(timeout):
-            async for part in request.stream():
-                body += part
-                if len(body) > max_bytes:
-                    raise too_long
-    except TimeoutError:
-        raise RequestError(
-            408, "timeout", f"The request did not arrive within {timeout} s. Send it again."
-        ) from None
-    except ClientDisconnect:
-        raise RequestError(400, "disconnected", "The request broke off. Send it again.") from None
-    return bytes(body)
-
-
-# -- errors ------------------------------------------------------------------------------------
-
-_USE = "Use POST /predict, GET /model, GET /health or GET /openapi.json."
-
-
-def _add_errors(app: Any) -> None:
-    """Reply with the same form of JSON to everything that goes wrong."""
-    from fastapi import Request
-    from fastapi.responses import JSONResponse
-    from starlette.exceptions import HTTPException
-
-    async def refuse(request: Request, error: Any) -> JSONResponse:
-        headers = {"Retry-After": "1"} if error.status == 503 else None
-        return JSONResponse(error.content, error.status, headers)
-
-    async def lost(request: Request, error: Any) -> JSONResponse:
-        path, allowed = request.url.path[:100], (error.headers or {}).get("Allow")
-        if allowed is not None:
-            problem = f"{path} does not take {request.method[:20]}, but {allowed}."
-            found = RequestError(405, "wrong_method", f"{problem} {_USE}")
-        else:
-            problem = f"There is nothing at {path}."
-            found = RequestError(error.status_code, "not_found", f"{problem} {_USE}")
-        return JSONResponse(found.content, found.status, error.headers)
-
-    async def broken(request: Request, error: Any) -> JSONResponse:
-        found = RequestError(
-            500,
-            "internal",
-            f"The model could not predict these rows ({type(error).__name__}). The service has "
-            f"written the reason to its standard error.",
-        )
-        return JSONResponse(found.content, 500)
-
-    app.add_exception_handler(RequestError, refuse)
-    app.add_exception_handler(HTTPException, lost)
-    app.add_exception_handler(Exception, broken)
-
-
-class _KnownHosts:
-    """Refuses requests that call this machine by another name than expected."""
-
-    def __init__(self, app: Any, hosts: tuple[str, ...]) -> None:
-        self.app, self.hosts = app, hosts
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        from starlette.responses import JSONResponse
-
-        if scope["type"] == "http":
-            given = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
-            # Without the port; the colons of an IPv6 address are in brackets.
-            name = given if given.endswith("]") else given.rpartition(":")[0] or given
-            if name.lower() not in self.hosts:
-                error = RequestError(
-                    421,
-                    "wrong_host",
-                    f"The request is for the host {name[:60]!r}, and this service is for "
-                    f"{', '.join(self.hosts)}. Use one of these names, or start the service with "
-                    f"--host.",
-                )
-                await JSONResponse(error.content, error.status)(scope, receive, send)
-                return
-        await self.app(scope, receive, send)

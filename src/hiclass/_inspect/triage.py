@@ -1,0 +1,349 @@
+"""Which rows a model may code by itself, and which go to people, in which order, with what advice.
+
+A row is sure if its predicted path ends where the model would end it without any thresholds:
+nothing was left out because it was not probable enough. The others get the most probable classes as
+suggestions, and the features that speak for the first and for the second of them.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from hiclass._estimators.guarantees import guarantee_of
+from hiclass._inference.confidence import is_set
+from hiclass._inspect.models import open_model
+from hiclass._inspect.pairs import PairReason, parting, reasons_of_pairs
+from hiclass._labels.columns import read_labels
+from hiclass._rows import n_rows_of, take_rows
+from hiclass._targets.paths import nodes_of
+from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass.hierarchy import Hierarchy
+
+#: How rows for people can be ordered.
+ORDERS = {
+    "uncertain": "the least probable first suggestion first",
+    "cost": "the largest expected cost of the first suggestion first",
+    "branch": "by the class below which the first two suggestions part, largest groups first",
+}
+#: So many features are found for each of the first two suggestions.
+_TOP = 5
+#: So many numbers are held at a time where the probabilities of all nodes are needed.
+_MOST_HELD = 20_000_000
+#: A smaller probability of ending at a node is what rounding leaves.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Triage:
+    """What :func:`triage` returns.
+
+    Parameters
+    ----------
+    sure : ndarray of bool of shape (n_samples,)
+        Whether the model may code a row by itself.
+    predicted : ndarray of shape (n_samples, n_levels), or (n_samples,) for 1-D ``y``
+        The predicted paths of all rows, as ``predict`` returns them.
+    confidence : ndarray of shape (n_samples, n_levels)
+        The probabilities of their nodes.
+    review : ndarray of int
+        The rows for people, in the order in which they should see them.
+    suggestions : ndarray of shape (n_review, k)
+        For each of these rows the nodes of the most probable classes, the first one first; -1 where
+        there are fewer.
+    probabilities : ndarray of shape (n_review, k)
+        Their probabilities; 0 where there are fewer.
+    reasons : list of PairReason or None
+        What speaks for the first and for the second suggestion; None where nothing can be shown.
+    hierarchy : Hierarchy
+        What nodes mean: ``hierarchy.path(node)``.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, triage
+    >>> X, y = [[0], [1], [4], [5]], [["A", "a"], ["A", "b"], ["B", "c"], ["B", "d"]]
+    >>> found = triage(LocalClassifierPerParentNode(min_confidence=0.5).fit(X, y), X)
+    >>> found.sure.tolist(), found.review.tolist()
+    ([True, False, False, True], [1, 2])
+    """
+
+    sure: AnyArray
+    predicted: AnyArray
+    confidence: FloatArray
+    review: IntArray
+    suggestions: IntArray
+    probabilities: FloatArray
+    reasons: list[PairReason | None]
+    hierarchy: Hierarchy
+
+    def __repr__(self) -> str:
+        n_sure, n_rows = int(self.sure.sum()), len(self.sure)
+        return f"Triage({n_sure:,} of {n_rows:,} rows are sure, {len(self.review):,} for people)"
+
+
+def triage(
+    model: Any,
+    X: Any,
+    *,
+    level: int | None = None,
+    k: int = 5,
+    order: str = "uncertain",
+    costs: Mapping[Any, float] | None = None,
+    reasons: bool = True,
+    feature_names: Any = None,
+) -> Triage:
+    """Separate the rows that a model may code by itself from those that people should see.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted hierarchical classifier with probabilities, or a pipeline or search that ends in
+        one. Its ``min_confidence`` says what is sure: a number, or what a guarantee has set.
+    X : rows
+        Rows as for ``model.predict``.
+    level : int, default=None
+        The level that has to be coded, from 1. By default whole paths.
+    k : int, default=5
+        How many suggestions to give, each a different class at that level.
+    order : {"uncertain", "cost", "branch"}, default="uncertain"
+        What people see first: the least probable first suggestion; the largest expected cost of
+        the first suggestion; or rows grouped by the class below which the first two suggestions
+        part, the largest group first. Identical rows always follow each other.
+    costs : mapping, default=None
+        For ``order="cost"``: from classes (path tuples or labels) to what it costs to miss a row of
+        the class. A class that is not named costs what the nearest class above it does, and 1 where
+        there is none.
+    reasons : bool, default=True
+        Whether to find the features that speak for the first and for the second suggestion. Linear
+        local classifiers have them.
+    feature_names : sequence of str, default=None
+        Names of the features that the classifier sees, where it cannot know them.
+
+    Returns
+    -------
+    Triage
+        Which rows are sure and what is predicted for all; for the others an order, suggestions and
+        reasons.
+
+    Raises
+    ------
+    ValueError
+        If the model has no thresholds, so that every row would be sure, or if a parameter is wrong.
+    AttributeError
+        If the model has no probabilities.
+
+    See Also
+    --------
+    guarantee_error : Thresholds that limit the share of wrong labels.
+    explain : All steps of the prediction of one row.
+
+    Notes
+    -----
+    A row is sure if thresholds do not shorten its path, down to the level that is asked for. Where
+    a model predicts that a path ends early, a guarantee covers the labels of the path; it does not
+    cover that nothing follows.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, triage
+    >>> X = [[4, 0, 0.5], [4, 0, 1.2], [2, 2, 0.3], [0, 0, 2.5]]
+    >>> y = [["Mammal", "Cat"], ["Mammal", "Dog"], ["Bird", "Owl"], ["Reptile", "Snake"]]
+    >>> model = LocalClassifierPerParentNode(min_confidence=0.5).fit(X, y)
+    >>> found = triage(model, [[4, 0, 1.0], [2, 2, 0.2]], k=2)
+    >>> found
+    Triage(1 of 2 rows are sure, 1 for people)
+    >>> [found.hierarchy.path(node) for node in found.suggestions[0]]
+    [('Mammal', 'Dog'), ('Mammal', 'Cat')]
+    """
+    opened = open_model(model, feature_names)
+    classifier, tree = opened.model, opened.model.hierarchy_
+    if not is_set(getattr(classifier, "min_confidence", 0.0)) and guarantee_of(model) is None:
+        raise ValueError(
+            "The model has no thresholds, so that every row would count as sure. Set them by a "
+            "guarantee, guarantee_error(model, X, y, max_error=0.05).apply(model) with rows that "
+            "it was not fitted on, or by min_confidence."
+        )
+    _check(tree, level, k, order, costs)
+    rows = opened.transform(X)
+    predicted, confidence = classifier.predict(rows), classifier.predict_confidence(rows)
+    sure = _are_sure(classifier, rows, predicted, level)
+    review = np.flatnonzero(~sure)
+    some = take_rows(rows, review)
+    suggestions, proba = _suggest(classifier, some, level, k)
+    if order == "cost":
+        rank = -_expected_costs(classifier, some, suggestions[:, 0], level, costs or {})
+    elif order == "branch":
+        rank = _by_branch(tree, suggestions)
+    else:
+        rank = proba[:, 0]
+    places = _together(np.lexsort([review, proba[:, 0], rank]), _keys(take_rows(X, review)))
+    second = suggestions[places, 1] if k > 1 else np.full(len(places), -1)
+    found: list[PairReason | None] = [None] * len(places)
+    if reasons:
+        found = reasons_of_pairs(
+            opened, take_rows(some, places), suggestions[places, 0], second, _TOP
+        )
+    return Triage(
+        sure=sure,
+        predicted=predicted,
+        confidence=confidence,
+        review=review[places],
+        suggestions=suggestions[places],
+        probabilities=proba[places],
+        reasons=found,
+        hierarchy=tree,
+    )
+
+
+def _check(tree: Hierarchy, level: Any, k: Any, order: Any, costs: Any) -> None:
+    for name, value, most in (("level", level, tree.depth), ("k", k, None)):
+        is_int = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if value is None and name == "level":
+            continue
+        if not is_int or value < 1 or (most is not None and value > most):
+            upper = f"from 1 to {most}, the depth of the hierarchy" if most else "of at least 1"
+            raise ValueError(f"{name} must be an integer {upper}; got {value!r}.")
+    if order not in ORDERS:
+        raise ValueError(f"order must be one of {', '.join(ORDERS)}; got {order!r}.")
+    if costs is not None and order != "cost":
+        raise ValueError(f'costs are for order="cost"; got order={order!r}.')
+
+
+def _at(tree: Hierarchy, nodes: IntArray, level: int | None) -> IntArray:
+    """Nodes as far as a level; those above it as they are."""
+    if level is None:
+        return nodes
+    return np.where(tree.levels[nodes] >= level, tree._at_level(nodes, level), nodes)
+
+
+def _are_sure(classifier: Any, X: Any, predicted: Any, level: int | None) -> AnyArray:
+    """Whether thresholds leave the paths as they are, down to a level."""
+    tree = classifier.hierarchy_
+    whole = copy.copy(classifier)
+    whole.min_confidence = 0.0
+    nodes = [nodes_of(read_labels(labels), tree) for labels in (predicted, whole.predict(X))]
+    ends, all_ends = (_at(tree, some, level) for some in nodes)
+    sure: AnyArray = (ends == all_ends) & (ends > 0)
+    return sure
+
+
+# -- suggestions -------------------------------------------------------------------------------
+
+
+def _suggest(classifier: Any, X: Any, level: int | None, k: int) -> tuple[IntArray, FloatArray]:
+    """The most probable classes of every row, each another one at the level."""
+    tree = classifier.hierarchy_
+    n_rows = n_rows_of(X)
+    nodes, proba = np.full((n_rows, k), -1, dtype=np.intp), np.zeros((n_rows, k))
+    if not n_rows:
+        return nodes, proba
+    if level is None or level == tree.depth:
+        paths, proba = classifier.predict_paths(X, k)
+        flat = paths.reshape(n_rows * k, *paths.shape[2:])
+        nodes = nodes_of(read_labels(flat), tree).reshape(n_rows, k)
+        return np.where(nodes > 0, nodes, -1), np.where(nodes > 0, proba, 0.0)
+    # Whole subtrees at the level, and what ends above it.
+    for rows, mass in _masses(classifier, X):
+        columns = np.arange(1, tree.n_nodes)
+        at = _at(tree, columns, level)
+        shares = np.zeros((len(rows), tree.n_nodes))
+        np.add.at(shares.T, at, mass[:, 1:].T)
+        best = np.argsort(-shares, axis=1, kind="stable")[:, :k]
+        found = np.take_along_axis(shares, best, axis=1)
+        nodes[rows, : best.shape[1]] = np.where(found > 0, best, -1)
+        proba[rows, : best.shape[1]] = found
+    return nodes, proba
+
+
+def _masses(classifier: Any, X: Any) -> Iterator[tuple[IntArray, FloatArray]]:
+    """For some rows after the other, the probability that a path ends at each node."""
+    tree = classifier.hierarchy_
+    step = max(_MOST_HELD // tree.n_nodes, 1)
+    n_rows = n_rows_of(X)
+    for start in range(0, n_rows, step):
+        rows = np.arange(start, min(start + step, n_rows))
+        proba = classifier.predict_node_proba(take_rows(X, rows))
+        mass = proba.copy()
+        np.subtract.at(mass.T, tree.parent[1:], proba[:, 1:].T)
+        mass[:, 0] = 0.0
+        # What rounding leaves of a class at which no path ends.
+        yield rows, np.where(mass > _ROUNDING, mass, 0.0)
+
+
+# -- the order ---------------------------------------------------------------------------------
+
+
+def _expected_costs(
+    classifier: Any, X: Any, first: IntArray, level: int | None, costs: Mapping[Any, float]
+) -> FloatArray:
+    """What it costs on average to code every row as its first suggestion."""
+    tree = classifier.hierarchy_
+    of_class = _costs_of(tree, costs)
+    code = _at(tree, np.arange(tree.n_nodes), level)
+    expected = np.zeros(len(first))
+    for rows, mass in _masses(classifier, X):
+        missed = code[None, :] != first[rows, None]
+        expected[rows] = (mass * missed) @ of_class
+    return expected
+
+
+def _costs_of(tree: Hierarchy, costs: Mapping[Any, float]) -> FloatArray:
+    """The cost of every node: its own, or that of the nearest class above it, else 1."""
+    found = np.full(tree.n_nodes, np.nan)
+    found[0] = 1.0
+    for name, cost in costs.items():
+        if not (isinstance(cost, int | float | np.number) and 0 <= cost < np.inf):
+            raise ValueError(
+                f"The cost of {name!r} must be a number that is not negative; got {cost!r}."
+            )
+        found[tree.find(name)] = float(cost)
+    for node in np.flatnonzero(np.isnan(found)).tolist():  # a parent comes before its children
+        found[node] = found[tree.parent[node]]
+    return found
+
+
+def _by_branch(tree: Hierarchy, suggestions: IntArray) -> FloatArray:
+    """A rank by the node below which the first two suggestions part: large groups first."""
+    if suggestions.shape[1] < 2:
+        return np.zeros(len(suggestions))
+    doubtful = np.array(
+        [parting(tree, a, b)[0] if b > 0 else tree.n_nodes for a, b in suggestions[:, :2].tolist()],
+        dtype=np.intp,
+    )
+    size = np.bincount(doubtful, minlength=tree.n_nodes + 1)
+    order = np.lexsort([np.arange(len(size)), -size])
+    rank = np.empty(len(size))
+    rank[order] = np.arange(len(size))
+    ranks: FloatArray = rank[doubtful]
+    return ranks
+
+
+def _together(order: IntArray, keys: list[Any]) -> IntArray:
+    """An order in which rows with the same key follow the first of them."""
+    first: dict[Any, int] = {}
+    for place in order.tolist():
+        first.setdefault(keys[place], len(first))
+    return np.array(sorted(order.tolist(), key=lambda place: first[keys[place]]), dtype=np.intp)
+
+
+def _keys(X: Any) -> list[Any]:
+    """Something that is the same for rows with the same content."""
+    if sp.issparse(X):
+        X = sp.csr_array(X)
+        ends = X.indptr.tolist()
+        return [
+            (X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in itertools.pairwise(ends)
+        ]
+    if hasattr(X, "rows") and callable(X.rows):  # polars
+        return [str(row) for row in X.rows()]
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    if isinstance(X, np.ndarray) and X.dtype != object:
+        return [row.tobytes() for row in X]
+    return [str(row.tolist() if isinstance(row, np.ndarray) else row) for row in X]

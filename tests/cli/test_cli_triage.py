@@ -1,0 +1,181 @@
+"""``hiclass triage``: two files, and what people need in the second."""
+
+import itertools
+import json
+
+import pytest
+from cli_helpers import HEADER, make_rows, read, unlabelled_rows, write_csv
+
+from hiclass._cli._models import load_model
+
+
+@pytest.fixture
+def model(unsure_model):
+    return unsure_model
+
+
+@pytest.fixture
+def new(tmp_path):
+    return write_csv(tmp_path / "new.csv", unlabelled_rows(40))
+
+
+@pytest.fixture
+def triage(run, model, new, tmp_path):
+    def triage(*options):
+        done, queue = tmp_path / "done.csv", tmp_path / "queue.csv"
+        out, err = run("triage", model, new, "-o", done, "--review", queue, *options)
+        assert out == ""
+        return read(done.read_text()), read(queue.read_text()), err
+
+    return triage
+
+
+def test_every_row_is_in_one_of_two_files(triage, model):
+    done, queue, err = triage("--min-confidence", "0.5")
+    assert len(done) + len(queue) == 40
+    assert sorted([row["id"] for row in done] + [row["id"] for row in queue]) == sorted(
+        f"c{i}" for i in range(40)
+    )
+    assert f"{len(done)} of 40 rows ({len(done) / 40:.1%}) are sure: wrote" in err
+    assert "Code them with: hiclass review" in err
+    assert list(done[0]) == [
+        *HEADER, "predicted_product", "confidence_product", "predicted_sub_product",
+        "confidence_sub_product",
+    ]  # fmt: skip
+    assert all(float(row["confidence_product"]) >= 0.5 for row in done)
+    for row in queue:
+        found = [json.loads(row[f"suggestion_{j}"]) for j in range(1, 6)]
+        assert len({tuple(path) for path in found}) == 5
+        shares = [float(row[f"probability_{j}"]) for j in range(1, 6)]
+        assert shares == sorted(shares, reverse=True)
+        assert row["id"] == f"c{int(row['source_row']) - 1}"
+    firsts = [float(row["probability_1"]) for row in queue]
+    ordered = sum(a <= b for a, b in itertools.pairwise(firsts))
+    assert ordered >= len(firsts) - 8  # identical rows follow each other
+
+
+def test_a_level_is_named_or_numbered(triage, model):
+    by_name = triage("--min-confidence", "0.5", "--level", "product", "--suggestions", "2")
+    by_number = triage("--min-confidence", "0.5", "--level", "1", "--suggestions", "2")
+    assert by_name[:2] == by_number[:2]
+    assert "suggestion_3" not in by_name[1][0]
+    assert all(len(json.loads(row["suggestion_1"])) == 1 for row in by_name[1])
+
+
+def test_by_branch(triage):
+    _, queue, _ = triage("--min-confidence", "0.5", "--order", "branch")
+    assert queue
+
+
+def test_the_thresholds_of_the_model_are_used(run, fails, model, new, tmp_path, shared):
+    tuned = load_model(model)
+    tuned.opened.model.set_params(min_confidence=0.5)
+    from hiclass._cli._models import save_model
+
+    save_model(tuned, str(tmp_path / "tuned.skops"))
+    options = ("-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
+    run("triage", tmp_path / "tuned.skops", new, *options)
+    assert read((tmp_path / "q.csv").read_text())
+    assert "has no thresholds" in fails("triage", model, new, *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-o", "-", "--review", "q.csv"], "-o and --review need names of files"),
+        (["-o", "q.csv", "--review", "q.csv"], "-o and --review are both q.csv. Give two names."),
+        (["-o", "d.csv", "--review", "q.x"], "q.x: the format cannot be told from the name"),
+        (["-o", "no/d.csv", "--review", "q.csv"], "there is no folder no"),
+        (
+            ["-o", "d.csv", "--review", "q.csv", "--level", "color"],
+            "'color' is not a level of this model. Give one of product, sub_product, or a number",
+        ),
+        (["-o", "d.csv", "--review", "q.csv", "--level", "3"], "'3' is not a level"),
+    ],
+)
+def test_wrong_options_are_refused(fails, model, new, tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    assert message in fails("triage", model, new, "--min-confidence", "0.5", *options)
+    assert not (tmp_path / "d.csv").exists()
+
+
+def test_a_column_that_triage_adds_must_not_be_there(fails, model, tmp_path):
+    rows = [[*row, "x"] for row in unlabelled_rows(10)]
+    new = write_csv(tmp_path / "new.csv", rows, header=[*HEADER, "suggestion_1"])
+    options = ("-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
+    error = fails("triage", model, new, "--min-confidence", "0.99", *options)
+    assert "already has a column 'suggestion_1', which triage adds. Rename it." in error
+
+
+def test_a_missing_feature_is_named(fails, model, tmp_path):
+    new = write_csv(tmp_path / "new.csv", [["1"]], header=["id"])
+    options = ("-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
+    error = fails("triage", model, new, "--min-confidence", "0.5", *options)
+    assert "has no column 'narrative'" in error
+
+
+def test_the_level_by_default_is_the_whole_path_and_all_rows_may_be_sure(run, model, new, tmp_path):
+    options = ("-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
+    _, err = run("triage", model, new, "--min-confidence", "0.000001", *options)
+    assert "40 of 40 rows (100.0%) are sure" in err
+    assert "0 rows for people" in err
+    assert "Code them" not in err
+
+
+# -- a limit of errors -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def easy(shared):
+    """A model that is right about nearly all rows."""
+    return str(shared / "model.skops")
+
+
+@pytest.fixture
+def labelled(tmp_path):
+    return write_csv(tmp_path / "labelled.csv", make_rows(200))
+
+
+def test_a_limit_of_errors_is_kept_with_labelled_rows(run, easy, new, labelled, tmp_path):
+    options = ("-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
+    _, err = run("triage", easy, new, "--max-error", "0.2", "--labelled", labelled, *options)
+    assert "With 95% certainty, of the rows that are answered (from 200 rows" in err
+    direct = read((tmp_path / "d.csv").read_text())
+    sure = tmp_path / "sure.skops"
+    run("guarantee", easy, labelled, "--max-error", "0.2", "-o", sure)
+    run("triage", sure, new, "--max-error", "0.2", *options)
+    assert read((tmp_path / "d.csv").read_text()) == direct
+    # A stricter promise serves a laxer limit.
+    run("triage", sure, new, "--max-error", "0.5", *options)
+
+
+def test_a_limit_that_nothing_promises_is_refused(run, fails, easy, new, labelled, tmp_path):
+    options = ("-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
+    error = fails("triage", easy, new, "--max-error", "0.2", *options)
+    assert "comes with no promise about errors. Give labelled rows with --labelled FILE" in error
+    sure = tmp_path / "sure.skops"
+    run("guarantee", easy, labelled, "--max-error", "0.2", "--level", "1", "-o", sure)
+    error = fails("triage", sure, new, "--max-error", "0.2", *options)
+    assert "promises nothing about level 2, 'sub_product'" in error
+    error = fails("triage", sure, new, "--max-error", "0.1", "--level", "product", *options)
+    assert "promises at most 0.2 of errors at level 1, not 0.1. Give labelled" in error
+    run("triage", sure, new, "--max-error", "0.2", "--level", "product", *options)
+    few = write_csv(tmp_path / "few.csv", make_rows(10))
+    error = fails("triage", easy, new, "--max-error", "0.01", "--labelled", few, *options)
+    assert error.startswith(str(few))
+    for more, message in (
+        (["--labelled", few], "--labelled is for --max-error."),
+        (["--certainty", "0.9"], "--certainty is for --max-error."),
+        (["--max-error", "0.1", "--min-confidence", "0.5"], "Leave --min-confidence out."),
+    ):
+        assert message in fails("triage", easy, new, *more, *options)
+
+
+def test_by_cost(run, fails, model, new, tmp_path):
+    costs = write_csv(tmp_path / "c.csv", [["Loan", "9"]], header=["product", "cost"])
+    options = ("--min-confidence", "0.5", "-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
+    run("triage", model, new, "--order", "cost", "--costs", costs, *options)
+    dear = [json.loads(row["suggestion_1"])[0] for row in read((tmp_path / "q.csv").read_text())]
+    assert dear.index("Loan") > 0  # what is taken for a loan is dear to miss elsewhere
+    error = fails("triage", model, new, "--costs", costs, *options)
+    assert 'costs are for order="cost"' in error
