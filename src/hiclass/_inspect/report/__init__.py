@@ -16,6 +16,7 @@ from hiclass._files import write_whole
 from hiclass._inference.decodings import Decoding
 from hiclass._inspect.models import OpenModel, local_models, open_model
 from hiclass._inspect.report import _data
+from hiclass._inspect.report._automation import collect_automation
 from hiclass._inspect.report._choices import collect_choices
 from hiclass._inspect.report._features import collect_features
 from hiclass._inspect.report._render import inline, to_html
@@ -158,6 +159,7 @@ def make_report(
         "sources": _data.sources(rows),
         "reliability": _data.reliability(rows) if soft else None,
         "thresholds": _data.thresholds(rows) if soft else None,
+        "automation": collect_automation(model, rows) if soft else None,
         "features": collect_features(opened, rows.hierarchy),
         "examples": None,
     }

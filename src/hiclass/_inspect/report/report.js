@@ -627,6 +627,79 @@
     update();
   }
 
+  // -- automation ------------------------------------------------------------------------------
+
+  function leaveOut(id) {
+    byId(id).remove();
+    document.querySelector(`.bar nav a[href="#${id}"]`).remove();
+  }
+
+  function automation() {
+    const found = data.automation;
+    if (!found || !found.levels.length) { leaveOut("automation"); return; }
+    const body = byId("automation-body");
+    const steps = found.levels[0].answered.length - 1;
+    const select = el("select", { id: "automation-level" }, found.levels.map((of, i) => el("option", { value: i }, `level ${of.level}`)));
+    select.value = String(found.levels.length - 1);
+    const slider = el("input", { id: "automation-share", type: "range", min: 0, max: steps, step: 1, value: Math.round(steps / 2), "aria-labelledby": "automation-label" });
+    const output = el("output", { for: "automation-share", id: "automation-value" });
+    const live = el("dl", { id: "automation-live", class: "tiles", "aria-live": "polite" });
+    const [width, height, left, right, bottom] = [Math.min(Math.max(body.clientWidth, 300), 680), 270, 44, 10, 30];
+    const chart = draw("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Wrong answers against the share of rows that are answered" });
+    const x = (p) => left + p * (width - left - right);
+    let top = 1;
+    const y = (p) => 8 + (1 - Math.min(p / top, 1)) * (height - 8 - bottom);
+    const at = (of, i) => ({ answered: of.answered[i], wrong: of.wrong[i], share: of.answered[i] / found.rows,
+      error: ratio(of.wrong[i], of.answered[i]), lower: of.lower[i], upper: of.upper[i], threshold: of.threshold[i] });
+
+    const update = () => {
+      const of = found.levels[Number(select.value)];
+      const points = of.answered.map((_, i) => at(of, i)).filter((point) => point.answered > 0);
+      const now = at(of, Number(slider.value));
+      // The wide intervals of the few surest rows would hide the rest.
+      top = Math.min(1, 1.15 * Math.max(0.05, points[points.length - 1].upper, ...points.map((point) => point.error)));
+      const shown = (list) => list.map(([share, p]) => `${x(share).toFixed(1)},${y(p).toFixed(1)}`).join(" ");
+      const band = [...points.map((point) => [point.share, point.upper]), ...points.map((point) => [point.share, point.lower]).reverse()];
+      const ticks = [0, 0.25, 0.5, 0.75, 1].flatMap((p) => [draw("line", { class: "grid", x1: x(0), x2: x(1), y1: y(p * top), y2: y(p * top) }),
+        draw("text", { x: left - 6, y: y(p * top) + 4, "text-anchor": "end" }, percent(p * top)),
+        draw("text", { x: x(p), y: height - bottom + 15, "text-anchor": "middle" }, percent(p))]);
+      chart.replaceChildren(...ticks, draw("polygon", { class: "band", points: shown(band) }),
+        draw("polyline", { class: "series blue", points: shown(points.map((point) => [point.share, point.error])) }),
+        draw("line", { class: "now", x1: x(now.share), x2: x(now.share), y1: y(top), y2: y(0) }),
+        ...(now.error === null ? [] : [draw("circle", { class: "mark blue", r: 4, cx: x(now.share), cy: y(now.error) })]),
+        draw("text", { x: x(0.5), y: height - 1, "text-anchor": "middle" }, "rows that are answered"));
+      const interval = now.lower === null ? "" : `${percent(now.lower)} to ${percent(now.upper)}`;
+      output.textContent = percent(now.share);
+      slider.setAttribute("aria-valuetext", `${percent(now.share)} of the rows are answered, ${percent(now.error)} of them wrong`);
+      live.replaceChildren(tile("Answered", percent(now.share), plural(now.answered, "row", "rows")),
+        tile("Wrong among them", percent(now.error), interval ? `95 % interval ${interval}` : ""),
+        tile("For people", rows(found.rows - now.answered), `of ${plural(found.rows, "row", "rows")}`),
+        tile("Confidence", now.threshold === null ? "–" : now.threshold.toFixed(4), "at least"));
+    };
+    slider.addEventListener("input", update);
+    select.addEventListener("change", update);
+    body.append(
+      el("p", { class: "muted lead", id: "automation-label" }, "Answer the surest rows by the model and give the others to people. The interval holds for one place of the slider at a time; to choose a threshold with a guarantee, use guarantee_error."),
+      el("div", { class: "controls screen" }, el("label", {}, "Level ", select)),
+      el("div", { class: "confidence" },
+        el("div", {}, el("div", { class: "slider" }, el("span", { class: "muted" }, "Rows answered"), slider, output), live, chart),
+        el("div", {}, promises(found.promises))));
+    update();
+  }
+
+  function promises(found) {
+    if (!found) return el("p", { class: "note" }, "This model comes without a guarantee. guarantee_error(model, X, y) makes one from labelled rows that it has not seen.");
+    const amount = (value) => (found.kind === "cost" ? value.toPrecision(3) : percent(value));
+    const what = found.kind === "cost" ? "Mean cost" : "Wrong";
+    const branches = found.table.some((row) => row.branch);
+    return [el("h3", {}, "What is promised"),
+      el("div", { class: "scroll" }, el("table", { id: "promises" },
+        el("thead", {}, el("tr", {}, ["Level", ...(branches ? ["Branch"] : []), `${what} at most`, "Confidence", "Answered", what].map((text) => el("th", { scope: "col" }, text)))),
+        el("tbody", {}, found.table.map((row) => el("tr", {}, el("td", {}, String(row.level)), branches ? el("td", {}, row.branch || "all others") : null, el("td", {}, amount(row.limit)),
+          row.reason ? el("td", { colspan: 3 }, row.reason) : [el("td", {}, row.threshold.toFixed(4)), el("td", {}, percent(row.share)), el("td", {}, amount(row.loss))]))))),
+      el("p", { class: "caption" }, `With ${percent(found.certainty)} certainty, from ${plural(found.rows, "row", "rows")} of calibration, for rows that come from where these came from; the last two columns are those rows.`)];
+  }
+
   // -- the table of classes --------------------------------------------------------------------
 
   const columnsOfTable = [
@@ -702,8 +775,7 @@
   function choices() {
     const { choices: found } = data;
     if (!found) {
-      byId("choices").remove();
-      document.querySelector('.bar nav a[href="#choices"]').remove();
+      leaveOut("choices");
       return;
     }
     const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
@@ -783,6 +855,7 @@
   setTheme();
   detail(0);
   confidence();
+  automation();
   buildTable();
   choices();
   about();
