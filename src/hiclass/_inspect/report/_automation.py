@@ -67,7 +67,7 @@ def _promises(model: Any) -> dict[str, Any] | None:
         "table": [
             {
                 "level": promise.level,
-                "branch": " › ".join(map(str, promise.branch)),
+                "branch": " > ".join(map(str, promise.branch)),
                 "limit": promise.limit,
                 "threshold": promise.threshold,
                 "share": promise.share,
