@@ -178,7 +178,7 @@ def test_an_output_of_a_linear_network_is_a_logistic_regression(hard):
     # A bias is free, as in logistic regression.
     model = network(
         penalty=1 / (0.5 * len(y)), max_epochs=300, batch_size=len(y), learning_rate=0.05, tol=0.0,
-        patience=300,
+        patience=300, standardize=False,
     )  # fmt: skip
     expected = LogisticRegression(C=0.5, tol=1e-8, max_iter=1000).fit(X, top)
     np.testing.assert_allclose(
@@ -189,6 +189,7 @@ def test_an_output_of_a_linear_network_is_a_logistic_regression(hard):
 def test_a_recursive_penalty_pulls_children_to_their_parent_and_a_plain_one_to_zero(hard):
     X, y = hard
     many = {"max_epochs": 60, "tol": 0.0, "patience": 60, "batch_size": 96}
+    many |= {"loss": "conditional", "standardize": False}
 
     def sizes(**params):
         """The largest weight, and the largest distance of a weight to that of the parent."""

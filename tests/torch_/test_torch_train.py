@@ -69,17 +69,18 @@ def test_whole_groups_are_held_out(hard, monkeypatch):
 
 
 def test_the_best_weights_are_those_of_the_best_epoch(hard):
+    from hiclass.torch._batches import Rows
+    from hiclass.torch._course import Course
     from hiclass.torch._fit import start
-    from hiclass.torch._train import Course
 
     X, y = hard
     model = network(validation_fraction=0.3, max_epochs=1, hidden_layers=(8,)).fit(X, y)
     layout = model._network().layout
-    trainer = start(model, layout, X.astype(np.float32), 0)
+    trainer = start(model, layout, Rows(X.astype(np.float32), None, layout, None), 0)
     losses = iter([3.0, 1.0, 2.0, 2.0])
     kept = []
 
-    def epoch(i):
+    def epoch(i, begun, after_step):
         trainer.weights["0.bias"].data.fill_(float(i))
         return 0.0
 

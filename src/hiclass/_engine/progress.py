@@ -46,6 +46,12 @@ class Progress:
             if len(self._open) == 1:
                 self._write_now_and_then()
 
+    def update(self, key: Hashable, name: Callable[[], str]) -> None:
+        """Give a step that has begun another name, and show it now and then."""
+        if self._enabled:
+            self._open[key] = name, self._open[key][1]
+            self._write_now_and_then()
+
     def finish(self, key: Hashable) -> None:
         """Count one step."""
         self._done += 1

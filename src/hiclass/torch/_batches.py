@@ -1,15 +1,10 @@
-"""Mini-batches: from rows in memory, shuffled, or from an iterator, and how they get to a device.
-
-A batch is prepared while the one before it is learned: in a thread of its own, and, for a GPU, in
-pinned memory, from which it is copied while the GPU computes.
-"""
+"""Mini-batches of rows in memory, in any order; ``_feed`` brings them to a device."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,13 +15,12 @@ from hiclass._rows import check_weights
 from hiclass._typing import AnyArray, IntArray
 from hiclass.torch._layout import Layout
 from hiclass.torch._network import Shape, as_tensors
+from hiclass.torch._team import Team
 
 Tensor = Any
 
-#: So many batches of sparse rows are put in order at a time.
+#: So many batches are put in order at a time.
 _BLOCK = 64
-#: So many batches may be ready and waiting.
-_AHEAD = 4
 
 
 @dataclass(frozen=True)
@@ -44,25 +38,25 @@ class Batch:
         Sample weights.
     n_rows : int
         Number of rows.
+    is_void : bool
+        Whether all weights are zero: there is nothing to learn.
     """
 
     rows: tuple[Tensor, ...]
     target: tuple[Tensor, ...]
     weight: Tensor | None
     n_rows: int
+    is_void: bool = False
 
-    def _map(self, function: Callable[[Tensor], Tensor]) -> Batch:
-        weight = None if self.weight is None else function(self.weight)
+    def map(self, function: Callable[[Tensor], Tensor]) -> Batch:
+        """The same with a function of every tensor, one after the other."""
         rows, target = (tuple(map(function, part)) for part in (self.rows, self.target))
-        return Batch(rows, target, weight, self.n_rows)
-
-    def pinned(self) -> Batch:
-        """The same in memory that a GPU can read while the processor goes on."""
-        return self._map(lambda tensor: tensor.pin_memory())
+        weight = None if self.weight is None else function(self.weight)
+        return replace(self, rows=rows, target=target, weight=weight)
 
     def to(self, device: Any) -> Batch:
         """The same on a device."""
-        return self._map(lambda tensor: tensor.to(device, non_blocking=True))
+        return self.map(lambda tensor: tensor.to(device))
 
 
 @dataclass(frozen=True)
@@ -92,7 +86,7 @@ class Rows:
     def some(self, rows: IntArray) -> Rows:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
-        return Rows(self.X[rows], self.target[rows], self.layout, weight)
+        return Rows(_take(self.X, rows), self.target[rows], self.layout, weight)
 
     def whole(self) -> Batch:
         """All rows as one batch."""
@@ -105,40 +99,55 @@ class Rows:
         for first in range(0, len(self), size):
             yield self._slice(first, min(first + size, len(self)))
 
-    def batches(self, order: IntArray, size: int) -> Iterator[Batch]:
-        """Batches of so many rows, in an order."""
-        for start in range(0, len(order), size * _BLOCK):
-            block = self.some(order[start : start + size * _BLOCK])
-            for first in range(0, len(block), size):
-                yield block._slice(first, min(first + size, len(block)))
+    def batches(self, order: IntArray, cuts: IntArray) -> Iterator[Batch]:
+        """Batches of the rows of an order from each of some places to the next one."""
+        for block in range(0, len(cuts) - 1, _BLOCK):
+            places = cuts[block : block + _BLOCK + 1]
+            rows = self.some(order[places[0] : places[-1]])
+            for first, last in pairwise((places - places[0]).tolist()):
+                yield rows._slice(first, last)
 
     def _slice(self, first: int, last: int) -> Batch:
         target = tuple(map(torch.from_numpy, self.layout.compared(self.target[first:last])))
-        weight = None if self.weight is None else torch.from_numpy(self.weight[first:last])
-        return Batch(as_tensors(self.X[first:last]), target, weight, last - first)
+        weight = None if self.weight is None else self.weight[first:last]
+        is_void = weight is not None and not weight.any()
+        tensor = None if weight is None else torch.from_numpy(weight)
+        return Batch(as_tensors(self.X[first:last]), target, tensor, last - first, is_void)
+
+
+def cut(n_rows: int, size: int, team: Team) -> tuple[IntArray, IntArray]:
+    """Steps of so many rows, and where the part of one process begins in each of them.
+
+    Returns
+    -------
+    mine : ndarray of int
+        The places of the rows of this process among all rows.
+    cuts : ndarray of int
+        Where each step begins among these, and the end of the last one.
+    """
+    place = np.arange(n_rows)
+    mine = place[place % size % team.size == team.rank]
+    starts = np.arange(0, n_rows + size, size)
+    return mine, np.searchsorted(mine, np.minimum(starts, n_rows))
+
+
+def _take(X: Any, rows: IntArray) -> Any:
+    """Some rows of X; dense ones by all threads of PyTorch."""
+    if sp.issparse(X) or not X.flags.writeable or X.dtype != np.float32:
+        return X[rows]
+    return torch.index_select(torch.from_numpy(X), 0, torch.from_numpy(rows)).numpy()
 
 
 def make_rows(X: Any, target: Any, layout: Layout, sample_weight: Any) -> Rows:
     """Rows with their encoded labels, as a network with some outputs is trained on them."""
-    weights = check_weights(sample_weight, X)
+    weights = batch_weights(sample_weight, X)
     if weights is not None:
         weights = weights.astype(np.float32)
     return Rows(X, layout.select(target), layout, weights)
 
 
-def prefetched(batches: Iterable[Batch], device: Any) -> Generator[Batch, None, None]:
-    """The same batches on a device, prepared in a thread while earlier ones are learned."""
-    rest = iter(batches)
-
-    def prepare() -> Batch | None:
-        batch = next(rest, None)
-        return batch.pinned() if batch is not None and device.type == "cuda" else batch
-
-    pool = ThreadPoolExecutor(1, "hiclass batches")
-    try:
-        ready = deque(pool.submit(prepare) for _ in range(_AHEAD))
-        while (batch := ready.popleft().result()) is not None:
-            ready.append(pool.submit(prepare))
-            yield batch.to(device)
-    finally:
-        pool.shutdown(cancel_futures=True)
+def batch_weights(sample_weight: Any, X: Any) -> AnyArray | None:
+    """Checked weights of some rows of many: other than those of all rows, all may be zero."""
+    if np.ndim(sample_weight) == 1 and not np.any(np.asarray(sample_weight)):
+        return np.zeros(len(check_weights(np.ones(len(sample_weight)), X)))  # type: ignore[arg-type]
+    return check_weights(sample_weight, X)

@@ -7,8 +7,12 @@ learns are functions: ``_fit`` for rows in memory, ``_stream`` for batches.
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,8 +27,10 @@ from hiclass._inference.paths import unrestricted
 from hiclass._rows import check_weights
 from hiclass._targets.paths import check_n_labels
 from hiclass.model_selection import read_groups
-from hiclass.torch._fit import as_models, fit_fold, fit_network, learn_rows, mean_one
-from hiclass.torch._known import Known, on_device
+from hiclass.torch._batches import batch_weights
+from hiclass.torch._continue import beginning, check_same_network
+from hiclass.torch._fit import Trained, as_models, fit_fold, fit_network, learn_rows, mean_one
+from hiclass.torch._known import on_device
 from hiclass.torch._network import FittedNetwork, find_device
 from hiclass.torch._stream import fit_stream, open_batches, read_batch
 
@@ -41,11 +47,12 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     ----------
     hierarchy : Hierarchy, DiGraph, dict or edges, default=None
         The classes. By default they are read from the paths in ``y``.
-    loss : {"conditional", "leaf"}, default="conditional"
+    loss : {"auto", "conditional", "leaf"}, default="auto"
         What is learned. "conditional": a softmax among siblings at every inner node. "leaf": one
         softmax over all final classes, summed up the tree. For sets of classes, "conditional": how
         probable a class is given its parents; "leaf": a class is as probable as the most probable
-        one at or below it.
+        one at or below it. "auto": "leaf" for paths with up to 131,072 final classes, otherwise
+        "conditional".
     hidden_layers : tuple of int, default=()
         Widths of hidden layers with a ReLU.
     embedding_dim : int, None or "auto", default="auto"
@@ -54,20 +61,31 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         no hidden layers, the model is linear.
     dropout : float, default=0.0
         Share of the entries of embedding and hidden layers that are left out at random in training.
-    penalty : float, default=1e-5
-        Strength of the L2 penalty on all weights; ``1 / (C * n_samples)`` is the ``C`` of
-        ``LogisticRegression``.
+    standardize : bool, default=True
+        Whether features are put on one scale inside the network, so that one learning rate and one
+        penalty suit rows of every scale. Dense features get a mean of 0 and the same spread, and
+        rows a mean squared length of 1; before hidden layers, dense features get a spread of 1.
+        Sparse rows are divided by one number. What is measured is measured on the rows of ``fit``,
+        or of the first batch.
+    penalty : float or "auto", default="auto"
+        Strength of the L2 penalty on all weights. With ``standardize=False`` and no layers between,
+        ``1 / (C * n_samples)`` is the ``C`` of ``LogisticRegression`` for three classes or more,
+        and ``2 / (C * n_samples)`` for two, which have one weight per feature there and two here.
+        "auto": ``1 / (C * n_samples)``, with a C of a tenth of the number of outputs or, with an
+        embedding or hidden layers, a hundredth, but at least 1.
     recursive : bool, default=False
         Whether the penalty pulls the weights of a class towards those of its parent instead of zero
         (recursive regularisation, Gopal and Yang 2013).
     learning_rate : float or "auto", default="auto"
         Step size of Adam at the start; it falls to zero over the epochs of ``fit``. "auto": 0.03
-        with an embedding, 0.003 with hidden layers, 0.1 for a linear model.
+        with an embedding, 0.003 with hidden layers, 0.2 for a linear model.
     batch_size : int or "auto", default="auto"
-        Rows per step. "auto": 384, fewer for fewer than 7,680 rows, more for more than 98,304.
+        Rows per step. "auto": 384, fewer for fewer than 7,680 rows, more for more than 98,304;
+        384 in ``partial_fit``.
     max_epochs : int or "auto", default="auto"
-        The most passes over the rows. "auto": enough to see 20,000 rows, but between 3 and 100;
-        with hidden layers 100,000 rows, but between 10 and 100. For a stream 3, or 10.
+        The most passes over the rows. "auto": enough to see 20,000 rows, but between 6 and 100,
+        with an embedding between 5 and 100; with hidden layers 100,000 rows, but between 10 and
+        100. For a stream 6, 5 or 10.
     validation_fraction : float, default=0.0
         Share of the rows that are held out to stop early, on their loss, and to keep the best
         weights. With ``groups`` in ``fit``, whole groups. With 0, training stops early on the loss
@@ -76,11 +94,23 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         Training stops after so many epochs without progress.
     tol : float, default=1e-4
         What counts as progress: a loss that is lower by this much.
+    clip_norm : float, default=None
+        The greatest length of the gradient of a step; a longer one is shortened.
+    precision : {"auto", "float32", "bfloat16"}, default="auto"
+        What products are computed in during training; weights are float32. "auto": "bfloat16" on
+        CUDA, otherwise "float32".
     device : str, default="auto"
         Where to compute: "cpu", "cuda", another name that PyTorch knows, or "auto" for a GPU if
-        there is one. On CUDA, products are computed in bfloat16 (mixed precision). It is read by
-        ``fit``, ``partial_fit`` and when predicting, so that it may be set after ``fit``. A model
-        from a file that was trained on a GPU predicts on the processor where there is none.
+        there is one. It is read by ``fit``, ``partial_fit`` and when predicting, so that it may be
+        set after ``fit``. A model from a file that was trained on a GPU predicts on the processor
+        where there is none.
+    distributed : bool, default=False
+        Whether the processes of the group of ``torch.distributed``, which has to be started before,
+        train one network together. They call ``fit`` with the same rows, and each learns its share
+        of every step; or ``fit_batches``, each with batches of its own.
+    checkpoint_dir : str or path, default=None
+        Folder where training is stored about every 20 seconds. A training that was killed goes on
+        from there, if ``fit`` or ``fit_batches`` is called again with the same rows and parameters.
     decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
         How a path is chosen: the most probable path; the best child at every step; or the node with
         the best expected hierarchical F-score, which may end a path early. A callable takes node
@@ -105,7 +135,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         Whether ``fit`` goes on from the weights of the fit before, on the same classes.
     random_state : int, RandomState instance or None, default=None
         For the first weights, the order of the rows and what is left out. On the processor an
-        integer makes training repeatable.
+        integer makes training repeatable, to the last bit with the same number of threads.
     verbose : int, default=0
         Whether to show progress.
 
@@ -142,9 +172,10 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
 
     Notes
     -----
-    Dense features should be on one scale, for example by ``StandardScaler``. Files of a model hold
-    its weights, not the state of the optimiser: ``partial_fit`` of a model from a file goes on with
-    a fresh one.
+    Files of a model hold its weights, not the state of the optimiser: ``partial_fit`` of a model
+    from a file goes on with a fresh one. An interrupt (Ctrl-C) ends ``fit`` and ``fit_batches``
+    with a warning, and the model keeps what it has learned until then; where something is learned
+    out of fold, it is raised instead.
 
     Examples
     --------
@@ -156,15 +187,16 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     array([['Plant', 'Fern']], dtype=object)
     """
 
-    _private: ClassVar[tuple[str, ...]] = ("_models", "_format", "_known", "_trainer")
+    _private: ClassVar[tuple[str, ...]] = ("_models", "_format", "_known", "_past", "_trainer")
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseHierarchicalClassifier._parameter_constraints,
         "hierarchy": "no_validation",
-        "loss": [StrOptions({"conditional", "leaf"})],
+        "loss": [StrOptions({"auto", "conditional", "leaf"})],
         "hidden_layers": ["array-like"],
         "embedding_dim": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "dropout": [Interval(Real, 0, 1, closed="left")],
-        "penalty": [Interval(Real, 0, None, closed="left")],
+        "standardize": ["boolean"],
+        "penalty": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "recursive": ["boolean"],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -172,7 +204,11 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "clip_norm": [Interval(Real, 0, None, closed="neither"), None],
+        "precision": [StrOptions({"auto", "float32", "bfloat16"})],
         "device": [str],
+        "distributed": ["boolean"],
+        "checkpoint_dir": [str, PathLike, None],
         "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
         "leaf_only": ["boolean"],
         "multi_label": ["boolean"],
@@ -189,11 +225,12 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         self,
         *,
         hierarchy: Any = None,
-        loss: str = "conditional",
+        loss: str = "auto",
         hidden_layers: tuple[int, ...] = (),
         embedding_dim: int | str | None = "auto",
         dropout: float = 0.0,
-        penalty: float = 1e-5,
+        standardize: bool = True,
+        penalty: float | str = "auto",
         recursive: bool = False,
         learning_rate: float | str = "auto",
         batch_size: int | str = "auto",
@@ -201,7 +238,11 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         validation_fraction: float = 0.0,
         patience: int = 3,
         tol: float = 1e-4,
+        clip_norm: float | None = None,
+        precision: str = "auto",
         device: str = "auto",
+        distributed: bool = False,
+        checkpoint_dir: Any = None,
         decoding: Any = "best_path",
         expected_f1: float | None = None,
         min_confidence: Any = 0.0,
@@ -217,6 +258,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         self.hidden_layers = hidden_layers
         self.embedding_dim = embedding_dim
         self.dropout = dropout
+        self.standardize = standardize
         self.penalty = penalty
         self.recursive = recursive
         self.learning_rate = learning_rate
@@ -225,7 +267,11 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.tol = tol
+        self.clip_norm = clip_norm
+        self.precision = precision
         self.device = device
+        self.distributed = distributed
+        self.checkpoint_dir = checkpoint_dir
         self.decoding = decoding
         self.expected_f1 = expected_f1
         self.min_confidence = min_confidence
@@ -271,20 +317,24 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
             weights = mean_one(check_weights(sample_weight, X))
             unit = None if groups is None else read_groups(groups, X.shape[0])
             fold = fold_of_rows(self, target, unit)
-            known, trainer, course = fit_network(self, X, target, weights, unit, before)
-            models = as_models(self, known, trainer)
+            trained = fit_network(
+                self, X, target, weights, unit, before, keep_on_interrupt=fold is None
+            )
+            models = as_models(self, trained.known, trained.trainer)
             fit_some = partial(fit_fold, self, X, target, weights, unit)
             models, learned = learn_out_of_fold(self, fit_some, models, X, target, weights, fold)
             self._remember(models, target.format, **learned)
-            self._remember_training(known, course.losses, course.validation)
+            self._remember_training(trained)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn some rows, once, and keep what was learned before.
 
-        The rows are learned in steps of ``batch_size`` rows with a constant learning rate. They are
-        learned as a whole or, where something is wrong with them, not at all. For many batches
-        :meth:`fit_batches` is faster: it leaves out the copy that this costs.
+        The rows are learned in steps of ``batch_size`` rows. Steps are smaller the more rows were
+        learned before, and a step of fewer rows is smaller: rows like those before change little.
+        Many calls lead about as far as :meth:`fit_batches` with as many epochs as there were passes
+        over the rows. They are learned as a whole or, where something is wrong with them, not at
+        all. :meth:`fit_batches` is faster: it leaves out the copy that this costs.
 
         Parameters
         ----------
@@ -308,15 +358,16 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
             self._check_parameters()
             self._check_stream()
             X = self._as_rows(X, reset="_models" not in vars(self))
+            check_same_network(self)
             known, target = read_batch(y, classes, self)
             check_n_labels(target.n_rows, X.shape[0])
-            trainer, loss = learn_rows(self, known, X, target, sample_weight)
-            known = known.after(target, check_weights(sample_weight, X))
+            trained = learn_rows(self, known, X, target, sample_weight)
+            known = known.after(target, batch_weights(sample_weight, X))
             format = vars(self).get("_format", target.format)
-            losses = [*vars(self).get("loss_curve_", []), loss]
-            self._remember(as_models(self, known, trainer), format)
-            self._remember_training(known, losses, vars(self).get("validation_curve_", []))
-            self._trainer = trainer
+            before = vars(self).get("loss_curve_", []), vars(self).get("validation_curve_", [])
+            self._remember(as_models(self, known, trained.trainer), format)
+            self._remember_training(replace(trained, known=known), *before)
+            self._trainer = trained.trainer
         return self
 
     def fit_batches(self, batches: Any, classes: Any = None, validation: Any = None) -> Any:
@@ -362,22 +413,25 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         with fitting(self):
             self._check_parameters()
             self._check_stream()
-            (X, y, _), items_of = open_batches(batches, self)
+            (X, y, weight), items_of = open_batches(batches, self)
             X = self._as_rows(X, reset=True)
             known, target = read_batch(y, classes, self)
-            known, trainer, course = fit_stream(self, known, target.format, X, items_of, validation)
-            self._remember(as_models(self, known, trainer), target.format)
-            self._remember_training(known, course.losses, course.validation)
+            check_n_labels(target.n_rows, X.shape[0])
+            first = X, target, batch_weights(weight, X)
+            trained = fit_stream(self, known, target.format, first, items_of, validation)
+            self._remember(as_models(self, trained.known, trained.trainer), target.format)
+            self._remember_training(trained)
         return self
 
     def _remember_training(
-        self, known: Known, losses: list[float], validation: list[float]
+        self, trained: Trained, losses: Sequence[float] = (), validation: Sequence[float] = ()
     ) -> None:
-        """Set what is known beside the model: the classes of the network, and how it learned."""
-        self._known = known
-        self.loss_curve_ = losses
-        self.validation_curve_ = validation
-        self.n_epochs_ = len(losses)
+        """Set what is known beside the model: classes, losses, and what going on needs."""
+        self._known = trained.known
+        self._past = beginning(self, trained)
+        self.loss_curve_ = [*losses, *trained.course.losses]
+        self.validation_curve_ = [*validation, *trained.course.validation]
+        self.n_epochs_ = len(self.loss_curve_)
 
     # -- checks --------------------------------------------------------------------------------
 
@@ -424,3 +478,12 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         state = dict(super().__getstate__())
         state.pop("_trainer", None)
         return state
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A copy that learns on as this one does: other than a file, it has the optimiser."""
+        other = type(self).__new__(type(self))
+        memo[id(self)] = other
+        for name, value in vars(self).items():
+            is_trainer = name == "_trainer"
+            other.__dict__[name] = value.copy() if is_trainer else copy.deepcopy(value, memo)
+        return other

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,11 @@ from sklearn.utils import check_random_state
 
 from hiclass._typing import AnyArray, IntArray
 from hiclass.model_selection import hold_out_groups
-from hiclass.torch._batches import Rows, make_rows
+from hiclass.torch._batches import Rows, cut, make_rows
+from hiclass.torch._checkpoint import open_checkpoint
+from hiclass.torch._course import AfterStep, Course
+from hiclass.torch._feed import stay_on
+from hiclass.torch._inputs import Inputs, mean_squared_length, measure_inputs
 from hiclass.torch._known import AnyTarget, Known
 from hiclass.torch._layout import Layout, same_layout
 from hiclass.torch._network import (
@@ -21,23 +26,71 @@ from hiclass.torch._network import (
     as_arrays,
     find_device,
     first_weights,
-    mean_squared_length,
 )
-from hiclass.torch._train import Course, Settings, Trainer
+from hiclass.torch._team import ALONE, find_team
+from hiclass.torch._train import Place, Settings, Trainer
 
 if TYPE_CHECKING:
     from hiclass.torch._classifier import HierarchicalSoftmaxClassifier as Classifier
 
 _EMBEDDING = 128
-#: Without a number of epochs: enough to see so many rows, and between these. Hidden layers need
-#: more.
-_SEEN, _EPOCHS = 20_000, (3, 100)
-_SEEN_HIDDEN, _EPOCHS_HIDDEN = 100_000, (10, 100)
+#: Without a number of epochs: enough to see so many rows, and between these. An embedding needs
+#: fewer, hidden layers more. For a stream, whose rows are not counted, the fewest.
+_EPOCHS = {"nothing": (20_000, 6, 100), "embedding": (20_000, 5, 100), "hidden": (100_000, 10, 100)}
 #: Without a learning rate: by what is between features and outputs.
-_RATES = {"nothing": 0.1, "embedding": 0.03, "hidden": 0.003}
+_RATES = {"nothing": 0.2, "embedding": 0.03, "hidden": 0.003}
+#: With more final classes than this, one softmax over all of them takes too long.
+_MOST_FINAL = 1 << 17
+#: Rows per step, where that is not given.
+_BATCH = 384
+#: A stream is expected to have as many rows.
+_LIKELY = 1 << 14
+#: After so many rows, steps of rows that are learned once have half their size.
+_SETTLED = 1 << 14
+#: After training with steps that fall to zero, they have at most this share of it.
+_AFTER_FIT = 0.1
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What comes out of training.
+
+    Attributes
+    ----------
+    known : Known
+        The classes of the network.
+    trainer : Trainer
+        The network.
+    course : Course
+        How training went.
+    n_rows : int
+        How many different rows it has seen.
+    n_learned : int
+        After how many rows of a stream batches to come are learned: the more, the smaller steps.
+    """
+
+    known: Known
+    trainer: Trainer
+    course: Course
+    n_rows: int
+    n_learned: int
 
 
 # -- what follows from the parameters ----------------------------------------------------------
+
+
+def loss_of(estimator: Classifier, known: Known) -> str:
+    """What is learned."""
+    if estimator.loss != "auto":
+        return str(estimator.loss)
+    if known.options is None or len(known.options.ends) > _MOST_FINAL:
+        return "conditional"
+    return "leaf"
+
+
+def layout_of(estimator: Classifier, known: Known) -> Layout:
+    """What the outputs of a new network mean."""
+    return known.layout(loss_of(estimator, known), recursive=estimator.recursive)
 
 
 def shape_of(estimator: Classifier, X: Any, layout: Layout) -> Shape:
@@ -52,36 +105,63 @@ def shape_of(estimator: Classifier, X: Any, layout: Layout) -> Shape:
     return Shape(X.shape[1], int(embedding or 0), hidden, layout.n_outputs)
 
 
-def settings_of(estimator: Classifier, shape: Shape) -> Settings:
-    """How a network with these layers is trained."""
+def _between(shape: Shape) -> str:
+    """What is between features and outputs."""
+    return "nothing" if shape.is_linear else "hidden" if shape.hidden else "embedding"
+
+
+def settings_of(
+    estimator: Classifier, shape: Shape, n_rows: int, *, lazy: bool = False
+) -> Settings:
+    """How a network with these layers is trained on so many rows."""
     rate = estimator.learning_rate
-    if rate == "auto":
-        between = "nothing" if shape.is_linear else "hidden" if shape.hidden else "embedding"
-        rate = _RATES[between]
+    device = find_device(estimator.device)
+    precision = estimator.precision
+    if precision == "auto":
+        precision = "bfloat16" if device.type == "cuda" else "float32"
     return Settings(
-        float(rate),
-        float(estimator.penalty),
+        float(_RATES[_between(shape)] if rate == "auto" else rate),
+        penalty_of(estimator, shape, n_rows),
         estimator.recursive,
         float(estimator.dropout),
-        find_device(estimator.device),
+        device,
+        None if estimator.clip_norm is None else float(estimator.clip_norm),
+        precision == "bfloat16",
+        lazy,
+        find_team(estimator.distributed),
     )
+
+
+def penalty_of(estimator: Classifier, shape: Shape, n_rows: int) -> float:
+    """The penalty for a network that learns so many rows; without a given one, by a rule.
+
+    The more rows there are, the weaker it is, and without layers between also the more classes.
+    """
+    if estimator.penalty != "auto":
+        return float(estimator.penalty)
+    strength = max(1.0, shape.n_outputs / (10 if shape.is_linear else 100))
+    return 1 / (strength * max(n_rows, 1))
+
+
+def rows_to_expect(n_rows: int) -> int:
+    """How many rows a stream may have that has had so many until now."""
+    return max(n_rows, _LIKELY)
 
 
 def batch_size_of(estimator: Classifier, n_rows: int) -> int:
     """Rows per step."""
     if estimator.batch_size != "auto":
         return int(estimator.batch_size)
-    few, many = min(max(n_rows // 20, 8), 384), min(n_rows // 256, 4096)
+    few, many = min(max(n_rows // 20, 8), _BATCH), min(n_rows // 256, 4096)
     return max(few, many)
 
 
-def course_of(estimator: Classifier, n_rows: int | None = None) -> Course:
+def course_of(estimator: Classifier, shape: Shape, n_rows: int | None = None) -> Course:
     """How long to train; the number of rows of a stream is not known."""
     epochs = estimator.max_epochs
     if epochs == "auto":
-        hidden = len(estimator.hidden_layers) > 0
-        seen, bounds = (_SEEN_HIDDEN, _EPOCHS_HIDDEN) if hidden else (_SEEN, _EPOCHS)
-        epochs = bounds[0] if n_rows is None else int(np.clip(-(-seen // n_rows), *bounds))
+        seen, fewest, most = _EPOCHS[_between(shape)]
+        epochs = fewest if n_rows is None else int(np.clip(-(-seen // n_rows), fewest, most))
     return Course(int(epochs), estimator.patience, estimator.tol)
 
 
@@ -89,28 +169,52 @@ def course_of(estimator: Classifier, n_rows: int | None = None) -> Course:
 
 
 def start(
-    estimator: Classifier, layout: Layout, X: Any, seed: int, before: FittedNetwork | None = None
+    estimator: Classifier,
+    layout: Layout,
+    rows: Rows,
+    seed: int,
+    *,
+    n_rows: int | None = None,
+    lazy: bool = False,
 ) -> Trainer:
-    """A network before training, or with the weights of a fitted one."""
-    shape = shape_of(estimator, X, layout)
-    if before is not None:
-        if before.shape != shape or not same_layout(before.layout, layout):
-            raise ValueError(
-                "warm_start=True goes on with the network of the fit before, but now the classes, "
-                "the features or the layers are others. Use warm_start=False, or give all classes "
-                "with hierarchy= and rows of each of them."
-            )
-        return resume(estimator, before, seed)
-    settings = settings_of(estimator, shape)
-    weights = first_weights(shape, mean_squared_length(X), torch.Generator().manual_seed(seed))
-    return Trainer(shape, layout, weights, settings, seed)
+    """A network before training, for rows like these.
+
+    ``n_rows`` is the number of rows that it will learn, which decides about the penalty.
+    """
+    shape = shape_of(estimator, rows.X, layout)
+    settings = settings_of(estimator, shape, len(rows) if n_rows is None else n_rows, lazy=lazy)
+    hidden, inputs = bool(shape.hidden), Inputs()
+    size = 1.0
+    if estimator.standardize:
+        inputs = measure_inputs(rows.X, rows.weight, hidden=hidden)
+        size = float(rows.X.shape[1]) if hidden and inputs.mean is not None else 1.0
+    else:
+        size = mean_squared_length(rows.X, rows.weight)
+    inputs = settings.team.share(inputs)
+    weights = first_weights(shape, size, torch.Generator().manual_seed(seed))
+    return Trainer(shape, layout, weights, inputs, settings, seed)
 
 
-def resume(estimator: Classifier, before: FittedNetwork, seed: int) -> Trainer:
+def resume(before: FittedNetwork, inputs: Inputs, settings: Settings, seed: int) -> Trainer:
     """A network with the weights of a fitted one, and an optimiser without a history."""
     weights = {name: torch.tensor(value) for name, value in before.weights.items()}
-    settings = settings_of(estimator, before.shape)
-    return Trainer(before.shape, before.layout, weights, settings, seed)
+    weights = inputs.unfold(before.shape, weights)
+    return Trainer(before.shape, before.layout, weights, inputs, settings, seed)
+
+
+def warm(estimator: Classifier, layout: Layout, rows: Rows, seed: int, before: Any) -> Trainer:
+    """A network with the weights of the fit before."""
+    shape = shape_of(estimator, rows.X, layout)
+    if before.shape != shape or not same_layout(before.layout, layout):
+        raise ValueError(
+            "warm_start=True goes on with the network of the fit before, but now the classes, "
+            "the features or the layers are others. Use warm_start=False, or give all classes "
+            "with hierarchy= and rows of each of them."
+        )
+    inputs = Inputs()
+    if estimator.standardize:
+        inputs = measure_inputs(rows.X, rows.weight, hidden=bool(shape.hidden))
+    return resume(before, inputs, settings_of(estimator, shape, len(rows)), seed)
 
 
 def fit_network(
@@ -120,26 +224,48 @@ def fit_network(
     weights: Any,
     groups: IntArray | None = None,
     before: FittedNetwork | None = None,
-) -> tuple[Known, Trainer, Course]:
+    *,
+    keep_on_interrupt: bool = False,
+) -> Trained:
     """Train a network on rows in memory, in a new order in every epoch, with ever smaller steps."""
     known = Known.seen(target, weights, leaf_only=estimator.leaf_only)
-    layout = known.layout(estimator.loss, recursive=estimator.recursive)
+    layout = layout_of(estimator, known)
     rows, held_out = make_rows(X, target, layout, weights), None
-    seed = draw_seed(estimator)
-    rng = np.random.default_rng(seed)
+    team = find_team(estimator.distributed)
+    what = {"weights": weights, "groups": groups, "before": before and before.weights}
+    labels = (layout.select(target), known.hierarchy)
+    checkpoint = open_checkpoint(estimator, X, labels, what) if team.rank == 0 else None
+    seed = team.share(draw_seed(estimator))
+    if checkpoint is not None and checkpoint.state is not None:
+        seed = checkpoint.state["more"]
     if estimator.validation_fraction:
+        rng = np.random.default_rng(seed)
         rows, held_out = _hold_out(rows, estimator.validation_fraction, groups, rng)
-    trainer = start(estimator, layout, rows.X, seed, before)
-    course, size = course_of(estimator, len(rows)), batch_size_of(estimator, len(rows))
-    n_steps = -(-len(rows) // size)
+    if before is None:
+        trainer = start(estimator, layout, rows, seed)
+    else:
+        trainer = warm(estimator, layout, rows, seed, before)
+    course = course_of(estimator, trainer.shape, len(rows))
+    size = batch_size_of(estimator, len(rows))
+    course.keep_on_interrupt = keep_on_interrupt and team.size == 1
+    mine, cuts = cut(len(rows), size, team)
+    n_steps = len(cuts) - 1
     total = n_steps * course.max_epochs
+    source = stay_on(rows, trainer.device)
 
-    def epoch(i: int) -> float:
-        batches = rows.batches(rng.permutation(len(rows)), size)
-        return trainer.epoch(batches, lambda step: 1 - (i * n_steps + step) / total)
+    def epoch(i: int, begun: Place, after_step: AfterStep) -> float:
+        order = np.random.default_rng([seed, i]).permutation(len(rows))[mine]
+        return trainer.epoch(
+            source.batches(order, cuts[begun.n_steps :]),
+            lambda step, _: 1 - (i * n_steps + step) / total,
+            resident=source is not rows,
+            begun=begun,
+            after_step=after_step,
+        )
 
-    course.run(trainer, epoch, held_out, estimator.verbose > 0)
-    return known, trainer, course
+    course.run(trainer, epoch, held_out, estimator.verbose > 0, checkpoint, lambda: seed)
+    n_learned = settled(len(rows) * len(course.losses))
+    return Trained(known, trainer, course, len(rows), n_learned)
 
 
 def fit_fold(
@@ -154,37 +280,68 @@ def fit_fold(
     weights = None if weights is None else weights[rows]
     if groups is not None:
         groups = np.unique(groups[rows], return_inverse=True)[1]
-    known, trainer, _ = fit_network(estimator, X[rows], target.some(rows), weights, groups)
-    return as_models(estimator, known, trainer)
+    trained = fit_network(estimator, X[rows], target.some(rows), weights, groups)
+    return as_models(estimator, trained.known, trained.trainer)
 
 
 def learn_rows(
     estimator: Classifier, known: Known, X: Any, target: AnyTarget, sample_weight: Any
-) -> tuple[Trainer, float]:
-    """Learn rows once, with a constant learning rate.
+) -> Trained:
+    """Learn rows once, in steps that become smaller the more rows were learned before.
 
-    What was learned before is a trainer or, where that is lost or the parameters have changed, a
-    fitted network. Neither is changed: a trained copy is returned, and the mean loss.
+    What was learned before is a trainer or, where that is lost, a fitted network. Neither is
+    changed: a trained copy is returned.
     """
     trainer, network = vars(estimator).get("_trainer"), estimator._network()
     seed = draw_seed(estimator)
-    if trainer is not None and trainer.settings == settings_of(estimator, trainer.shape):
-        trainer = trainer.copy()
+    past = vars(estimator).get("_past") or {"n_rows": int(known.n_own.sum()), "n_learned": None}
+    n_rows = past["n_rows"] + X.shape[0]
+    expected = rows_to_expect(n_rows)
+    if trainer is not None:
+        trainer = trainer.copy(settings_of(estimator, trainer.shape, expected, lazy=True))
     elif network is not None:
-        trainer = resume(estimator, network, seed)
+        inputs = Inputs(past.get("mean"), past.get("factor"))
+        settings = settings_of(estimator, network.shape, expected, lazy=True)
+        trainer = resume(network, inputs, settings, seed)
     else:
-        trainer = start(
-            estimator, known.layout(estimator.loss, recursive=estimator.recursive), X, seed
-        )
+        layout = layout_of(estimator, known)
+        rows = make_rows(X, target, layout, sample_weight)
+        trainer = start(estimator, layout, rows, seed, n_rows=expected, lazy=True)
+    n_before = past["n_learned"]
+    if n_before is None:  # by fit, or as an old file does not tell
+        n_before = 0 if network is None else settled(n_rows)
     data = make_rows(X, target, trainer.layout, sample_weight)
     order = np.random.default_rng(seed).permutation(len(data))
-    batches = data.batches(order, batch_size_of(estimator, len(data)))
-    return trainer, trainer.epoch(batches, lambda step: 1.0)
+    size = _BATCH if estimator.batch_size == "auto" else int(estimator.batch_size)
+    _, cuts = cut(len(data), size, ALONE)
+
+    def rate(step: int, n_step: int) -> float:
+        return settling(n_before + step * size) * small_step(n_step)
+
+    loss = trainer.epoch(data.batches(order, cuts), rate)
+    course = Course(1, 1, 0.0)
+    course.losses.append(loss)
+    return Trained(known, trainer, course, n_rows, n_before + len(data))
+
+
+def small_step(n_rows: int) -> float:
+    """The share of the learning rate for a step of few rows of a stream, which tell less."""
+    return float(min(1.0, n_rows / _BATCH) ** 0.5)
+
+
+def settling(n_learned: int) -> float:
+    """The share of the learning rate for rows that are learned once, after so many others."""
+    return 1 / (1 + n_learned / _SETTLED)
+
+
+def settled(n_learned: int) -> int:
+    """As after how many rows of a stream steps go on after training in which they fall to zero."""
+    return max(n_learned, round(_SETTLED * (1 / _AFTER_FIT - 1)))
 
 
 def as_models(estimator: Classifier, known: Known, trainer: Trainer) -> Any:
     """What prediction needs of a trained network."""
-    arrays = as_arrays(trainer.weights)
+    arrays = as_arrays(trainer.fitted_weights())
     network = FittedNetwork(trainer.shape, trainer.layout, arrays, estimator.device)
     return known.models(network, leaf_only=estimator.leaf_only)
 

@@ -75,12 +75,6 @@ class Shape:
         return max(1, _MOST_NUMBERS // max(self.n_outputs, *self.widths, n_entries, 1))
 
 
-def mean_squared_length(X: Any) -> float:
-    """The mean squared length of rows."""
-    squares = X.multiply(X).sum() if sp.issparse(X) else np.einsum("ij,ij->", X, X)
-    return float(squares) / max(X.shape[0], 1)
-
-
 def first_weights(shape: Shape, size: float, generator: Any) -> Weights:
     """Weights before training; rows have the mean squared length ``size``."""
     widths = [*shape.widths, shape.n_outputs]
@@ -282,7 +276,8 @@ def find_device(name: str, *, or_cpu: bool = False) -> Any:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.empty(0, device=device)
+        # From a device that computes shapes only, such as "meta", nothing comes back.
+        torch.empty(0, device=device).cpu()
     except (AssertionError, RuntimeError, NotImplementedError) as error:
         if or_cpu:
             return torch.device("cpu")

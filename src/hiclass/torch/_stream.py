@@ -9,6 +9,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
+import torch
 
 from hiclass._estimators.fitting import encode_labels
 from hiclass._labels.columns import read_paths
@@ -17,9 +19,22 @@ from hiclass._targets.paths import Target, as_hierarchy, check_n_labels, encode,
 from hiclass._targets.sets import encode_in_dag, encode_sets
 from hiclass.hierarchy import Hierarchy
 from hiclass.torch._batches import Batch, Rows, make_rows
-from hiclass.torch._fit import course_of, draw_seed, start
+from hiclass.torch._checkpoint import open_checkpoint
+from hiclass.torch._course import AfterStep
+from hiclass.torch._fit import (
+    Trained,
+    course_of,
+    draw_seed,
+    layout_of,
+    penalty_of,
+    rows_to_expect,
+    settled,
+    small_step,
+    start,
+)
 from hiclass.torch._known import AnyTarget, Known
-from hiclass.torch._train import Course, Trainer
+from hiclass.torch._team import Team, find_team
+from hiclass.torch._train import Place
 
 if TYPE_CHECKING:
     from hiclass.torch._classifier import HierarchicalSoftmaxClassifier as Classifier
@@ -135,17 +150,16 @@ def integer_finder(hierarchy: Hierarchy) -> Callable[[Any], Any]:
 
 def open_batches(batches: Any, estimator: Classifier) -> tuple[Any, Callable[[int], Iterator[Any]]]:
     """The first batch, and a function that gives all batches of an epoch."""
-    n_epochs = course_of(estimator).max_epochs
     if estimator.validation_fraction:
         raise ValueError(
             "validation_fraction holds out rows of fit, which are all in memory. For batches, "
             "give the rows to stop on with validation=(X, y)."
         )
-    if not callable(batches) and iter(batches) is batches and n_epochs > 1:
+    if not callable(batches) and iter(batches) is batches and estimator.max_epochs != 1:
         raise ValueError(
             f"batches is an iterator, which serves for one epoch, but max_epochs="
-            f"{estimator.max_epochs!r} needs {n_epochs}. Give a function that makes a new one "
-            f"for every epoch, or set max_epochs=1."
+            f"{estimator.max_epochs!r} is for several. Give a function that makes a new one for "
+            f"every epoch, or set max_epochs=1."
         )
 
     def epoch(i: int) -> tuple[Any, Iterator[Any]]:
@@ -175,25 +189,101 @@ def read_item(item: Any) -> tuple[Any, Any, Any]:
             f"A batch is a tuple (X, y) or (X, y, sample_weight); got {type(item).__name__}"
             f"{f' of length {len(item)}' if isinstance(item, tuple | list) else ''}."
         )
-    return (*item, None) if len(item) == 2 else tuple(item)
+    X, y, *weight = map(_as_plain, item)
+    return X, y, weight[0] if weight else None
+
+
+def _as_plain(part: Any) -> Any:
+    """Tensors, as a ``DataLoader`` gives them, as arrays or sparse matrices."""
+    if not isinstance(part, torch.Tensor):
+        return part
+    part = part.detach().cpu()
+    if part.layout is torch.strided:
+        return part.numpy()
+    part = part.to_sparse_csr()
+    arrays = (part.values(), part.col_indices(), part.crow_indices())
+    return sp.csr_matrix(tuple(array.numpy() for array in arrays), shape=tuple(part.shape))
+
+
+class Counts:
+    """What the first epoch of a stream has shown: classes with rows, batches and rows.
+
+    Parameters
+    ----------
+    known : Known
+        The classes of the network, without rows.
+    """
+
+    _ARRAYS = ("n_own", "n_in", "own_weight")
+
+    def __init__(self, known: Known) -> None:
+        self._none = self.known = known
+        self.n_batches = self.n_rows = 0
+
+    def reset(self) -> None:
+        """Begin to count."""
+        self.__init__(self._none)  # type: ignore[misc]
+
+    def add(self, target: AnyTarget, rows: Rows) -> None:
+        """Count a batch."""
+        self.known = self.known.after(target, rows.weight)
+        self.n_batches += 1
+        self.n_rows += len(rows)
+
+    def add_up(self, team: Team) -> None:
+        """Count what all processes have seen."""
+        parts = {name: getattr(self.known, name) for name in self._ARRAYS}
+        sums = {n: torch.from_numpy(part) for n, part in parts.items() if part is not None}
+        n_rows = torch.tensor(self.n_rows)
+        team.add_up(*sums.values(), n_rows)
+        found: dict[str, Any] = {name: part.numpy() for name, part in sums.items()}
+        self.known = replace(self.known, **found)
+        self.n_rows, self.n_batches = int(n_rows), team.share(self.n_batches)
+
+    def state(self) -> dict[str, Any]:
+        """Plain data for a checkpoint."""
+        parts = {name: getattr(self.known, name) for name in self._ARRAYS}
+        tensors = {n: None if p is None else torch.from_numpy(p) for n, p in parts.items()}
+        return {"n_batches": self.n_batches, "n_rows": self.n_rows, "known": tensors}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from a checkpoint."""
+        parts: dict[str, Any] = {
+            n: None if p is None else p.numpy() for n, p in state["known"].items()
+        }
+        self.known = replace(self._none, **parts)
+        self.n_batches, self.n_rows = state["n_batches"], state["n_rows"]
 
 
 def fit_stream(
     estimator: Classifier,
     known: Known,
     format: Any,
-    X: Any,
+    first: tuple[Any, Any, Any],
     items_of: Callable[[int], Iterator[Any]],
     validation: Any,
-) -> tuple[Known, Trainer, Course]:
+) -> Trained:
     """Train a network on batches, each one a step, with ever smaller steps.
 
-    ``X`` are the rows of the first batch. Classes count as seen by the batches of the first epoch.
+    ``first`` are rows, encoded labels and weights of the first batch. Classes count as seen by the
+    batches of the first epoch.
     """
-    layout = known.layout(estimator.loss, recursive=estimator.recursive)
-    trainer, course = start(estimator, layout, X, draw_seed(estimator)), course_of(estimator)
+    X, target, sample_weight = first
+    layout = layout_of(estimator, known)
+    what = {"weights": sample_weight, "validation": validation}
+    labels = (layout.select(target), known.hierarchy)
+    team = find_team(estimator.distributed)
+    checkpoint = open_checkpoint(estimator, X, labels, what) if team.rank == 0 else None
+    state = None if checkpoint is None else checkpoint.state
+    seed = team.share(draw_seed(estimator) if state is None else state["more"]["seed"])
+    rows = make_rows(X, target, layout, sample_weight)
+    trainer = start(estimator, layout, rows, seed, n_rows=rows_to_expect(0))
+    course = course_of(estimator, trainer.shape)
+    course.keep_on_interrupt = team.size == 1
     find = integer_finder(known.hierarchy)
-    seen, n_batches = known, 0
+    counts = Counts(known)
+    if state is not None:
+        counts.load(state["more"])
 
     def read(item: Any) -> tuple[Rows, AnyTarget]:
         X, y, sample_weight = item
@@ -202,23 +292,46 @@ def fit_stream(
         check_n_labels(target.n_rows, X.shape[0])
         return make_rows(X, target, layout, sample_weight), target
 
-    def batches(i: int) -> Iterator[Batch]:
-        nonlocal seen, n_batches
-        for item in items_of(i):
+    def batches(i: int, n_known: int) -> Iterator[Batch]:
+        for step, item in enumerate(items_of(i)):
+            if i > 0 and step < n_known:
+                continue
             rows, target = read(item)
             if i == 0:
-                seen, n_batches = seen.after(target, rows.weight), n_batches + 1
-            yield rows.whole()
+                counts.add(target, rows)
+            if step >= n_known:
+                yield rows.whole()
 
-    def rate(i: int, step: int) -> float:
+    def rate(i: int, step: int, n_step: int) -> float:
         # How far an epoch has come is known from the second one on, unless it has more batches
         # than the first one: steps must not become negative.
-        done = min(step / n_batches, 1.0) if i else 0.0
-        return 1 - (i + done) / course.max_epochs
+        done = min(step / counts.n_batches, 1.0) if i else 0.0
+        return (1 - (i + done) / course.max_epochs) * small_step(n_step)
 
-    def epoch(i: int) -> float:
-        return trainer.epoch(batches(i), partial(rate, i), thread=True)
+    def epoch(i: int, begun: Place, after_step: AfterStep) -> float:
+        if i == 0:
+            counts.reset()
+        else:
+            trainer.set_penalty(penalty_of(estimator, trainer.shape, counts.n_rows))
+        loss = trainer.epoch(
+            batches(i, begun.n_steps),
+            partial(rate, i),
+            thread=True,
+            begun=begun,
+            after_step=after_step,
+        )
+        if i == 0:
+            counts.add_up(team)
+        return loss
 
     held_out = None if validation is None else read(read_item(validation))[0]
-    course.run(trainer, epoch, held_out, estimator.verbose > 0)
-    return seen, trainer, course
+    course.run(
+        trainer,
+        epoch,
+        held_out,
+        estimator.verbose > 0,
+        checkpoint,
+        lambda: {"seed": seed, **counts.state()},
+    )
+    n_learned = settled(counts.n_rows * len(course.losses))
+    return Trained(counts.known, trainer, course, counts.n_rows, n_learned)

@@ -1,21 +1,23 @@
-"""Training: the optimiser, one step, one epoch, and when to stop."""
+"""A network in training: its optimiser, one step, and the steps of an epoch."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 
-from hiclass._engine.progress import Progress
-from hiclass.torch._batches import Batch, Rows, prefetched
+from hiclass.torch._batches import Batch, Rows
+from hiclass.torch._feed import prefetched
+from hiclass.torch._inputs import Inputs
 from hiclass.torch._layout import Layout
-from hiclass.torch._losses import RecursivePenalty, make_loss
+from hiclass.torch._losses import RecursivePenalty, make_loss, on_device
 from hiclass.torch._network import LastLayer, Shape, Weights, first_layer, hidden_layers
+from hiclass.torch._team import ALONE, Team
 
 Tensor = Any
 
@@ -25,13 +27,54 @@ _MANY_WEIGHTS = 1 << 20
 
 @dataclass(frozen=True)
 class Settings:
-    """How a network is trained, and where; the parameters of the estimator of the same names."""
+    """How a network is trained, and where; the parameters of the estimator of the same names.
+
+    Attributes
+    ----------
+    learning_rate, penalty, dropout : float
+        See the estimator.
+    recursive : bool
+        Whether the penalty pulls weights towards those of parents.
+    device : torch.device
+        Where to compute.
+    clip_norm : float or None
+        The longest gradient.
+    half : bool
+        Whether products are computed in bfloat16.
+    lazy : bool
+        Whether the penalty leaves weights alone that a batch says nothing about: where rows are
+        learned once, a few at a time, without an end in sight.
+    team : Team
+        The processes that train together.
+    """
 
     learning_rate: float
     penalty: float
     recursive: bool
     dropout: float
     device: Any
+    clip_norm: float | None = None
+    half: bool = False
+    lazy: bool = False
+    team: Team = ALONE
+
+
+@dataclass(frozen=True)
+class Place:
+    """How far an epoch has come: steps, the sum of losses, and rows."""
+
+    n_steps: int = 0
+    total: float = 0.0
+    n_rows: int = 0
+
+    @property
+    def loss(self) -> float:
+        """The mean loss so far."""
+        return self.total / max(self.n_rows, 1)
+
+
+#: The beginning of an epoch.
+START = Place()
 
 
 class Trainer:
@@ -44,7 +87,9 @@ class Trainer:
     layout : TreeLayout or SetLayout
         What its outputs mean.
     weights : dict of tensors
-        Its weights, which are changed in place.
+        Its weights, which are changed in place, for features inside the network.
+    inputs : Inputs
+        How features get there.
     settings : Settings
         How it is trained, and where.
     seed : int
@@ -52,55 +97,120 @@ class Trainer:
     """
 
     def __init__(
-        self, shape: Shape, layout: Layout, weights: Weights, settings: Settings, seed: int
+        self,
+        shape: Shape,
+        layout: Layout,
+        weights: Weights,
+        inputs: Inputs,
+        settings: Settings,
+        seed: int,
     ) -> None:
         self.shape = shape
         self.layout = layout
-        self.settings = settings
-        self.device = device = settings.device
-        self.weights = {name: value.to(device).requires_grad_() for name, value in weights.items()}
-        self._loss = make_loss(layout, device, behind_hidden=not shape.is_linear)
+        self.inputs = inputs
+        self._generator = torch.Generator(settings.device).manual_seed(seed + settings.team.rank)
+        self._settle(weights, settings)
+
+    def _settle(self, weights: Weights, settings: Settings) -> None:
+        """Take weights to a device, and make everything there that belongs to them."""
+        self.settings, self.device = settings, settings.device
+        self.weights = {
+            name: value.detach().to(self.device, copy=True).requires_grad_()
+            for name, value in weights.items()
+        }
+        self._loss = make_loss(self.layout, self.device, behind_hidden=not self.shape.is_linear)
         pulls = settings.recursive and settings.penalty > 0
-        self._pull = RecursivePenalty(layout, device) if pulls else None
-        self._generator = torch.Generator(device).manual_seed(seed)
+        self._pull = RecursivePenalty(self.layout, self.device) if pulls else None
+        self._mean, self._factor = (
+            None if part is None else on_device(part.astype(np.float32), self.device)
+            for part in (self.inputs.mean, self.inputs.factor)
+        )
         # A penalty is on all weights, so that there is nothing to save by leaving some alone.
         self._sparse = (
-            device.type == "cpu"
+            self.device.type == "cpu"
             and settings.penalty == 0
-            and not shape.is_linear
+            and not self.shape.is_linear
             and self.weights["0.weight"].numel() > _MANY_WEIGHTS
         )
         self._optimisers = self._make_optimisers()
 
-    def _make_optimisers(self) -> list[Any]:
-        rate, penalty = self.settings.learning_rate, self.settings.penalty
+    def _decayed(self) -> list[str]:
+        """The weights that a penalty pulls to zero."""
         own = {f"{self.shape.last}.weight"} if self.settings.recursive else set()
-        decayed = [w for n, w in self.weights.items() if n.endswith("weight") and n not in own]
-        plain = [w for n, w in self.weights.items() if not n.endswith("weight") or n in own]
-        if self._sparse:
-            sparse = decayed.pop(0)
+        return [n for n in self.weights if n.endswith("weight") and n not in own]
+
+    def _make_optimisers(self) -> list[Any]:
+        rate = self.settings.learning_rate
+        decayed = self._decayed()
+        sparse = decayed[:1] if self._sparse else []
         groups = [
-            {"params": part, "weight_decay": decay}
-            for part, decay in ((decayed, penalty), (plain, 0.0))
-            if part
+            ([n for n in decayed if n not in sparse], self.settings.penalty),
+            ([n for n in self.weights if n not in decayed], 0.0),
         ]
-        optimisers: list[Any] = [torch.optim.Adam(groups, rate, fused=True)]
-        if self._sparse:
-            optimisers.append(torch.optim.SparseAdam([sparse], rate))
+        parts = [
+            {
+                "params": [self.weights[n] for n in names],
+                "weight_decay": 0.0 if self.settings.lazy else decay,
+            }
+            for names, decay in groups
+            if names
+        ]
+        optimisers: list[Any] = [torch.optim.Adam(parts, rate, fused=True)]
+        if sparse:
+            optimisers.append(torch.optim.SparseAdam([self.weights[n] for n in sparse], rate))
         return optimisers
 
-    def copy(self) -> Trainer:
-        """A trainer that goes on from here without changing this one."""
+    def copy(self, settings: Settings | None = None) -> Trainer:
+        """A trainer that goes on from here, with other settings, without changing this one."""
         other = copy.copy(self)
-        other.weights = {
-            name: value.detach().clone().requires_grad_() for name, value in self.weights.items()
-        }
-        other._optimisers = other._make_optimisers()
-        for new, old in zip(other._optimisers, self._optimisers, strict=True):
-            new.load_state_dict(copy.deepcopy(old.state_dict()))
-        other._generator = torch.Generator(self.device)
-        other._generator.set_state(self._generator.get_state())
+        other._settle(self.weights, settings or self.settings)
+        if other._sparse == self._sparse:
+            other._load_optimisers(copy.deepcopy([o.state_dict() for o in self._optimisers]))
+        if other.device == self.device:
+            other._generator = torch.Generator(self.device)
+            other._generator.set_state(self._generator.get_state())
+        else:
+            seed = self._generator.initial_seed()
+            other._generator = torch.Generator(other.device).manual_seed(seed)
         return other
+
+    def _load_optimisers(self, states: list[Any]) -> None:
+        """Take over what optimisers remember of gradients, not what they were told."""
+        for optimiser, state in zip(self._optimisers, states, strict=True):
+            groups = optimiser.state_dict()["param_groups"]
+            optimiser.load_state_dict({"state": state["state"], "param_groups": groups})
+
+    def set_penalty(self, penalty: float) -> None:
+        """Go on with another penalty."""
+        self.settings = replace(self.settings, penalty=penalty)
+        for group in self._optimisers[0].param_groups:
+            if group["weight_decay"]:
+                group["weight_decay"] = penalty
+
+    def state(self) -> dict[str, Any]:
+        """All that training has changed."""
+        return {
+            "weights": {name: value.detach() for name, value in self.weights.items()},
+            "optimisers": [optimiser.state_dict() for optimiser in self._optimisers],
+            "generator": self._generator.get_state(),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        self.set_weights(state["weights"])
+        self._load_optimisers(state["optimisers"])
+        self._generator.set_state(state["generator"].cpu())
+
+    def set_weights(self, weights: Weights) -> None:
+        """Set all weights."""
+        with torch.no_grad():
+            for name, value in weights.items():
+                self.weights[name].copy_(value)
+
+    def fitted_weights(self) -> Weights:
+        """Weights for features as they are."""
+        plain = {name: value.detach() for name, value in self.weights.items()}
+        return self.inputs.fold(self.shape, plain)
 
     # -- one step ------------------------------------------------------------------------------
 
@@ -108,53 +218,151 @@ class Trainer:
         keep = 1 - self.settings.dropout
         return x * (torch.empty_like(x).bernoulli_(keep, generator=self._generator) / keep)
 
+    def _first_layer(self, rows: tuple[Tensor, ...], *, sparse_gradient: bool) -> Tensor:
+        """What the first layer makes of rows as they are."""
+        shift: Any = 0
+        if self._factor is not None:
+            if len(rows) == 1:
+                x = rows[0] if self._mean is None else rows[0] - self._mean
+                rows = (x * self._factor,)
+            else:
+                indices, offsets, values = rows
+                each = self._factor.dim() > 0
+                values = values * (self._factor[indices] if each else self._factor)
+                rows = indices, offsets, values
+                if self._mean is not None:
+                    shift = (self._mean * self._factor) @ self.weights["0.weight"]
+        return first_layer(self.weights, rows, sparse_gradient=sparse_gradient) - shift
+
     def _losses(self, batch: Batch, *, training: bool) -> Tensor:
         """The loss of every row of a batch, times its weight."""
-        half = self.device.type == "cuda"
-        mixed = torch.autocast("cuda", torch.bfloat16) if half else nullcontext()
+        half = torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.half)
         drop = self._drop if training and self.settings.dropout else None
-        with mixed:
-            x = first_layer(self.weights, batch.rows, sparse_gradient=self._sparse and training)
+        with half:
+            x = self._first_layer(batch.rows, sparse_gradient=self._sparse and training)
             x = hidden_layers(self.weights, self.shape, x, drop)
             losses = self._loss(LastLayer(self.weights, self.shape), x, batch.target)
         return losses if batch.weight is None else losses * batch.weight
 
-    def step(self, batch: Batch, rate: float = 1.0) -> Tensor:
-        """Learn a batch; return the sum of its losses, on the device."""
-        total = self._losses(batch, training=True).sum()
-        objective = total / batch.n_rows
+    def step(self, batch: Batch | None, rate: float = 1.0, n_rows: int | None = None) -> Tensor:
+        """Learn a batch; return the sum of its losses, on the device.
+
+        ``n_rows`` is the number of rows of the step, where other processes have some of them; this
+        one may have none.
+        """
+        team, n_rows = self.settings.team, n_rows or (batch.n_rows if batch else 1)
+        total = torch.zeros((), device=self.device)
+        if batch is not None and batch.n_rows:
+            losses = self._losses(batch, training=True).sum()
+            (losses / n_rows).backward()
+            total += losses.detach()
         if self._pull is not None:
             weight = self.weights[f"{self.shape.last}.weight"]
-            rows = weight.T if self.shape.is_linear else weight
-            objective = objective + self.settings.penalty * self._pull(rows)
-        objective.backward()
+            pull = self._pull(weight.T if self.shape.is_linear else weight)
+            (self.settings.penalty / team.size * pull).backward()
+        self._finish_gradients(team)
         for optimiser in self._optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = self.settings.learning_rate * rate
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
-        return total.detach()
+        return total
+
+    def _finish_gradients(self, team: Team) -> None:
+        """Add up the gradients of all processes, clip them, and add what the penalty says."""
+        weights = self.weights
+        first = weights["0.weight"]
+        if self._sparse and first.grad is not None and not first.grad.is_sparse:
+            first.grad = first.grad.to_sparse(1)  # of dense rows
+        if team.size > 1:
+            for weight in weights.values():
+                if weight.grad is None:
+                    weight.grad = torch.zeros_like(weight)
+                elif weight.grad.is_sparse:
+                    weight.grad = weight.grad.to_dense()
+            team.add_up(*(weight.grad for weight in weights.values()))
+            if self._sparse:
+                first.grad = first.grad.to_sparse(1)
+        if self.settings.clip_norm is not None:
+            _clip([w for w in weights.values() if w.grad is not None], self.settings.clip_norm)
+        if self.settings.lazy and self.settings.penalty:
+            for name in self._decayed():
+                grad, weight = weights[name].grad, weights[name].detach()
+                if grad is not None:
+                    grad.add_(weight * (grad != 0), alpha=self.settings.penalty)
 
     # -- many steps ----------------------------------------------------------------------------
 
     def epoch(
-        self, batches: Iterable[Batch], rate: Callable[[int], float], *, thread: bool = False
+        self,
+        batches: Iterable[Batch],
+        rate: Callable[[int, int], float],
+        *,
+        thread: bool = False,
+        resident: bool = False,
+        begun: Place = START,
+        after_step: Callable[[Callable[[], Place]], None] | None = None,
     ) -> float:
-        """Learn batches, with ``thread`` read in a thread; return the mean loss of their rows."""
-        total = torch.zeros((), device=self.device)
-        n_rows = 0
-        with self._on_device(batches, thread=thread) as ready:
-            for i, batch in enumerate(ready):
-                total += self.step(batch, rate(i))
-                n_rows += batch.n_rows
+        """Learn batches; return the mean loss of the rows of the epoch.
+
+        Parameters
+        ----------
+        batches : iterable of Batch
+            The batches of the epoch that are left.
+        rate : callable
+            The share of the learning rate for the step of a number, with so many rows.
+        thread : bool
+            Whether batches are made in a thread.
+        resident : bool
+            Whether batches are on the device already.
+        begun : Place
+            How far the epoch has come before.
+        after_step : callable, default=None
+            Called after every step with a function that tells how far the epoch has come.
+        """
+        total = torch.zeros((), device=self.device) + begun.total
+        n_steps, n_rows = begun.n_steps, begun.n_rows
+
+        def place() -> Place:
+            return Place(n_steps, float(total), n_rows)
+
+        with self._on_device(batches, thread=thread, resident=resident) as ready:
+            for batch, n_step in self._together(iter(ready)):
+                if batch is None or not batch.is_void or self.settings.team.size > 1:
+                    with explaining_lack_of_memory(batch):
+                        total += self.step(batch, rate(n_steps, n_step), n_step)
+                n_rows += n_step
+                n_steps += 1
+                if after_step is not None:
+                    after_step(place)
+        self.settings.team.add_up(total)
         # The only place that waits for a GPU.
-        loss = float(total) / max(n_rows, 1)
+        loss = place().loss
         if not np.isfinite(loss):
             raise ValueError(
                 f"The loss is {loss} after an epoch with learning_rate="
                 f"{self.settings.learning_rate:.3g}. Use a smaller learning_rate, and scale X."
             )
         return loss
+
+    def _together(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch | None, int]]:
+        """Batches and the rows of their steps; None where only other processes have a batch."""
+        team = self.settings.team
+        while True:
+            batch = next(batches, None)
+            if team.size == 1:
+                if batch is None:
+                    return
+                yield batch, batch.n_rows
+                continue
+            counts = torch.tensor(
+                [0 if batch is None else batch.n_rows, batch is not None], device=self.device
+            )
+            team.add_up(counts)
+            n_rows, n_left = counts.tolist()
+            if not n_left:
+                return
+            yield batch, n_rows
 
     def validate(self, rows: Rows) -> float:
         """The mean loss of rows, a piece at a time."""
@@ -165,71 +373,44 @@ class Trainer:
         return float(total) / max(len(rows), 1)
 
     def _on_device(
-        self, batches: Iterable[Batch], *, thread: bool = False
+        self, batches: Iterable[Batch], *, thread: bool = False, resident: bool = False
     ) -> AbstractContextManager[Iterable[Batch]]:
         """Batches on the device; for a GPU, or with ``thread``, by way of a thread.
 
         The thread is over where the context ends, also if that is because of an error.
         """
-        if thread or self.device.type == "cuda":
+        if thread or (self.device.type == "cuda" and not resident):
             return closing(prefetched(batches, self.device))
         return nullcontext(batches)
 
 
-@dataclass
-class Course:
-    """How training goes: the losses so far, and when it is over.
+def _clip(weights: list[Tensor], most: float) -> None:
+    """Shorten a gradient that is too long; PyTorch does not measure sparse ones."""
+    for weight in weights:
+        if weight.grad.is_sparse:
+            weight.grad = weight.grad.coalesce()
+    parts = [w.grad.values() if w.grad.is_sparse else w.grad for w in weights]
+    length = torch.stack([part.norm() for part in parts]).norm()
+    share = (most / length.clamp(min=torch.finfo(length.dtype).tiny)).clamp(max=1.0)
+    for part in parts:
+        part.mul_(share)
 
-    Attributes
-    ----------
-    max_epochs : int
-        The most epochs.
-    patience : int
-        Training stops after so many epochs without a loss that is better by ``tol``.
-    tol : float
-        How much better.
-    """
 
-    max_epochs: int
-    patience: int
-    tol: float
+@contextmanager
+def explaining_lack_of_memory(batch: Batch | None) -> Iterator[None]:
+    """Have an error about memory name a batch size that may be small enough."""
+    try:
+        yield
+    except (torch.OutOfMemoryError, RuntimeError) as error:
+        n_rows = 0 if batch is None else batch.n_rows
+        if n_rows < 2 or not _is_lack_of_memory(error):
+            raise
+        raise MemoryError(
+            f"A step with {n_rows:,} rows does not fit into memory "
+            f"({str(error).splitlines()[0]}). Try batch_size={n_rows // 2}, or batches of so many "
+            f"rows, or fewer hidden_layers."
+        ) from error
 
-    def __post_init__(self) -> None:
-        self.losses: list[float] = []
-        self.validation: list[float] = []
-        self._best = np.inf
-        self._waited = 0
-        self._kept: dict[str, Tensor] | None = None
 
-    def run(
-        self, trainer: Trainer, epoch: Callable[[int], float], held_out: Rows | None, verbose: bool
-    ) -> None:
-        """Run epochs until it is over; with rows held out, keep the best weights."""
-        with Progress(self.max_epochs, "Training", enabled=verbose) as progress:
-            for i in range(self.max_epochs):
-                progress.begin(i, self._status, 1)
-                self.losses.append(epoch(i))
-                if held_out is not None:
-                    self.validation.append(trainer.validate(held_out))
-                progress.finish(i)
-                if self._is_over(trainer, keep=held_out is not None):
-                    break
-        if self._kept is not None:
-            with torch.no_grad():
-                for name, value in self._kept.items():
-                    trainer.weights[name].copy_(value)
-
-    def _status(self) -> str:
-        """What the progress bar shows."""
-        if not self.losses:
-            return "first epoch"
-        held_out = f", validation loss {self.validation[-1]:.4f}" if self.validation else ""
-        return f"loss {self.losses[-1]:.4f}{held_out}"
-
-    def _is_over(self, trainer: Trainer, *, keep: bool) -> bool:
-        loss = (self.validation or self.losses)[-1]
-        if loss < self._best and keep:
-            self._kept = {n: w.detach().clone() for n, w in trainer.weights.items()}
-        self._waited = 0 if loss < self._best - self.tol else self._waited + 1
-        self._best = min(loss, self._best)
-        return self._waited >= self.patience
+def _is_lack_of_memory(error: BaseException) -> bool:
+    return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)

@@ -1,0 +1,99 @@
+"""Training on disk: a killed training goes on where it was.
+
+A file is named by a hash of everything that training depends on: rows, labels, parameters. It is
+written as a whole or not at all, and carries a checksum. It holds tensors and plain data only, and
+is read without running code. What goes wrong with it is a warning, never a reason to fail.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hiclass._engine.checkpoints import checkpoint_key
+from hiclass._files import write_whole
+from hiclass._warnings import warn_user
+
+_MAGIC = b"hiclass training 1\n"
+_SUFFIX = ".hiclass-training"
+#: Parameters that training does not depend on.
+_NOT_OF_TRAINING = (
+    "checkpoint_dir",
+    "decoding",
+    "device",
+    "expected_f1",
+    "min_confidence",
+    "threshold",
+    "verbose",
+)
+
+
+class Checkpoint:
+    """The file of one training.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Attributes
+    ----------
+    state : dict or None
+        What was stored there, when this object was made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.state = self._read()
+
+    def _read(self) -> dict[str, Any] | None:
+        try:
+            content = self._path.read_bytes()
+        except OSError:
+            return None
+        head, payload = content[: len(_MAGIC) + 32], content[len(_MAGIC) + 32 :]
+        if head != _MAGIC + hashlib.sha256(payload).digest():
+            warn_user(
+                f"The checkpoint {self._path.name} is damaged, or of another version; training "
+                f"begins anew."
+            )
+            return None
+        found: dict[str, Any] = torch.load(
+            io.BytesIO(payload), map_location="cpu", weights_only=True
+        )
+        return found
+
+    def save(self, state: dict[str, Any]) -> None:
+        """Store a state in place of the one before."""
+        buffer = io.BytesIO()
+        torch.save(state, buffer)
+        payload = buffer.getvalue()
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with write_whole(self._path) as file:
+                file.write(_MAGIC + hashlib.sha256(payload).digest())
+                file.write(payload)
+        except OSError as error:
+            warn_user(
+                f"Checkpoints cannot be written to {self._path.parent} "
+                f"({error.strerror or error}); training goes on without them."
+            )
+
+
+def open_checkpoint(estimator: Any, X: Any, target: Any, what: dict[str, Any]) -> Checkpoint | None:
+    """The file of a training on these rows, with these parameters; None if none is wanted."""
+    if estimator.checkpoint_dir is None:
+        return None
+    params = estimator.get_params(deep=False)
+    params = {name: value for name, value in params.items() if name not in _NOT_OF_TRAINING}
+    if params["random_state"] is not None and not isinstance(params["random_state"], int):
+        params["random_state"] = "drawn"  # a generator moves on: the seed is in the file
+    remarks: list[str] = []
+    key = checkpoint_key(params, X, target, what, remarks)
+    for remark in remarks:
+        warn_user(remark)
+    return None if key is None else Checkpoint(Path(estimator.checkpoint_dir, key + _SUFFIX))

@@ -1,0 +1,158 @@
+"""The course of training: epochs, when it is over, progress, interrupts and checkpoints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hiclass._engine.progress import Progress
+from hiclass._warnings import warn_user
+from hiclass.torch._batches import Rows
+from hiclass.torch._checkpoint import Checkpoint
+from hiclass.torch._train import START, Place, Trainer
+
+Tensor = Any
+#: Called after a step with a function that tells how far the epoch has come.
+AfterStep = Callable[[Callable[[], Place]], None]
+#: Seconds between two checkpoints.
+_PAUSE = 20.0
+
+
+@dataclass
+class Course:
+    """How training goes: the losses so far, and when it is over.
+
+    Attributes
+    ----------
+    max_epochs : int
+        The most epochs.
+    patience : int
+        Training stops after so many epochs without a loss that is better by ``tol``.
+    tol : float
+        How much better.
+    keep_on_interrupt : bool
+        Whether an interrupt ends training and keeps what was learned.
+    """
+
+    max_epochs: int
+    patience: int
+    tol: float
+    keep_on_interrupt: bool = False
+
+    def __post_init__(self) -> None:
+        self.losses: list[float] = []
+        self.validation: list[float] = []
+        self._best = np.inf
+        self._waited = 0
+        self._kept: dict[str, Tensor] | None = None
+        self._has_learned = False
+        self._saved = time.monotonic()
+
+    def run(
+        self,
+        trainer: Trainer,
+        epoch: Callable[[int, Place, AfterStep], float],
+        held_out: Rows | None,
+        verbose: bool,
+        checkpoint: Checkpoint | None = None,
+        remember: Callable[[], Any] = lambda: None,
+    ) -> None:
+        """Run epochs until it is over; with rows held out, keep the best weights.
+
+        Parameters
+        ----------
+        trainer : Trainer
+            What learns.
+        epoch : callable
+            Learns the rest of an epoch, given its number and how far it has come; returns the mean
+            loss.
+        held_out : Rows or None
+            Rows to stop on.
+        verbose : bool
+            Whether to show progress.
+        checkpoint : Checkpoint, default=None
+            Where training is stored as it goes on, and from where it is taken up.
+        remember : callable
+            What else has to be stored.
+        """
+        begin, place = self._take_up(trainer, checkpoint)
+        with Progress(self.max_epochs, "Training", enabled=verbose) as progress:
+            try:
+                for i in range(begin, self.max_epochs):
+                    if self._waited >= self.patience:
+                        break
+                    progress.begin(i, partial(self._status, lambda: START), 1)
+
+                    def after_step(place: Callable[[], Place], i: int = i) -> None:
+                        self._has_learned = True
+                        progress.update(i, partial(self._status, place))
+                        if checkpoint is not None and self._is_due():
+                            self._save(checkpoint, trainer, i, place(), remember())
+
+                    self.losses.append(epoch(i, place, after_step))
+                    place = START
+                    if held_out is not None:
+                        self.validation.append(trainer.validate(held_out))
+                    progress.finish(i)
+                    self._note(trainer, keep=held_out is not None)
+                    if checkpoint is not None and (self._is_due() or self._is_over(i + 1)):
+                        self._save(checkpoint, trainer, i + 1, place, remember())
+            except KeyboardInterrupt:
+                if not (self.keep_on_interrupt and self._has_learned):
+                    raise
+                warn_user(
+                    f"Training was interrupted in epoch {len(self.losses) + 1} of at most "
+                    f"{self.max_epochs}. The model keeps what it has learned until then."
+                )
+        if self._kept is not None:
+            trainer.set_weights(self._kept)
+
+    def _status(self, place: Callable[[], Place]) -> str:
+        """What the progress bar shows."""
+        now = place()
+        parts = [f"epoch {len(self.losses) + 1}"]
+        if now.n_rows:
+            parts.append(f"{now.n_rows:,} rows, loss {now.loss:.4f}")
+        elif self.losses:
+            parts.append(f"loss {self.losses[-1]:.4f}")
+        if self.validation:
+            parts.append(f"validation loss {self.validation[-1]:.4f}")
+        return ", ".join(parts)
+
+    def _note(self, trainer: Trainer, *, keep: bool) -> None:
+        loss = (self.validation or self.losses)[-1]
+        if loss < self._best and keep:
+            self._kept = {n: w.detach().clone() for n, w in trainer.weights.items()}
+        self._waited = 0 if loss < self._best - self.tol else self._waited + 1
+        self._best = min(loss, self._best)
+
+    def _is_over(self, n_epochs: int) -> bool:
+        return n_epochs >= self.max_epochs or self._waited >= self.patience
+
+    # -- checkpoints ---------------------------------------------------------------------------
+
+    def _is_due(self) -> bool:
+        return time.monotonic() - self._saved >= _PAUSE
+
+    def _save(
+        self, checkpoint: Checkpoint, trainer: Trainer, epoch: int, place: Place, more: Any
+    ) -> None:
+        own = (self.losses, self.validation, float(self._best), self._waited, self._kept)
+        state = {"course": own, "epoch": epoch, "place": asdict(place), "more": more}
+        checkpoint.save({**state, "trainer": trainer.state()})
+        self._saved = time.monotonic()
+
+    def _take_up(self, trainer: Trainer, checkpoint: Checkpoint | None) -> tuple[int, Place]:
+        """Go on where a checkpoint was written; the epoch, and how far it has come."""
+        state = None if checkpoint is None else checkpoint.state
+        if state is None:
+            return 0, START
+        self.losses, self.validation, self._best, self._waited, self._kept = state["course"]
+        trainer.load(state["trainer"])
+        self._has_learned = True
+        return state["epoch"], Place(**state["place"])

@@ -1,0 +1,187 @@
+"""How batches get to a device.
+
+A batch is prepared while the one before it is learned: in a thread of its own and, for a GPU, by
+way of memory that the GPU can read, which is used again and again, and beside its computations.
+Rows that fit into the memory of the GPU are moved there once (:class:`DeviceRows`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle, pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from hiclass._typing import IntArray
+from hiclass.torch._batches import Batch, Rows
+from hiclass.torch._network import as_tensors
+
+Tensor = Any
+
+#: So many batches may be ready and waiting.
+_AHEAD = 4
+#: Rows stay on a device if they take at most this share of its free memory.
+_MOST_OF_MEMORY = 0.4
+
+
+def prefetched(batches: Iterable[Batch], device: Any) -> Generator[Batch, None, None]:
+    """The same batches on a device, prepared in a thread while earlier ones are learned."""
+    rest = iter(batches)
+    lane: Any = _CudaLane(device) if device.type == "cuda" else _PlainLane(device)
+
+    def prepare() -> Any:
+        batch = next(rest, None)
+        return None if batch is None else lane.prepare(batch)
+
+    pool = ThreadPoolExecutor(1, "hiclass batches")
+    try:
+        ready = deque(pool.submit(prepare) for _ in range(_AHEAD))
+        while (prepared := ready.popleft().result()) is not None:
+            ready.append(pool.submit(prepare))
+            yield lane.deliver(prepared)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class _PlainLane:
+    """Nothing to prepare."""
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+
+    def prepare(self, batch: Batch) -> Batch:
+        return batch
+
+    def deliver(self, batch: Batch) -> Batch:
+        return batch.to(self._device)
+
+
+class _CudaLane:
+    """By way of pinned memory, on a stream of its own, so that copies and kernels overlap."""
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+        self._stream = torch.cuda.Stream(device)
+        self._slots = cycle([_Slot() for _ in range(_AHEAD + 2)])
+
+    def prepare(self, batch: Batch) -> tuple[Batch, _Slot]:
+        slot = next(self._slots)
+        slot.wait()
+        return batch.map(slot.put), slot
+
+    def deliver(self, prepared: tuple[Batch, _Slot]) -> Batch:
+        batch, slot = prepared
+        current = torch.cuda.current_stream(self._device)
+        with torch.cuda.stream(self._stream):
+            moved = batch.map(lambda tensor: tensor.to(self._device, non_blocking=True))
+            slot.copied = self._stream.record_event()
+        current.wait_event(slot.copied)
+
+        def keep(tensor: Tensor) -> Tensor:
+            tensor.record_stream(current)
+            return tensor
+
+        return moved.map(keep)
+
+
+class _Slot:
+    """Pinned memory for one batch."""
+
+    def __init__(self) -> None:
+        self._buffers: list[Tensor] = []
+        self._next = 0
+        self.copied: Any = None
+
+    def wait(self) -> None:
+        """Wait until the batch that was here has been copied."""
+        if self.copied is not None:
+            self.copied.synchronize()
+        self._next = 0
+
+    def put(self, tensor: Tensor) -> Tensor:
+        """A copy of a tensor in pinned memory."""
+        place, self._next = self._next, self._next + 1
+        if place == len(self._buffers):
+            self._buffers.append(torch.empty(0, dtype=torch.uint8))
+        n_bytes = tensor.numel() * tensor.element_size()
+        if self._buffers[place].numel() < n_bytes:
+            # Some room to spare: batches of sparse rows differ.
+            size = n_bytes + n_bytes // 4
+            self._buffers[place] = torch.empty(size, dtype=torch.uint8, pin_memory=True)
+        room = self._buffers[place][:n_bytes].view(tensor.dtype).view(tensor.shape)
+        return room.copy_(tensor)
+
+
+# -- rows that stay on a device ----------------------------------------------------------------
+
+
+def stay_on(rows: Rows, device: Any) -> Rows | DeviceRows:
+    """Rows on the device where they fit into the free memory of a GPU; otherwise as they are."""
+    if device.type != "cuda" or rows.layout.of_sets:
+        return rows
+    free, _ = torch.cuda.mem_get_info(device)
+    return DeviceRows(rows, device) if _bytes_of(rows.X) <= _MOST_OF_MEMORY * free else rows
+
+
+def _bytes_of(X: Any) -> int:
+    if sp.issparse(X):
+        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+    return int(X.nbytes)
+
+
+class DeviceRows:
+    """Training rows on a device: batches are put together there.
+
+    Parameters
+    ----------
+    rows : Rows
+        Rows with one final class each.
+    device : torch.device
+        Where.
+    """
+
+    def __init__(self, rows: Rows, device: Any) -> None:
+        self._n_rows = len(rows)
+        self._device = device
+        self._n_entries = np.diff(rows.X.indptr) if sp.issparse(rows.X) else None
+        self._X = tuple(part.to(device) for part in as_tensors(rows.X))
+        target = rows.layout.compared(rows.target)
+        self._target = tuple(torch.from_numpy(part).to(device) for part in target)
+        self._weights = rows.weight
+        self._weight = None if rows.weight is None else torch.from_numpy(rows.weight).to(device)
+
+    def __len__(self) -> int:
+        return self._n_rows
+
+    def batches(self, order: IntArray, cuts: IntArray) -> Iterator[Batch]:
+        """Batches of the rows of an order from each of some places to the next one."""
+        index = torch.from_numpy(order).to(self._device)
+        # How many entries a batch has is known here: asking the device would mean to wait for it.
+        ends = None if self._n_entries is None else _running_sum(self._n_entries[order])
+        for first, last in pairwise(cuts.tolist()):
+            some = index[first:last]
+            n_entries = 0 if ends is None else int(ends[last] - ends[first])
+            weight = None if self._weight is None else self._weight[some]
+            is_void = self._weights is not None and not self._weights[order[first:last]].any()
+            target = tuple(part[some] for part in self._target)
+            yield Batch(self._rows(some, n_entries), target, weight, last - first, is_void)
+
+    def _rows(self, some: Tensor, n_entries: int) -> tuple[Tensor, ...]:
+        if len(self._X) == 1:
+            return (self._X[0][some],)
+        indices, offsets, values = self._X
+        start = offsets[some]
+        length = offsets[some + 1] - start
+        ends = torch.cat([length.new_zeros(1), length.cumsum(0)]).to(offsets.dtype)
+        place = torch.arange(n_entries, device=self._device)
+        place += torch.repeat_interleave(start - ends[:-1], length, output_size=n_entries)
+        return indices[place], ends, values[place]
+
+
+def _running_sum(counts: IntArray) -> IntArray:
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])

@@ -1,0 +1,135 @@
+"""What a network in training makes of features, so that one step size suits rows of every scale.
+
+Inside the network dense features have a mean of zero and the same spread, and rows have a mean
+squared length of one; before hidden layers, dense features have a spread of one. Sparse rows, which
+must stay sparse, are divided by one number. A fitted network has this folded into its weights: it
+takes rows as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from hiclass._typing import AnyArray, FloatArray
+from hiclass.torch._network import Shape, Weights
+
+Tensor = Any
+
+#: So many rows, evenly spaced, are enough to measure features on.
+_MEASURED = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """How features are shifted and stretched: ``(x - mean) * factor``.
+
+    Attributes
+    ----------
+    mean : ndarray or None
+        What is taken off every feature; None for nothing.
+    factor : ndarray or None
+        What every feature is multiplied by, one number each or one for all; None for nothing.
+    """
+
+    mean: FloatArray | None = None
+    factor: FloatArray | None = None
+
+    def fold(self, shape: Shape, weights: Weights) -> Weights:
+        """Weights for features as they are, from weights for features inside the network."""
+        if self.factor is None:
+            return weights
+        first = weights["0.weight"].double() * self._column(weights)
+        return self._shifted(shape, weights, first, first, -1.0)
+
+    def unfold(self, shape: Shape, weights: Weights) -> Weights:
+        """Undo :meth:`fold`."""
+        if self.factor is None:
+            return weights
+        first = weights["0.weight"].double()
+        return self._shifted(shape, weights, first / self._column(weights), first, 1.0)
+
+    def _column(self, weights: Weights) -> Tensor:
+        factor = np.atleast_1d(np.asarray(self.factor))
+        return torch.from_numpy(factor).to(weights["0.weight"].device).unsqueeze(1)
+
+    def _shifted(
+        self, shape: Shape, weights: Weights, first: Tensor, folded: Tensor, sign: float
+    ) -> Weights:
+        """The same with another first layer, and what the means add in the bias that follows."""
+        found = {**weights, "0.weight": first.to(weights["0.weight"].dtype)}
+        if self.mean is None:
+            return found
+        shift = sign * (torch.from_numpy(self.mean).to(first.device) @ folded)
+        name = "0.bias"
+        if shape.embedding:  # has no bias and no activation: the next layer has to take it
+            name, shift = "1.bias", weights["1.weight"].double() @ shift
+        found[name] = (weights[name].double() + shift).to(weights[name].dtype)
+        return found
+
+    def state(self) -> dict[str, Any]:
+        """Plain arrays for a file."""
+        return {"mean": self.mean, "factor": self.factor}
+
+
+def measure_inputs(X: Any, weights: AnyArray | None, *, hidden: bool) -> Inputs:
+    """What brings rows to the scale of a network; rows with a weight of zero do not count.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix
+        Rows.
+    weights : ndarray or None
+        Their weights.
+    hidden : bool
+        Whether there are hidden layers.
+    """
+    X, share = _some(X, weights)
+    if sp.issparse(X):
+        size = float(share @ _squared_lengths(X))
+        return Inputs(factor=np.array(size**-0.5 if size > 0 else 1.0))
+    mean, spread = _moments(X, share)
+    varies = spread > 1e-6 * np.abs(mean)
+    usual = float(np.sqrt(np.mean(spread[varies] ** 2))) if varies.any() else 1.0
+    # A feature that has not varied yet counts as one of the usual spread.
+    spread = np.where(varies, spread, usual)
+    return Inputs(mean, 1 / (spread * (1.0 if hidden else max(X.shape[1], 1) ** 0.5)))
+
+
+def mean_squared_length(X: Any, weights: AnyArray | None) -> float:
+    """The mean squared length of rows; those with a weight of zero do not count."""
+    X, share = _some(X, weights)
+    return float(share @ _squared_lengths(X))
+
+
+def _some(X: Any, weights: AnyArray | None) -> tuple[Any, FloatArray]:
+    """The rows that are measured, and the share of each of them."""
+    rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+    if len(rows) > _MEASURED:
+        rows = rows[np.linspace(0, len(rows) - 1, _MEASURED).astype(np.intp)]
+    share = np.ones(len(rows)) if weights is None else weights[rows].astype(float)
+    if len(rows) < X.shape[0]:
+        X = X[rows]
+    return X, share / max(share.sum(), np.finfo(float).tiny)
+
+
+def _squared_lengths(X: Any) -> FloatArray:
+    if not sp.issparse(X):
+        found: FloatArray = np.einsum("ij,ij->i", X, X, dtype=float)
+        return found
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return np.bincount(row, X.data.astype(float) ** 2, minlength=X.shape[0]).astype(float)
+
+
+def _moments(X: AnyArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of every feature, a few rows at a time."""
+    n, d = X.shape
+    step = max(1, (1 << 20) // max(d, 1))
+    parts = [slice(i, i + step) for i in range(0, n, step)]
+    mean = sum((share[part] @ X[part].astype(float) for part in parts), np.zeros(d))
+    square = sum((share[part] @ (X[part] - mean) ** 2 for part in parts), np.zeros(d))
+    return mean, np.sqrt(square)
