@@ -313,3 +313,55 @@ def test_passes_the_checks_of_scikit_learn():
     checks = check_estimator(TableFeatures(), on_fail=None, on_skip=None)
     failed = {check["check_name"] for check in checks if check["status"] not in ("passed",)}
     assert failed <= {"check_array_api_input"}  # which runs only where SCIPY_ARRAY_API=1 is set
+
+
+# -- codes -------------------------------------------------------------------------------------
+
+
+def codes(n=300):
+    rng = np.random.default_rng(0)
+    heads, tails = ["AB", "CD", "EF", "GH"], ["xx", "yy", "zz"]
+    drawn = [f"{rng.choice(heads)}{rng.integers(90)}{rng.choice(tails)}" for _ in range(n)]
+    return pd.DataFrame({"code": drawn, "size": rng.normal(size=n)})
+
+
+def test_codes_beside_other_columns_become_a_few_dense_numbers():
+    frame = codes()
+    features = TableFeatures()
+    found = features.fit_transform(frame)
+    assert features.columns_ == {"code": "text", "size": "numbers"}
+    assert isinstance(found, np.ndarray)
+    assert found.shape == (300, 31)
+    names = features.get_feature_names_out().tolist()
+    assert names == [*(f"code (direction {k})" for k in range(1, 31)), "size"]
+    np.testing.assert_allclose(features.transform(frame), found)
+    # Along the directions, codes are as similar as by their words and parts.
+    words = TableFeatures(ignore="size").fit_transform(frame).toarray()
+    assert found[:, :30].var() == pytest.approx(words.var(axis=0).sum() / 30, rel=0.75)
+    ours, theirs = (np.corrcoef(rows)[np.triu_indices(300, 1)] for rows in (found[:, :30], words))
+    assert np.corrcoef(ours, theirs)[0, 1] > 0.7
+
+
+def test_codes_alone_or_beside_texts_stay_words():
+    frame = codes()
+    assert sp.issparse(TableFeatures().fit_transform(frame[["code"]]))
+    frame["text"] = "a text of several words here"
+    frame.loc[::2, "text"] = "another one of a few words"
+    features = TableFeatures()
+    assert sp.issparse(features.fit_transform(frame))
+    assert "code: ab" not in features.get_feature_names_out()
+    assert any(name.startswith("code: ") for name in features.get_feature_names_out())
+
+
+def test_codes_have_no_more_directions_than_words_and_rows():
+    frame = pd.DataFrame({"code": ["ab", "cd"] * 3, "size": range(6)})
+    features = TableFeatures(text="code", numbers="size")
+    assert features.fit_transform(frame).shape == (6, 7)  # two words with two parts each
+    assert features.fit_transform(frame[:4]).shape == (4, 5)
+
+
+def test_codes_survive_a_round_trip():
+    frame = codes()
+    features = TableFeatures().fit(frame)
+    again = pickle.loads(pickle.dumps(features))
+    np.testing.assert_array_equal(again.transform(frame), features.transform(frame))

@@ -122,7 +122,7 @@ def test_a_tree_whose_flat_and_local_work_are_equal_is_not_shallow():
 
 
 def test_trees_that_would_not_fit_into_memory_are_left_out():
-    wide = size(n_rows=20_000, n_columns=30, n_final=5_000, local=1e8, n_problems=1)
+    wide = size(n_rows=20_000, n_columns=60, n_final=5_000, local=1e8, n_problems=1)
     found = propose(DENSE, wide, settings())
     assert found.left_out["forest"] == "its trees would not fit into memory"
 
@@ -186,6 +186,22 @@ def test_quick_has_the_flat_kernel_machine_only():
     found = propose(DENSE, wide, settings("quick"))
     assert names(found) == ["local kernel"]
     assert found.left_out == {"flat": "500 times the work of all local classifiers"}
+
+
+def test_a_quick_model_of_numbers_and_categories_is_a_forest_that_needs_no_temperature():
+    mixed = np.array([[0.5, 1.0], [2.0, 0.0]])
+    found = propose(mixed, size(), settings("quick"))
+    assert names(found) == ["local forest"]
+    assert found.chosen[0].model.calibration is None
+    assert names(propose(mixed[:, 1:], size(), settings("quick"))) == ["flat kernel"]
+    large = size(n_rows=10**7, local=5.0 * 10**7)
+    assert "local forest" not in names(propose(mixed, large, settings("quick")))
+
+
+def test_trees_look_at_all_of_a_few_columns():
+    for n_columns, seen in ((50, None), (51, "sqrt")):
+        found = propose(DENSE, size(n_columns=n_columns), settings())
+        assert local_of(found, "local forest").max_features == seen
 
 
 def test_kernels_are_given_what_was_tuned():

@@ -373,12 +373,12 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
 
     # -- choosing ------------------------------------------------------------------------------
 
-    def _settings(self, effort: Effort, kernel: dict[str, Any] | None = None) -> Settings:
+    def _settings(self, effort: Effort) -> Settings:
         seed = self.random_state
         if not isinstance(seed, int | np.integer):
             seed = int(check_random_state(seed).randint(2**31 - 1))
         common = {"n_jobs": self.n_jobs, "random_state": int(seed), "verbose": self.verbose}
-        return Settings(effort, common, int(seed), kernel or {})
+        return Settings(effort, common, int(seed))
 
     def _propose(self, rows: Rows, effort: Effort) -> Proposals:
         size = size_of(rows.X, rows.nodes, rows.hierarchy)
@@ -425,7 +425,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         Scores of linear machines on words have much the same scale everywhere, so that a usual
         temperature serves them.
         """
-        is_usual = sp.issparse(rows.X) or self.local_classifier is not None
+        is_usual = sp.issparse(rows.X) or getattr(proposal.model, "temperature", None) is None
         too_few = len(rows.nodes) < _FEWEST_ROWS or rows.n_groups < N_FOLDS
         if not is_usual and not too_few:
             step = -(-len(rows.nodes) // _MOST_FOR_TEMPERATURE)

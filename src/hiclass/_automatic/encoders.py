@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils.extmath import randomized_svd
 
 from hiclass._automatic.cells import Cells, as_dates, as_numbers, as_texts, day_first_of
 from hiclass._automatic.dates import PARTS, parts_of
@@ -21,8 +22,10 @@ _RARE = 2
 _SECONDS = "seconds"
 #: Texts of fewer words on average have features for parts of words, of so many letters.
 _SHORT_TEXT, _PART = 30, 3
+#: Texts of fewer words on average are codes or names, which are reduced to so many numbers.
+_ONE_WORD, _DIRECTIONS = 1.5, 30
 #: From so many words in a column on, words of a single row are left out.
-_MANY_WORDS = 1_000_000
+_MANY_WORDS = 100_000
 
 # -- text --------------------------------------------------------------------------------------
 
@@ -96,6 +99,32 @@ def _part_name(part: str) -> str:
     before = "" if part.startswith(" ") else "…"
     after = "" if part.endswith(" ") else "…"
     return f"{before}{part.strip()}{after}"
+
+
+def are_codes(cells: Cells) -> bool:
+    """Whether the texts of a column are single words: codes and names."""
+    lengths = np.array([len(text.split()) for text in as_texts(cells)])
+    return bool(lengths.sum() < _ONE_WORD * np.count_nonzero(lengths))
+
+
+def fit_directions(weights: Any) -> tuple[FloatArray, FloatArray]:
+    """The directions in which weights of words vary most, and the weights along them.
+
+    Parameters
+    ----------
+    weights : CSR matrix of shape (n_rows, n_words)
+        Weights of words and parts of words.
+
+    Returns
+    -------
+    directions : ndarray of shape (n_directions, n_words)
+        Of unit length.
+    reduced : ndarray of shape (n_rows, n_directions)
+        The weights along them.
+    """
+    n_directions = min(_DIRECTIONS, *weights.shape)
+    _, _, directions = randomized_svd(weights, n_directions, random_state=0)
+    return directions, np.asarray(weights @ directions.T)
 
 
 # -- categories --------------------------------------------------------------------------------

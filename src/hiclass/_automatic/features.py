@@ -12,7 +12,7 @@ from hiclass._automatic import encoders
 from hiclass._automatic.cells import Cells, Columns, as_numbers, split_columns
 from hiclass._automatic.kinds import KINDS, choose_kinds
 from hiclass._compat import check_is_fitted, validate_data
-from hiclass._typing import AnyArray
+from hiclass._typing import AnyArray, FloatArray
 from hiclass._version import as_stamped, read_stamped, reduce_stamped
 
 #: With more features of categories than that, the result is sparse.
@@ -73,8 +73,10 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     What becomes of a column:
 
     * text: words and pairs of words; in texts of fewer than 30 words on average also the groups of
-      three letters that words consist of. Words of a single row are left out from a million words
-      on. A missing text is an empty one.
+      three letters that words consist of. Words of a single row are left out from a hundred
+      thousand words on. A missing text is an empty one. Where all texts are single words, such as
+      codes and names, beside other columns, these weights become 30 numbers per column (a singular
+      value decomposition), so that the table stays dense.
     * numbers: missing ones become the median, and a feature says that they were missing.
     * categories: those of a single row are put together; new ones have no feature. A missing one is
       a category of its own.
@@ -238,12 +240,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         if self._form == "matrix":
             names = self._matrix_names(input_features)
             return np.array([*names, *(f"{names[j]} (missing)" for j in self._flagged())], object)
-        texts = self._vectorizers
-        names = [
-            f"{column}: {word}" if len(texts) > 1 else word
-            for column, vectorizers in texts.items()
-            for word in encoders.word_names(vectorizers)
-        ]
+        names = [name for column in self._vectorizers for name in self._text_names(column)]
         names += [f"{column} ({part})" if part else str(column) for column, part in self._numeric]
         names += [f"{self._numeric[j][0]} (missing)" for j in self._flagged()]
         names += encoders.category_names(self._one_hot, self._of_kind("categories"))
@@ -264,6 +261,13 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     def _of_kind(self, kind: str) -> list[Any]:
         return [name for name, found in self.columns_.items() if found == kind]
 
+    def _text_names(self, column: Any) -> list[str]:
+        """Names of the features of a column of text: its words, or their directions."""
+        if column in self._directions:
+            return [f"{column} (direction {k + 1})" for k in range(len(self._directions[column]))]
+        words = encoders.word_names(self._vectorizers[column])
+        return [f"{column}: {word}" for word in words] if len(self._vectorizers) > 1 else words
+
     def _flagged(self) -> list[int]:
         """The numbers of which a feature says whether they are missing."""
         return [] if self._scaling is None else self._scaling.flagged.tolist()
@@ -275,6 +279,12 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         for name in self._of_kind("text"):
             self._vectorizers[name], weights = encoders.fit_words(cells[name], name)
             parts.append(weights)
+        self._directions: dict[Any, FloatArray] = {}
+        if len(self._vectorizers) < len(self.columns_) and all(
+            encoders.are_codes(cells[name]) for name in self._vectorizers
+        ):
+            for j, name in enumerate(self._vectorizers):
+                self._directions[name], parts[j] = encoders.fit_directions(parts[j])
         self._day_first = encoders.orders_of_dates(cells, self.columns_)
         self._numeric, values = encoders.select_numeric(cells, self.columns_, self._day_first)
         self._scaling = None
@@ -290,7 +300,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         if encoded is not None:
             parts.append(encoded)
         width = sum(part.shape[1] for part in parts)
-        self._is_sparse = bool(self._vectorizers) or width > _MANY or n_rows * width > _MOST_DENSE
+        has_words = len(self._vectorizers) > len(self._directions)
+        self._is_sparse = has_words or width > _MANY or n_rows * width > _MOST_DENSE
         return encoders.side_by_side(parts, sparse=self._is_sparse)
 
     def _transform_table(self, cells: dict[Any, Cells], n_rows: int) -> Any:
@@ -298,6 +309,9 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             encoders.encode_words(vectorizers, cells[name], name)
             for name, vectorizers in self._vectorizers.items()
         ]
+        for j, name in enumerate(self._vectorizers):
+            if name in self._directions:
+                parts[j] = parts[j] @ self._directions[name].T
         if self._numeric:
             chosen = set(self._numeric)
             found = encoders.numeric_columns(cells, self.columns_, self._day_first)
@@ -391,6 +405,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return as_stamped(super().__getstate__())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        self._directions = {}  # which older files do not have
         self.__dict__.update(read_stamped(state, type(self).__name__))
 
 

@@ -27,7 +27,7 @@ from hiclass._estimators.global_ import GlobalClassifier
 from hiclass._estimators.local import LocalClassifierPerNode, LocalClassifierPerParentNode
 from hiclass._linear.kernel_ridge import KernelRidgeClassifier
 from hiclass._problems.index import TreeIndex, find_options
-from hiclass._typing import IntArray
+from hiclass._typing import FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
 #: A flat classifier with more work than this many times that of all local ones is left out.
@@ -36,6 +36,8 @@ MOST_FLAT = 10
 USUAL_TEMPERATURE, FEW_ROWS_TEMPERATURE = 0.125, 0.5
 #: Numbers per feature of a network, and how many it may have: 40 MB in files, more in memory.
 _EMBEDDING, _MOST_WEIGHTS = 128, 10_000_000
+#: Of so few columns, trees look at all of them at every split, otherwise at a root of their number.
+_FEW_COLUMNS = 50
 #: What the trees of a forest may hold: every node of a tree has a number for each class.
 _MOST_BYTES = 2e9
 #: The F-score that models expect that measure none.
@@ -187,7 +189,9 @@ def propose(X: Any, size: Size, settings: Settings) -> Proposals:
 
     The first proposal is what serves where nothing is measured.
     """
-    return (_for_sparse if sp.issparse(X) else _for_dense)(size, settings)
+    if sp.issparse(X):
+        return _for_sparse(size, settings)
+    return _for_dense(X, size, settings)
 
 
 # -- sparse rows: words and the like ---------------------------------------------------------------
@@ -231,8 +235,12 @@ def _propose_networks(size: Size, settings: Settings, found: Proposals) -> None:
 # -- dense rows: measurements, tables, embeddings ----------------------------------------------
 
 
-def _for_dense(size: Size, settings: Settings) -> Proposals:
+def _for_dense(X: FloatArray, size: Size, settings: Settings) -> Proposals:
     effort, found = settings.effort, Proposals()
+    if not effort.n_folds and _is_mixed(X) and _forest_fits(size, effort, Proposals()):
+        # Distances say little where columns mean different things.
+        found.chosen.append(_propose_forest(size, settings, calibration=None))
+        return found
     flat_fits = _flat_is_small(size, found)
     kernel = _kernel(size, settings)
     if kernel is None:
@@ -250,20 +258,40 @@ def _for_dense(size: Size, settings: Settings) -> Proposals:
     _propose_linear(size, settings, found, flat_fits)
     if not effort.n_folds:
         return found
+    if _forest_fits(size, effort, found):
+        found.chosen.append(_propose_forest(size, settings, calibration="temperature"))
+    return found
+
+
+def _is_mixed(X: FloatArray) -> bool:
+    """Whether there are columns of 0 and 1, such as categories, beside others."""
+    binary = [bool(np.isin(column, (0, 1)).all()) for column in X.T]
+    return any(binary) and not all(binary)
+
+
+def _forest_fits(size: Size, effort: Effort, found: Proposals) -> bool:
+    """Whether forests are affordable; why not is noted."""
     if _work_of_forest(size, effort.n_trees) > effort.work / 2:
         found.left_out["forest"] = "too many rows for a forest"
     elif 8 * effort.n_trees * size.local > _MOST_BYTES:
         found.left_out["forest"] = "its trees would not fit into memory"
-    else:
-        forest = _ready(ExtraTreesClassifier(effort.n_trees, min_samples_leaf=2))
-        model = _local(forest, settings, calibration="temperature")
-        found.chosen.append(Proposal("local forest", model, "extremely random trees per node"))
-    return found
+    return "forest" not in found.left_out
+
+
+def _propose_forest(size: Size, settings: Settings, calibration: str | None) -> Proposal:
+    few = size.n_columns <= _FEW_COLUMNS
+    forest = ExtraTreesClassifier(
+        settings.effort.n_trees, min_samples_leaf=2, max_features=None if few else "sqrt"
+    )
+    model = _local(_ready(forest), settings, calibration)
+    return Proposal("local forest", model, "extremely random trees per parent node")
 
 
 def _work_of_forest(size: Size, n_trees: int) -> float:
     """About as many multiplications as would take as long."""
     by_rows = size.n_rows * np.log2(size.n_rows + 1) * np.sqrt(size.n_columns) * 1e3
+    if size.n_columns <= _FEW_COLUMNS:  # looking at all of them takes twice as long
+        by_rows *= 2
     return float(n_trees * (by_rows + 2e7 * size.n_problems))
 
 
