@@ -231,7 +231,10 @@ def test_unknown_classes_cost_the_most(model, data):
         (0, {}, 1, "max_cost must be above 0 and below the highest cost, 1"),
         (1, {}, 1, "max_cost must be above 0 and below the highest cost, 1"),
         (0.1, np.ones((2, 2)), 1, r"the shape \(3, 3\), for the 3 classes of level 1"),
-        (0.1, -np.ones((3, 3)), 1, "no negative number"),
+        (0.1, -np.ones((3, 3)), 1, "none of them negative or infinite"),
+        (0.1, np.full((3, 3), math.inf), 1, "none of them negative or infinite"),
+        (0.1, {"1": -3}, 1, "^costs has -3 for '1'. Give numbers of at least 0.$"),
+        (0.1, {"1": [1, 2, 3]}, 1, "^costs has 3 numbers, but the hierarchy has 2 levels"),
         (0.1, np.ones((3, 3)), None, "for one level"),
         (0.1, {(): math.inf}, 1, "infinite cost"),
     ],
@@ -275,10 +278,20 @@ def test_a_guarantee_is_lost_with_the_model_or_the_thresholds_that_it_is_about(
     branched.apply(model)
     assert guarantee_of(model) == branched == model.guarantee_
     assert guarantee_of(copy.copy(model).set_params(min_confidence=0.5)) is None
+    assert guarantee_of(copy.copy(model).set_params(min_confidence=np.ones(2))) is None
+    assert guarantee_of(copy.copy(model).set_params(decoding="top_down")) is None
     first = model.hierarchy_.path(1)
     assert guarantee_of(model.restricted_to([first])) is None
     assert guarantee_of(model.adapted_to(prior={first: 1.0})) is None
     assert guarantee_of(copy.copy(model).fit(*data[0])) is None
+
+
+def test_a_guarantee_is_about_the_f_score_that_paths_were_chosen_by(fitted, data):
+    model = copy.copy(fitted).set_params(decoding="expected_f1", expected_f1=0.8)
+    found = guarantee_error(model, *data[1], 0.2)
+    assert guarantee_of(found.apply(model)) == found
+    assert guarantee_of(model.set_params(expected_f1=0.5)) is None
+    assert guarantee_of(model.set_params(expected_f1=0.8)) == found
 
 
 def test_it_reaches_the_classifier_inside_pipelines_and_searches(data):

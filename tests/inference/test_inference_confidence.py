@@ -65,7 +65,7 @@ def test_what_does_not_fit_the_hierarchy_is_refused(value, message):
     "value", [[0.5, -0.1], [0.5, "high"], {"a": -1}, {"a": [0.1, np.nan]}, {"a": None}, [True]]
 )
 def test_what_is_not_a_threshold_is_refused(value):
-    with pytest.raises(ValueError, match=r"min_confidence has .* Give numbers from 0 to 1"):
+    with pytest.raises(ValueError, match=r"min_confidence has .* .* at least 0; inf lets no"):
         check_min_confidence(value)
     model = LocalClassifierPerParentNode(min_confidence=value)
     with pytest.raises(ValueError, match="min_confidence has"):

@@ -106,6 +106,13 @@ def test_bets_need_fewer_rows_than_hoeffding_where_losses_vary_little():
     assert walk.total / walk.n_answered > 0.03 - math.sqrt(math.log(20) / 2 / walk.n_answered)
 
 
+def test_rows_that_are_sorted_by_their_losses_promise_no_more_than_others():
+    rng = np.random.default_rng(0)
+    confidence, loss = rng.random(1000), np.sort(rng.random(1000) < 0.2).astype(float)
+    assert bets_against(loss, 0.1, 0.05)  # bets win before the losses begin
+    assert walk_losses(confidence, loss, 0.1, 0.05).threshold == math.inf
+
+
 @pytest.mark.parametrize("ties", [False, True])
 def test_more_errors_than_the_limit_are_as_rare_as_promised(ties):
     """The pool is the population; calibration rows are drawn from it with replacement."""

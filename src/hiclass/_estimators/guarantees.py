@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hiclass._estimators.held_out import HeldOut, decide_held_out
-from hiclass._inference.confidence import check_min_confidence, thresholds_of
+from hiclass._inference.confidence import as_json, check_min_confidence, thresholds_of
 from hiclass._out_of_fold.selective import (
     Walker,
     bets_against,
@@ -102,14 +102,16 @@ class Guarantee:
         The number of these rows.
     depth : int
         The number of levels of the hierarchy.
+    decoding : str
+        How the model chooses paths: the promises are about these paths only.
     promises : tuple of Promise
         One per level, or per level and branch.
 
     Examples
     --------
     >>> from hiclass import Guarantee
-    >>> data = {"kind": "error", "certainty": 0.95, "n_rows": 900, "depth": 2, "promises": ()}
-    >>> Guarantee.from_dict(data).min_confidence
+    >>> data = {"kind": "error", "certainty": 0.95, "n_rows": 900, "depth": 2}
+    >>> Guarantee.from_dict({**data, "decoding": "best_path", "promises": ()}).min_confidence
     [0.0, 0.0]
     """
 
@@ -117,6 +119,7 @@ class Guarantee:
     certainty: float
     n_rows: int
     depth: int
+    decoding: str
     promises: tuple[Promise, ...]
 
     @property
@@ -241,12 +244,19 @@ def guarantee_of(model: Any) -> Guarantee | None:
     Returns
     -------
     Guarantee or None
-        None if it has none, or if its ``min_confidence`` was changed afterwards.
+        None if it has none, or if its ``min_confidence`` or decoding was changed afterwards.
     """
     inside = unwrap(model, through_choices=False).model
     found: Guarantee | None = vars(inside).get("guarantee_")
-    same = found is not None and inside.min_confidence == found.min_confidence
-    return found if same else None
+    if found is None or found.decoding != _decoding_of(inside):
+        return None
+    return found if as_json(inside.min_confidence) == as_json(found.min_confidence) else None
+
+
+def _decoding_of(model: Any) -> str:
+    """The name of a decoding, and the F-score that it goes by."""
+    decoding = model._decoding
+    return f"{decoding.name} {model._f_to_expect()}" if decoding.needs_f else str(decoding.name)
 
 
 # -- errors ------------------------------------------------------------------------------------
@@ -478,8 +488,8 @@ def _losses(costs: Any, held_out: HeldOut, asked: list[int]) -> tuple[Any, float
     """A function of the level to the cost of every row as a share of the highest; and that one."""
     tree = held_out.model.hierarchy_
     if isinstance(costs, Mapping):
-        check_min_confidence(costs)
-        each = np.asarray(thresholds_of({(): 1.0, **costs}, tree))
+        check_min_confidence(costs, name="costs")
+        each = np.asarray(thresholds_of({(): 1.0, **costs}, tree, name="costs"))
         each[0] = each.max()  # of rows whose true class is not known at all
         most = float(each.max())
         if not math.isfinite(most):
@@ -497,11 +507,13 @@ def _losses(costs: Any, held_out: HeldOut, asked: list[int]) -> tuple[Any, float
     if len(asked) != 1:
         raise ValueError("A matrix of costs is for one level. Name it, for example levels=2.")
     nodes = tree.nodes_by_level[asked[0]]
-    if matrix.shape != (len(nodes), len(nodes)) or not (matrix >= 0).all():
+    if matrix.shape != (len(nodes), len(nodes)):
         raise ValueError(
-            f"costs must have no negative number and the shape {(len(nodes), len(nodes))}, for the "
-            f"{len(nodes)} classes of level {asked[0]}; got the shape {matrix.shape}."
+            f"costs must have the shape {(len(nodes), len(nodes))}, for the {len(nodes)} classes "
+            f"of level {asked[0]}; got the shape {matrix.shape}."
         )
+    if not ((matrix >= 0) & np.isfinite(matrix)).all():
+        raise ValueError("costs must have numbers only, none of them negative or infinite.")
     most = float(matrix.max())
 
     def by_pair(level: int) -> FloatArray:
@@ -566,7 +578,8 @@ def _guarantee(
             for concerned in [node] if split else groups:
                 strictest[concerned] = found.threshold
     _check_any(promises, kind)
-    return Guarantee(kind, float(certainty), len(held_out.true), tree.depth, tuple(promises))
+    n_rows, decoding = len(held_out.true), _decoding_of(held_out.model)
+    return Guarantee(kind, float(certainty), n_rows, tree.depth, decoding, tuple(promises))
 
 
 def _groups(held_out: HeldOut, plan: _Plan, branch_level: int | None) -> dict[int, AnyArray]:

@@ -28,8 +28,15 @@ def is_set(min_confidence: Any) -> bool:
     return bool(np.any(np.asarray(min_confidence, dtype=np.float64) > 0))
 
 
-def check_min_confidence(min_confidence: Any) -> None:
+def check_min_confidence(min_confidence: Any, name: str = "min_confidence") -> None:
     """Refuse what is neither a number, nor numbers per level or class.
+
+    Parameters
+    ----------
+    min_confidence : object
+        What a user has given.
+    name : str, default="min_confidence"
+        The parameter, for messages.
 
     Raises
     ------
@@ -38,19 +45,17 @@ def check_min_confidence(min_confidence: Any) -> None:
     """
     if isinstance(min_confidence, Mapping):
         for key, value in min_confidence.items():
-            _check_numbers(value, f" for {key!r}")
+            _check_numbers(value, name, f" for {key!r}")
     elif not isinstance(min_confidence, Real):
-        _check_numbers(min_confidence, "")
+        _check_numbers(min_confidence, name, "")
 
 
-def _check_numbers(values: Any, place: str) -> None:
+def _check_numbers(values: Any, name: str, place: str) -> None:
     each = list(values) if _is_sequence(values) else [values]
     for value in each:
         if not _is_threshold(value):
-            raise ValueError(
-                f"min_confidence has {value!r}{place}. Give numbers from 0 to 1; a larger one, "
-                f"such as inf, lets no path get there."
-            )
+            never = "; inf lets no path get there" if name == "min_confidence" else ""
+            raise ValueError(f"{name} has {value!r}{place}. Give numbers of at least 0{never}.")
 
 
 def _is_threshold(value: Any) -> bool:
@@ -62,7 +67,9 @@ def _is_sequence(values: Any) -> bool:
     return isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.ndim == 1)
 
 
-def thresholds_of(min_confidence: Any, hierarchy: Hierarchy) -> Thresholds:
+def thresholds_of(
+    min_confidence: Any, hierarchy: Hierarchy, name: str = "min_confidence"
+) -> Thresholds:
     """The threshold of every node, or the one of all.
 
     Parameters
@@ -71,6 +78,8 @@ def thresholds_of(min_confidence: Any, hierarchy: Hierarchy) -> Thresholds:
         What a user has given.
     hierarchy : Hierarchy
         A tree.
+    name : str, default="min_confidence"
+        The parameter, for messages.
 
     Returns
     -------
@@ -84,33 +93,33 @@ def thresholds_of(min_confidence: Any, hierarchy: Hierarchy) -> Thresholds:
     if isinstance(min_confidence, Real):
         return float(min_confidence)
     if not isinstance(min_confidence, Mapping):
-        return _by_level(min_confidence, hierarchy)
+        return _by_level(min_confidence, hierarchy, name)
     thresholds = np.zeros(hierarchy.n_nodes)
-    named = [(_node(key, hierarchy), value) for key, value in min_confidence.items()]
+    named = [(_node(key, hierarchy, name), value) for key, value in min_confidence.items()]
     # From the top down: what is named below a class counts instead of it.
     for node, value in sorted(named, key=lambda pair: int(hierarchy.levels[pair[0]])):
         below = slice(node, int(hierarchy.subtree_end[node]))
         is_one = isinstance(value, Real)
-        thresholds[below] = value if is_one else _by_level(value, hierarchy)[below]
+        thresholds[below] = value if is_one else _by_level(value, hierarchy, name)[below]
     thresholds[0] = 0.0
     return thresholds
 
 
-def _node(key: Any, hierarchy: Hierarchy) -> int:
+def _node(key: Any, hierarchy: Hierarchy, name: str) -> int:
     if isinstance(key, tuple) and not key:
         return 0
     try:
         return hierarchy.find(key)
     except ValueError as error:
-        error.add_note(f"while reading min_confidence, which names {key!r}")
+        error.add_note(f"while reading {name}, which names {key!r}")
         raise
 
 
-def _by_level(values: Any, hierarchy: Hierarchy) -> FloatArray:
+def _by_level(values: Any, hierarchy: Hierarchy, name: str) -> FloatArray:
     each = np.asarray(values, dtype=np.float64)
     if len(each) != hierarchy.depth:
         raise ValueError(
-            f"min_confidence has {len(each)} numbers, but the hierarchy has {hierarchy.depth} "
+            f"{name} has {len(each)} numbers, but the hierarchy has {hierarchy.depth} "
             f"levels. Give one number per level, the first level first."
         )
     by_level: FloatArray = np.concatenate([[0.0], each])[hierarchy.levels]

@@ -121,12 +121,15 @@ def walk_losses(confidence: FloatArray, loss: FloatArray, limit: float, risk: fl
     -------
     Walk
     """
+    # Bets are placed one after the other, and files are often sorted by class.
+    shuffled = np.random.default_rng(0).permutation(len(loss))
+    confidence, loss = confidence[shuffled], loss[shuffled]
     order, sizes = _prefixes(confidence, first_size(len(confidence), limit, risk))
     sizes = sizes[:: max(1, len(sizes) // _N_LOOKS)]
     totals = np.cumsum(loss[order])[sizes - 1]
     keeps = np.zeros(len(sizes), dtype=bool)
     for i, size in enumerate(sizes.tolist()):
-        # In the order of the rows, which says nothing about their losses.
+        # In an order that says nothing about the losses.
         keeps[i] = bets_against(loss[np.sort(order[:size])], limit, risk)
         if not keeps[i]:
             break
@@ -162,7 +165,7 @@ def bets_against(loss: FloatArray, limit: float, risk: float) -> bool:
     Parameters
     ----------
     loss : ndarray of shape (n_rows,)
-        Losses from 0 to 1.
+        Losses from 0 to 1, in an order that says nothing about them.
     limit : float
         The mean loss that is allowed.
     risk : float
