@@ -1,0 +1,165 @@
+"""How batches get to a device: the thread, and rows that stay there."""
+
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from network_helpers import network
+
+pytestmark = pytest.mark.heavy
+
+
+class _Layout:
+    """Nodes are targets; those above 5 stand for two."""
+
+    of_sets = False
+
+    def select(self, target):
+        return target
+
+    def compared(self, nodes):
+        return (nodes, nodes + 1) if (nodes > 5).any() else (nodes,)
+
+
+def rows_of(container, weight=None, n_rows=23):
+    from hiclass.torch._batches import Rows
+
+    X = np.random.default_rng(0).normal(size=(n_rows, 7)).astype(np.float32)
+    X[np.random.default_rng(1).random(X.shape) < 0.5] = 0
+    X[3] = 0
+    return Rows(container(X), np.arange(n_rows) % 5, _Layout(), weight)
+
+
+def as_dense(batch, width=7):
+    if len(batch.rows) == 1:
+        return batch.rows[0].numpy()
+    indices, offsets, values = (part.numpy() for part in batch.rows)
+    return sp.csr_matrix((values, indices, offsets), (batch.n_rows, width)).toarray()
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_that_stay_on_a_device_give_the_same_batches(container, weighted):
+    import torch
+
+    from hiclass.torch._batches import cut
+    from hiclass.torch._feed import DeviceRows
+    from hiclass.torch._team import ALONE
+
+    weight = np.where(np.arange(23) < 8, 0.0, 2.0).astype(np.float32) if weighted else None
+    rows = rows_of(container, weight)
+    there = DeviceRows(rows, torch.device("cpu"))
+    assert len(there) == 23
+    for order in (np.arange(23), np.random.default_rng(0).permutation(23)):
+        _, cuts = cut(23, 8, ALONE)
+        assert cuts.tolist() == [0, 8, 16, 23]
+        pairs = list(zip(rows.batches(order, cuts), there.batches(order, cuts), strict=True))
+        assert [b.n_rows for b, _ in pairs] == [8, 8, 7]
+        for one, other in pairs:
+            np.testing.assert_array_equal(as_dense(one), as_dense(other))
+            np.testing.assert_array_equal(one.target[0], other.target[0])
+            assert one.is_void == other.is_void
+            if weighted:
+                np.testing.assert_array_equal(one.weight, other.weight)
+    assert any(b.is_void for b in rows.batches(np.arange(23), cuts)) == weighted
+
+
+def test_training_on_rows_that_stay_is_the_same(hard, monkeypatch):
+    from hiclass.torch import _fit
+    from hiclass.torch._feed import DeviceRows
+
+    X, y = hard
+    weights = np.linspace(0, 1, len(y))
+    expected = network(max_epochs=4).fit(X, y, weights).predict_node_proba(X)
+    monkeypatch.setattr(_fit, "stay_on", DeviceRows)
+    found = network(max_epochs=4).fit(X, y, weights).predict_node_proba(X)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_rows_stay_only_on_a_gpu_and_only_if_they_fit(monkeypatch):
+    import torch
+
+    from hiclass.torch import _feed
+
+    monkeypatch.setattr(_feed, "DeviceRows", lambda rows, device: "there")
+    for container, n_bytes in ((np.asarray, 23 * 7 * 4), (sp.csr_matrix, None)):
+        rows = rows_of(container)
+        if n_bytes is None:
+            n_bytes = rows.X.nnz * 8 + 24 * 4
+        assert _feed.stay_on(rows, torch.device("cpu")) is rows
+        for free, expected in ((3 * n_bytes, "there"), (2 * n_bytes, rows)):
+            monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device, free=free: (free, 0))
+            assert _feed.stay_on(rows, torch.device("cuda")) is expected
+
+
+def test_steps_are_shared_by_processes_without_a_rest():
+    from hiclass.torch._batches import cut
+    from hiclass.torch._team import Team
+
+    parts = [cut(23, 5, Team(rank, 3)) for rank in range(3)]
+    assert sorted(np.concatenate([mine for mine, _ in parts])) == list(range(23))
+    for step in range(5):
+        rows = [mine[cuts[step] : cuts[step + 1]] for mine, cuts in parts]
+        assert sorted(np.concatenate(rows)) == list(range(5 * step, min(5 * step + 5, 23)))
+    assert {len(cuts) for _, cuts in parts} == {6}
+
+
+def test_pinned_memory_is_used_again(monkeypatch):
+    """Without a GPU there is no pinned memory: plain memory takes its place here."""
+    import torch
+
+    from hiclass.torch import _feed
+
+    made = []
+    empty = torch.empty
+
+    def counted(*size, pin_memory=False, **options):
+        made.extend([size] if pin_memory else [])
+        return empty(*size, **options)
+
+    monkeypatch.setattr(torch, "empty", counted)
+    slot = _feed._Slot()
+
+    class Event:
+        waited = 0
+
+        def synchronize(self):
+            Event.waited += 1
+
+    for n_rows in (8, 6, 8, 10):
+        slot.wait()
+        batch = next(rows_of(sp.csr_matrix, n_rows=n_rows).pieces(_Shape()))
+        copied = batch.map(slot.put)
+        np.testing.assert_array_equal(as_dense(copied), as_dense(batch))
+        np.testing.assert_array_equal(copied.target[0], batch.target[0])
+        slot.copied = Event()
+    assert Event.waited == 3
+    assert len(made) <= 8  # four parts, and once more for larger ones
+
+
+class _Shape:
+    def rows_at_once(self, n_entries):
+        return 1000
+
+
+def test_a_device_that_a_copy_goes_to_gets_it_from_a_thread():
+    import torch
+
+    from hiclass.torch._feed import prefetched
+
+    batch = rows_of(np.asarray).whole()
+    n_threads = threading.active_count()
+    found = list(prefetched([batch] * 7, torch.device("cpu")))
+    assert len(found) == 7
+    np.testing.assert_array_equal(as_dense(found[6]), as_dense(batch))
+    assert threading.active_count() == n_threads
+
+
+def test_memory_mapped_rows_are_read_as_they_are(hard, tmp_path):
+    X, y = hard
+    np.save(tmp_path / "X.npy", X.astype(np.float32))
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    expected = network(max_epochs=2).fit(X, y).predict_node_proba(X)
+    found = network(max_epochs=2).fit(mapped, y).predict_node_proba(mapped)
+    np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -1,0 +1,64 @@
+"""Several processes that train one network, over gloo on the processor."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from network_helpers import network
+
+pytestmark = pytest.mark.heavy
+
+CODE = """
+import sys, numpy as np, torch
+from hiclass.torch import HierarchicalSoftmaxClassifier
+torch.set_num_threads(1)
+rank, folder = int(sys.argv[1]), sys.argv[2]
+torch.distributed.init_process_group(
+    "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2
+)
+with np.load(f"{folder}/data.npz", allow_pickle=True) as data:
+    X, y = data["X"], data["y"]
+common = dict(distributed=True, random_state=0)
+found = {}
+for name, params in (
+    ("linear", {"batch_size": 37, "max_epochs": 5}),
+    ("recursive", {"recursive": True, "penalty": 1e-3, "max_epochs": 2, "clip_norm": 0.1}),
+    ("hidden", {"hidden_layers": (8,), "max_epochs": 3, "validation_fraction": 0.2}),
+):
+    model = HierarchicalSoftmaxClassifier(**common, **params).fit(X, y)
+    found[name] = model.predict_node_proba(X)
+    found[name + " losses"] = model.loss_curve_
+n_parts = 3 if rank else 5  # one process has fewer batches
+parts = [(X[rank::2][i::n_parts], y[rank::2][i::n_parts]) for i in range(n_parts)]
+model = HierarchicalSoftmaxClassifier(**common, max_epochs=20).fit_batches(parts, classes=y)
+found["stream"], found["prior"] = model.predict_node_proba(X), model.prior_
+found["score"] = model.score(X, y)
+np.savez(f"{folder}/found{rank}.npz", **found)
+torch.distributed.destroy_process_group()
+"""
+
+
+def test_two_processes_train_the_network_that_one_trains(hard, tmp_path):
+    X, y = hard
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    commands = [[sys.executable, "-c", CODE, str(rank), str(tmp_path)] for rank in range(2)]
+    processes = [subprocess.Popen(command, env=env) for command in commands]
+    assert [process.wait(timeout=120) for process in processes] == [0, 0]
+    one, other = (np.load(tmp_path / f"found{rank}.npz") for rank in range(2))
+    for name in one.files:
+        np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
+    alone = network(batch_size=37, max_epochs=5).fit(X, y)
+    np.testing.assert_allclose(one["linear"], alone.predict_node_proba(X), atol=1e-4)
+    np.testing.assert_allclose(one["linear losses"], alone.loss_curve_, rtol=1e-4)
+    recursive = network(recursive=True, penalty=1e-3, max_epochs=2, clip_norm=0.1).fit(X, y)
+    np.testing.assert_allclose(one["recursive"], recursive.predict_node_proba(X), atol=1e-4)
+    np.testing.assert_allclose(one["prior"], alone.prior_, atol=1e-9)
+    assert one["score"] > 0.65
+
+
+def test_without_a_process_group_the_remedy_is_named(hard):
+    with pytest.raises(ValueError, match=r"distributed=True needs a process group.*torchrun"):
+        network(distributed=True).fit(*hard)
