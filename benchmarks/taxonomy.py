@@ -73,6 +73,8 @@ def measure(name, file, size, result, options):
     paths = np.load(file)["paths_test"]
     entries = result["sets"].setdefault(name, {"size": size, "runs": {}})["runs"]
     chosen = [c for c in all_contestants().values() if c.name in options.only]
+    if not size.get("sparse", True):  # weights of dense rows are not dropped
+        chosen = [c for c in chosen if c.name != QUICK_SMALL]
     for turn in range(options.repeat):
         for contestant in chosen if turn % 2 == 0 else reversed(chosen):
             try:
