@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from hiclass._export.persistence import load as load
     from hiclass._export.persistence import trusted_types as trusted_types
     from hiclass._inspect.explain import explain as explain
+    from hiclass._inspect.label_errors import LabelErrors as LabelErrors
+    from hiclass._inspect.label_errors import find_label_errors as find_label_errors
     from hiclass._inspect.queries import predict_confidence as predict_confidence
     from hiclass._inspect.queries import predict_node_proba as predict_node_proba
     from hiclass._inspect.queries import predict_paths as predict_paths
@@ -60,6 +62,7 @@ _HOMES = {
     "HierarchicalKFold": "hiclass.model_selection",
     "Hierarchy": "hiclass.hierarchy",
     "KernelRidgeClassifier": "hiclass._linear.kernel_ridge",
+    "LabelErrors": "hiclass._inspect.label_errors",
     "LocalClassifierPerLevel": "hiclass._estimators.local",
     "LocalClassifierPerNode": "hiclass._estimators.local",
     "LocalClassifierPerParentNode": "hiclass._estimators.local",
@@ -68,6 +71,7 @@ _HOMES = {
     "TextEncoder": "hiclass._encoders.text_encoder",
     "Triage": "hiclass._inspect.triage",
     "explain": "hiclass._inspect.explain",
+    "find_label_errors": "hiclass._inspect.label_errors",
     "guarantee_cost": "hiclass._estimators.guarantees",
     "guarantee_error": "hiclass._estimators.guarantees",
     "load": "hiclass._export.persistence",

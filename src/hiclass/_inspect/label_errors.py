@@ -1,0 +1,271 @@
+"""Labels that are probably wrong, from the probabilities of models that have not seen the row.
+
+A label may be wrong at any level: right down to some class, and then one of its other branches
+would have been right. Which levels people get wrong, and how often, is learned from all rows: each
+is either right, or wrong from one level on, and a few steps of expectation and maximisation find
+the shares that make the labels most likely. What a row contributes is the probability that the
+truth is where such a mistake would have come from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from hiclass._labels.columns import read_labels
+from hiclass._rows import chunks_of_rows, n_rows_of, slice_rows, take_rows
+from hiclass._targets.paths import check_n_labels, nodes_of
+from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass._wrapping import unwrap, unwrap_fitted
+from hiclass.hierarchy import Hierarchy
+from hiclass.model_selection import HierarchicalKFold
+
+_N_STEPS = 50
+#: No class is quite impossible: a label that no model expects is not yet wrong for certain.
+_LEAST = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class LabelErrors:
+    """Rows by how probably their label is wrong; :func:`find_label_errors` makes it.
+
+    Parameters
+    ----------
+    rows : ndarray of int of shape (n_samples,)
+        Numbers of the rows, the most suspicious first. All other attributes are in this order.
+    probability : ndarray of shape (n_samples,)
+        The probability that the label is wrong, as far as the models can tell.
+    level : ndarray of int of shape (n_samples,)
+        The level, counted from 1, from which on it is most probably wrong.
+    given : list of tuple
+        The path that was given.
+    suggested : list of tuple
+        The likelier path: the same down to the level before, then the most probable sibling.
+    confidence : ndarray of shape (n_samples, 2)
+        The probability of the given and of the suggested class at the level.
+    shares : ndarray of shape (n_levels,)
+        The share of all rows whose label is wrong from each level on, as estimated.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, find_label_errors
+    >>> X = [[i % 2 + i / 100] for i in range(40)]
+    >>> y = [["A", "x"] if i % 2 else ["A", "z"] for i in range(40)]
+    >>> y[7] = ["A", "z"]
+    >>> found = find_label_errors(LocalClassifierPerParentNode(), X, y)
+    >>> int(found.rows[0]), found.suggested[0]
+    (7, ('A', 'x'))
+    """
+
+    rows: IntArray
+    probability: FloatArray
+    level: IntArray
+    given: list[tuple[Any, ...]]
+    suggested: list[tuple[Any, ...]]
+    confidence: FloatArray
+    shares: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        likely = int((self.probability > 0.5).sum())
+        return f"LabelErrors({len(self):,} rows, {likely:,} of them more probably wrong than right)"
+
+
+def find_label_errors(
+    model: Any, X: Any, y: Any, *, cv: Any = 5, groups: Any = None
+) -> LabelErrors:
+    """Rank rows by how probably their label is wrong, and say at which level.
+
+    Parameters
+    ----------
+    model : estimator
+        A hierarchical classifier with probabilities, or a pipeline that ends in one, fitted or not.
+        Copies of it are fitted on folds; calibrated ones are best.
+    X : rows
+        All rows.
+    y : array-like
+        Their labels, of which some may be wrong.
+    cv : int or splitter, default=5
+        The folds: every row is judged by a model that was fitted on the others.
+    groups : array-like of shape (n_samples,), default=None
+        Rows of a group stay together.
+
+    Returns
+    -------
+    LabelErrors
+        All rows, the most suspicious first.
+
+    Raises
+    ------
+    TypeError
+        If the model is not a hierarchical classifier.
+    ValueError
+        If it has no probabilities of paths.
+
+    See Also
+    --------
+    make_report : Shows them, if it is given what this returns.
+
+    Notes
+    -----
+    The label of a row with the path v1, v2, ... is wrong from level *l* on with a probability in
+    proportion to s(l) (P(v(l-1)) - P(v(l))) / n(l): s(l) is the share of such mistakes, and n(l)
+    the number of final classes that the mistake may have come from. It is right in proportion to
+    (1 - sum of s) P(v). The shares s are estimated from all rows. A class without training rows in
+    a fold says nothing; rows of it are judged down to the class above.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, find_label_errors
+    >>> X = [[i % 2 + i / 100] for i in range(40)]
+    >>> y = [["A"] if i % 2 else ["B"] for i in range(40)]
+    >>> y[7] = ["B"]
+    >>> find_label_errors(LocalClassifierPerParentNode(), X, y).rows[0].item()
+    7
+    """
+    inside = unwrap(model).model
+    if not hasattr(type(inside), "predict_paths"):
+        raise TypeError(
+            f"model must be a hierarchical classifier, or a pipeline that ends in one; got a "
+            f"{type(inside).__name__}."
+        )
+    hierarchy = _hierarchy_of(inside, y)
+    nodes = nodes_of(read_labels(y), hierarchy)
+    check_n_labels(len(nodes), n_rows_of(X))
+    splitter = HierarchicalKFold(cv, shuffle=True, random_state=0) if isinstance(cv, int) else cv
+    judged = _Judged.empty(nodes, hierarchy)
+    for train, test in splitter.split(X, y, groups):
+        again = clone(model)
+        unwrap(again).model.set_params(hierarchy=hierarchy)
+        again.fit(take_rows(X, train), take_rows(y, train))
+        opened = unwrap_fitted(again)
+        if not hasattr(opened.model, "predict_paths"):
+            raise ValueError(
+                "The model has no probabilities of paths. Give it calibration='temperature' or a "
+                "local classifier with predict_proba."
+            )
+        known = _with_rows(hierarchy, nodes[train])
+        rows = opened.transform(take_rows(X, test))
+        for chunk in chunks_of_rows(rows, hierarchy.n_nodes):
+            proba = opened.model.predict_node_proba(slice_rows(rows, chunk))
+            judged.judge(test[chunk], proba, known)
+    return _ranked(judged)
+
+
+def _hierarchy_of(model: Any, y: Any) -> Hierarchy:
+    given = getattr(model, "hierarchy_", None)
+    given = getattr(model, "hierarchy", None) if given is None else given
+    if isinstance(given, Hierarchy):
+        return given
+    return Hierarchy.from_paths(y)
+
+
+def _with_rows(hierarchy: Hierarchy, nodes: IntArray) -> AnyArray:
+    """Which nodes have training rows at or below them."""
+    known = np.zeros(hierarchy.n_nodes, dtype=bool)
+    paths = hierarchy._paths[np.unique(nodes)]
+    known[paths[paths >= 0]] = True
+    return known
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What models say about given labels, level by level."""
+
+    hierarchy: Hierarchy
+    nodes: IntArray
+    paths: IntArray  # the given node of every level; -1 after the end
+    own: FloatArray  # its probability; NaN where nothing is known
+    sibling: IntArray  # the most probable other child of the node above; -1 if there is none
+    rival: FloatArray  # its probability
+
+    @staticmethod
+    def empty(nodes: IntArray, hierarchy: Hierarchy) -> _Judged:
+        shape = (len(nodes), hierarchy.depth)
+        paths = np.asarray(hierarchy._paths[nodes])
+        missing = np.full(shape, np.nan)
+        return _Judged(hierarchy, nodes, paths, missing, np.full(shape, -1), np.zeros(shape))
+
+    def judge(self, rows: IntArray, proba: FloatArray, known: AnyArray) -> None:
+        """Take up the probabilities of some rows."""
+        for level in range(self.hierarchy.depth):
+            given = self.paths[rows, level]
+            above = self.paths[rows, level - 1] if level else np.zeros(len(rows), dtype=np.intp)
+            here = np.flatnonzero((given >= 0) & known[np.maximum(given, 0)])
+            self.own[rows[here], level] = proba[here, given[here]]
+            for parent in np.unique(above[here]).tolist():
+                at = here[above[here] == parent]
+                children = np.asarray(self.hierarchy.children(parent))
+                others = proba[np.ix_(at, children)]
+                others[children[None, :] == given[at, None]] = -1.0
+                best = others.argmax(axis=1)
+                value = others[np.arange(len(at)), best]
+                self.sibling[rows[at], level] = np.where(value >= 0, children[best], -1)
+                self.rival[rows[at], level] = np.maximum(value, 0.0)
+
+
+def _ranked(judged: _Judged) -> LabelErrors:
+    tree = judged.hierarchy
+    wrong, shares = mistakes(judged)
+    probability = wrong.sum(axis=1)
+    rows = np.argsort(-probability, kind="stable")
+    level = wrong.argmax(axis=1)
+    sibling = judged.sibling[np.arange(len(level)), level]
+    confidence = np.column_stack(
+        [part[np.arange(len(level)), level] for part in (judged.own, judged.rival)]
+    )
+    suggested = [
+        tree.path(int(node if other < 0 else other))
+        for node, other in zip(judged.nodes[rows], sibling[rows], strict=True)
+    ]
+    given = [tree.path(int(node)) for node in judged.nodes[rows]]
+    return LabelErrors(
+        rows, probability[rows], level[rows] + 1, given, suggested, confidence[rows], shares
+    )
+
+
+def mistakes(judged: Any) -> tuple[FloatArray, FloatArray]:
+    """The probability that each label is wrong from each level on, and the share of such labels.
+
+    Parameters
+    ----------
+    judged : object
+        With the probabilities ``own`` of the given classes by level, and the ``hierarchy``.
+
+    Returns
+    -------
+    wrong : ndarray of shape (n_rows, n_levels)
+    shares : ndarray of shape (n_levels,)
+    """
+    tree: Hierarchy = judged.hierarchy
+    seen = ~np.isnan(judged.own)
+    own = np.where(seen, judged.own, 0.0)
+    above = np.column_stack([np.ones(len(own)), own[:, :-1]])
+    n_final = _n_final(tree)
+    count = np.where(seen, n_final[np.maximum(judged.paths, 0)], 0)
+    others = np.column_stack([np.full(len(own), n_final[0]), count[:, :-1]]) - count
+    possible = seen & (others > 0)
+    likely = np.where(possible, np.maximum(above - own, 0.0) / np.maximum(others, 1), 0.0)
+    # Down to the last level that can be judged; a row of which nothing is known may be right.
+    last = np.maximum(seen.sum(axis=1) - 1, 0)
+    right = np.where(seen.any(axis=1), own[np.arange(len(own)), last], 1.0) + _LEAST
+    shares = np.full(own.shape[1], 0.1 / own.shape[1])
+    wrong = np.zeros_like(likely)
+    for _ in range(_N_STEPS):
+        weighted = likely * shares
+        total = (1 - shares.sum()) * right + weighted.sum(axis=1)
+        wrong = weighted / total[:, None]
+        shares = wrong.mean(axis=0)
+    return wrong, shares
+
+
+def _n_final(tree: Hierarchy) -> IntArray:
+    """The number of leaves at or below every node."""
+    before = np.concatenate([[0], np.cumsum(tree.is_leaf)])
+    count: IntArray = before[tree.subtree_end] - before[np.arange(tree.n_nodes)]
+    return count
