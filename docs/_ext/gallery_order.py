@@ -16,6 +16,7 @@ ORDER = (
     "global_forest",
     "lightgbm",
     "torch_child",
+    "torch_head",
     "incremental",
     "ray",
     "explain_coefficients",

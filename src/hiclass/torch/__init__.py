@@ -9,5 +9,6 @@ except ImportError as error:
 
 from hiclass.torch import _deciders as _deciders  # registers how networks decide
 from hiclass.torch._classifier import HierarchicalSoftmaxClassifier
+from hiclass.torch._head import HierarchicalHead, HierarchicalLoss
 
-__all__ = ["HierarchicalSoftmaxClassifier"]
+__all__ = ["HierarchicalHead", "HierarchicalLoss", "HierarchicalSoftmaxClassifier"]

@@ -31,6 +31,7 @@ from hiclass.torch._batches import batch_weights
 from hiclass.torch._continue import beginning, check_same_network
 from hiclass.torch._fit import Trained, as_models, fit_fold, fit_network, learn_rows, mean_one
 from hiclass.torch._known import on_device
+from hiclass.torch._module import as_module
 from hiclass.torch._network import FittedNetwork, find_device
 from hiclass.torch._stream import fit_stream, open_batches, read_batch
 
@@ -160,6 +161,9 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         is learned, with that decoding.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node; only with ``threshold="tuned"``.
+    module_ : torch.nn.Module
+        The network with weights of its own: an ``encoder`` and a :class:`HierarchicalHead`,
+        ``head``. What becomes of it does not change this classifier.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -454,6 +458,12 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         return self._as_rows(X, reset=False)
 
     # -- the rest of the contract --------------------------------------------------------------
+
+    @property
+    def module_(self) -> Any:
+        """The fitted network as a ``torch.nn.Module``: ``encoder``, then ``head``."""
+        self._check_fitted()
+        return as_module(self._models, multi_label=self.multi_label)
 
     def _network(self) -> FittedNetwork | None:
         """The fitted network, if there is one."""

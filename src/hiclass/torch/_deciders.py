@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from hiclass._closure import from_entries
 from hiclass._inference.candidates import Decision
 from hiclass._inference.confidence import is_set
 from hiclass._inference.deciders import decider_for
 from hiclass._inference.decodings import Decoding, Wish
 from hiclass._typing import FloatArray, IntArray
-from hiclass.torch._decisions import ON_DEVICE, PathDecisions, SetDecisions
+from hiclass.torch._decisions import ON_DEVICE, PathDecisions, SetDecisions, closed_sets
 from hiclass.torch._network import FittedNetwork
 
 Tensor = Any
@@ -76,12 +75,9 @@ class NetworkSets:
         with torch.inference_mode():
             for z in self._network.outputs(X, self._n_rows):
                 row, node = self._decisions.sets(z, thresholds)
-                found.append((row + n, node))
+                found.append(torch.stack([row + n, node]))
                 n += len(z)
-            row, node = (part.cpu().numpy() for part in _join(found))
-        everyone = np.arange(n)
-        row, node = np.append(everyone, row), np.append(np.zeros_like(everyone), node)
-        return from_entries(row, node, (n, self._n_nodes))
+            return closed_sets(torch.cat(found, dim=1), n, self._n_nodes)
 
     def nodes(self, X: Any, thresholds: FloatArray) -> IntArray:
         """One most specific node for every row of a chunk."""

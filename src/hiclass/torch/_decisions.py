@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from hiclass._closure import from_entries
 from hiclass._inference.confidence import is_set
 from hiclass._inference.decodings import DECODINGS, Decoding, Wish, known_f
 from hiclass._state import SetModels
@@ -104,8 +105,13 @@ class PathDecisions:
             proba.scatter_(1, place, -1.0)
         return self.ends[torch.cat(places, dim=1)], torch.cat(values, dim=1)
 
-    def node_proba(self, running: Tensor) -> Tensor:
+    def node_proba(self, z: Tensor) -> Tensor:
         """The probability of every node."""
+        running = self.final(z).cumsum(dim=1)
+        return (self._below.sums(running) / running[:, -1:]).clamp_(0.0, 1.0)
+
+    def node_sums(self, running: Tensor) -> Tensor:
+        """The probability of every node, from running sums of those of final classes."""
         return self._below.sums(running)
 
     def along(self, running: Tensor, nodes: Tensor) -> Tensor:
@@ -238,7 +244,7 @@ def _best_path(decisions: PathDecisions, z: Tensor, wish: Wish) -> Path:
 
 def _expected_f1(decisions: PathDecisions, z: Tensor, wish: Wish) -> Path:
     running = decisions.final(z).cumsum(dim=1)
-    value = decisions.path_values(decisions.node_proba(running), known_f(wish))
+    value = decisions.path_values(decisions.node_sums(running), known_f(wish))
     if wish.leaf_only:
         nodes = decisions.ends[first_best(value.index_select(1, decisions.ends))]
     else:
@@ -277,6 +283,7 @@ class SetDecisions:
 
     def __init__(self, models: SetModels, layout: SetLayout, device: Any) -> None:
         self._device, self._nodes = device, layout.nodes
+        self._n_nodes = models.hierarchy.n_nodes
         self.proba = SetProba(layout, device)
         self._known = on_device(models.populated[layout.nodes], device)
         self._node = on_device(layout.nodes, device)
@@ -289,6 +296,13 @@ class SetDecisions:
         """By how much each output exceeds its threshold; negative for nodes without rows."""
         least = on_device(thresholds[self._nodes], self._device)
         return (self.proba(z) - least).masked_fill_(~self._known, -1.0)
+
+    def node_proba(self, z: Tensor) -> Tensor:
+        """The probability of every node; 0 for nodes without rows."""
+        proba = z.new_zeros((len(z), self._n_nodes), dtype=torch.float64)
+        proba[:, 0] = 1
+        proba[:, self._node] = self.proba(z) * self._known
+        return proba
 
     def sets(self, z: Tensor, thresholds: FloatArray) -> Tensor:
         """The nodes of closed sets, without the root: pairs of a row and a node."""
@@ -306,6 +320,14 @@ class SetDecisions:
         for place in self._above:
             value += margin.index_select(1, place)
         return self._ends[first_best(value)]
+
+
+def closed_sets(pairs: Tensor, n: int, n_nodes: int) -> Any:
+    """Closed sets of n rows from pairs of a row and a node; the root is in every one of them."""
+    row, node = pairs.cpu().numpy()
+    everyone = np.arange(n)
+    row, node = np.append(everyone, row), np.append(np.zeros_like(everyone), node)
+    return from_entries(row, node, (n, n_nodes))
 
 
 def _ancestors(models: SetModels, layout: SetLayout) -> IntArray:

@@ -57,8 +57,13 @@ class Known:
     @staticmethod
     def announced(target: AnyTarget, *, leaf_only: bool) -> Known:
         """A network for all classes of the hierarchy of some rows, which has seen none yet."""
-        hierarchy, n = target.hierarchy, target.hierarchy.n_nodes
-        options = None if target.of_sets else make_layout(hierarchy, np.full(n, not leaf_only))
+        return Known.of_all(target.hierarchy, sets=target.of_sets, leaf_only=leaf_only)
+
+    @staticmethod
+    def of_all(hierarchy: Hierarchy, *, sets: bool, leaf_only: bool) -> Known:
+        """A network for all classes of a hierarchy, which has seen no rows."""
+        n = hierarchy.n_nodes
+        options = None if sets else make_layout(hierarchy, np.full(n, not leaf_only))
         none = np.zeros(n, dtype=np.intp)
         own_weight = None if options is None else np.zeros(n)
         return Known(hierarchy, options, np.ones(n, dtype=bool), none, none, own_weight)

@@ -198,7 +198,7 @@ class FittedNetwork:
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._ready: tuple[Any, Weights, Any] | None = None
-        self._kept: list[tuple[Any, Any]] = []
+        self._kept: list[tuple[Any, Any, Any]] = []
 
     def __getstate__(self) -> dict[str, Any]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -219,11 +219,11 @@ class FittedNetwork:
 
     def kept(self, models: Any, make: Callable[[FittedNetwork, Any], Any]) -> Any:
         """What was made for a model with this network, which is made once."""
-        for known, made in self._kept:
-            if known is models:
+        for known, by, made in self._kept:
+            if known is models and by is make:
                 return made
         made = make(self, models)
-        self._kept = [(models, made), *self._kept[: _N_KEPT - 1]]
+        self._kept = [(models, make, made), *self._kept[: _N_KEPT - 1]]
         return made
 
     def outputs(self, X: Any, n_rows: int) -> Iterator[Tensor]:
@@ -239,9 +239,8 @@ class FittedNetwork:
 
     def rows_at_once(self, bytes_per_row: int) -> int:
         """How many rows may be decided on together, if each takes so much memory beside layers."""
-        device = self._on_device()[0]
         per_row = bytes_per_row + 4 * (self.shape.n_features + sum(self.shape.widths))
-        return max(1, (_MOST_BYTES if device.type == "cpu" else _MOST_BYTES_GPU) // per_row)
+        return rows_within(per_row, self._on_device()[0])
 
     def predict_proba(self, X: Any) -> AnyArray:
         """Probabilities of final classes, or of nodes where rows are sets of classes."""
@@ -257,6 +256,12 @@ class FittedNetwork:
         if self.layout.of_sets and found.shape[1] == 1:
             return np.hstack([1 - found, found])
         return found
+
+
+def rows_within(bytes_per_row: int, device: Any) -> int:
+    """How many rows keep within the budget of memory of a device."""
+    budget = _MOST_BYTES if device.type == "cpu" else _MOST_BYTES_GPU
+    return max(1, budget // bytes_per_row)
 
 
 def as_arrays(weights: dict[str, Any]) -> dict[str, AnyArray]:
