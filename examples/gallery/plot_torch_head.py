@@ -62,14 +62,12 @@ head = HierarchicalHead(64, tree, loss="conditional")
 model = nn.Sequential(encoder, head)
 target = head.encode(y_train)
 optimiser = torch.optim.Adam(model.parameters(), lr=0.003)
-losses = []
 for _ in range(20):
     for rows in torch.randperm(len(X_train)).split(64):
         optimiser.zero_grad()
         loss = head.loss(model(X_train[rows]), target[rows])
         loss.backward()
         optimiser.step()
-    losses.append(loss.item())
 
 # %%
 # Outputs become paths, with a probability for every step. ``min_confidence`` truncates the paths

@@ -251,7 +251,6 @@ def test_the_example_of_the_gallery_learns_images_from_scratch(monkeypatch):
         found = runpy.run_path(str(EXAMPLE))
     finally:
         torch.set_num_threads(n_threads)
-    assert found["losses"][-1] < found["losses"][0] / 4
     assert found["f1"](found["y_test"], found["paths"]) > 0.93
 
 
