@@ -89,7 +89,7 @@ others, proba = head.predict_paths(outputs, k=2)
 unsure = np.argsort(confidence[:, -1])[:6]
 figure, axes = plt.subplots(1, 6, figsize=(12, 2.8))
 for ax, i in zip(axes, unsure, strict=True):
-    ax.imshow(X_test[i, 0], cmap="gray_r")
+    ax.imshow(X_test[i, 0].numpy(), cmap="gray_r")
     lines = [f"{path[-1]} ({p:.2f})" for path, p in zip(others[i], proba[i], strict=True)]
     ax.set_title(" or ".join(lines), fontsize=9)
     ax.set_xlabel(f"{y_test[i, -1]}: {y_test[i, 0]}, {y_test[i, 1]}", fontsize=8)
