@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
-from _global_stream import Stream
+from _global_stream import Clock, Stream, leaf_names, make_hierarchy
 
 from hiclass.torch import HierarchicalSoftmaxClassifier
 
@@ -51,14 +51,14 @@ def free() -> None:
         torch.cuda.empty_cache()
 
 
-def busy_share(function: Callable[[], Any], device: str) -> float | None:
+def busy_share(device: str, function: Callable[..., Any], *args: Any) -> float | None:
     """The share of the wall time of a call in which a GPU computes; copies do not count."""
     if device != "cuda":
         return None
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CUDA]) as found:
-        _, seconds = timed(device, function)
+        _, seconds = timed(device, function, *args)
     spans = sorted(
         (e.time_range.start, e.time_range.end)
         for e in found.events()
@@ -162,12 +162,125 @@ def predict_floor(model: Flat, X: Any, device: str, n_rows: int = 16384) -> np.n
 # -- cases ---------------------------------------------------------------------------------------
 
 
-def against(case: str, n: int, ours: float, floor: float | None, **more: Any) -> dict[str, Any]:
+def against(case: str, n: int, ours: float, floor: float, **more: Any) -> dict[str, Any]:
     """A line of the table."""
-    line: dict[str, Any] = {"case": case, "rows_per_s": round(n / ours)}
-    if floor is not None:
-        line |= {"floor_rows_per_s": round(n / floor), "ratio": round(floor / ours, 3)}
-    line |= more
+    line = {"case": case, "rows_per_s": round(n / ours), "floor_rows_per_s": round(n / floor)}
+    line |= {"ratio": round(floor / ours, 3), **more}
+    print(line, flush=True)
+    return line
+
+
+def stream_case(device: str, n: int, batch: int, n_epochs: int, workers: int) -> dict[str, Any]:
+    """Sparse rows that are made while the network learns."""
+    stream = Stream(n, batch, workers=workers)
+
+    def batches(epoch: int) -> Iterator[Any]:
+        for X, leaf in stream():
+            rows = (t.to(device, non_blocking=True) for t in as_tensors(X))
+            yield tuple(rows), torch.from_numpy(leaf).to(device, non_blocking=True)
+
+    def floor_fit() -> None:
+        model = Flat(stream.n_terms, stream.n_leaves, sparse=True)
+        fit_floor(batches, model, n_epochs, device)
+
+    names = leaf_names()
+
+    def with_labels() -> Iterator[Any]:
+        for X, leaf in stream():
+            yield X, names[leaf]
+
+    def fit(epochs: int, source: Any) -> HierarchicalSoftmaxClassifier:
+        model = HierarchicalSoftmaxClassifier(
+            hierarchy=make_hierarchy(named=True),
+            leaf_only=True,
+            device=device,
+            max_epochs=epochs,
+            patience=1000,
+            random_state=0,
+        )
+        return model.fit_batches(source)
+
+    few = [(X, names[leaf]) for X, leaf in Stream(4 * batch, batch)()]
+    fit(1, few)
+    synchronise(device)
+    _, floor = timed(device, floor_fit)
+    peak(device)
+    clock = Clock(with_labels)
+    model, ours = timed(device, fit, n_epochs, clock)
+    memory = peak(device)
+    X, leaf = stream.rows(10**9, 2000)
+    score = round(float(model.score(X, names[leaf])), 4)
+    more = {"peak_gpu_gb": memory, "hF of 2,000 new rows": score, "epochs": n_epochs}
+    busy = busy_share(device, fit, 2, with_labels)
+    name = f"stream, sparse, {stream.n_leaves:,} leaves"
+    return against(name, n * n_epochs, ours, floor, busy=busy, **more)
+
+
+def fit_cases(
+    device: str, n: int, branching: int, depth: int, n_epochs: int, n_features: int = 768
+) -> list[dict[str, Any]]:
+    """Dense rows in memory, labels as strings."""
+    n_leaves, batch = branching**depth, 4096
+    X, leaf = dense_rows(n, n_features, n_leaves, 0)
+    X_test, leaf_test = dense_rows(2000, n_features, n_leaves, 1)
+    paths = tree_paths(branching, depth)
+    y, y_test = paths[leaf], paths[leaf_test]
+
+    def floor_fit(n_epochs: int) -> Flat:
+        rows, target = (torch.from_numpy(part).to(device) for part in (X, leaf))
+
+        def batches(epoch: int) -> Iterator[Any]:
+            for some in torch.randperm(n, device=device).split(batch):
+                yield (rows[some],), target[some]
+
+        return fit_floor(batches, Flat(n_features, n_leaves, sparse=False), n_epochs, device)
+
+    floor_fit(1)
+    flat, floor = timed(device, floor_fit, n_epochs)
+    flat_score = float((predict_floor(flat, X_test, device) == leaf_test).mean())
+    del flat
+    free()
+    lines = []
+    for loss in ("auto", "conditional", "leaf"):
+        model = HierarchicalSoftmaxClassifier(
+            loss=loss,
+            batch_size=batch,
+            max_epochs=n_epochs,
+            patience=1000,
+            device=device,
+            random_state=0,
+        )
+        model.fit(X[: 8 * batch], y[: 8 * batch])
+        peak(device)
+        _, ours = timed(device, model.fit, X, y)
+        more = {
+            "peak_gpu_gb": peak(device),
+            "leaf accuracy": round(float((model.predict(X_test) == y_test).all(axis=1).mean()), 4),
+            "leaf accuracy of the floor": round(flat_score, 4),
+            "epochs": n_epochs,
+        }
+        busy = busy_share(device, model.fit, X, y) if loss == "auto" else None
+        name = f"fit, dense, {n:,} x {n_features}, {n_leaves:,} leaves, loss={loss!r}"
+        lines.append(against(name, n * n_epochs, ours, floor, busy=busy, **more))
+        free()
+    return lines
+
+
+def default_case(device: str, n: int, branching: int, depth: int) -> dict[str, Any]:
+    """All parameters at their defaults: time of the call, and the accuracy on new rows."""
+    n_leaves = branching**depth
+    X, leaf = dense_rows(n, 768, n_leaves, 0)
+    X_test, leaf_test = dense_rows(2000, 768, n_leaves, 1)
+    paths = tree_paths(branching, depth)
+    model = HierarchicalSoftmaxClassifier(device=device, random_state=0)
+    _, seconds = timed(device, model.fit, X, paths[leaf])
+    right = (model.predict(X_test) == paths[leaf_test]).all(axis=1).mean()
+    line = {
+        "case": f"fit with default parameters, dense, {n:,} x 768, {n_leaves:,} leaves",
+        "seconds": round(seconds, 2),
+        "epochs": model.n_epochs_,
+        "leaf accuracy": round(float(right), 4),
+    }
     print(line, flush=True)
     return line
 
@@ -206,3 +319,17 @@ def untrained(X: Any, paths: np.ndarray, loss: str, device: str) -> Hierarchical
         loss=loss, max_epochs=1, batch_size=8192, device=device, random_state=0
     )
     return model.fit(X[np.arange(len(paths)) % X.shape[0]], paths)
+
+
+def run(device: str, workers: int, *, small: bool = False) -> list[dict[str, Any]]:
+    """All cases; ``small`` to see that they run."""
+    k = 64 if small else 1
+    lines = [stream_case(device, 1_000_000 // k, 8192 // k, 5, workers)]
+    lines += fit_cases(device, 1_000_000 // k, 10, 2 if small else 4, 5)
+    free()
+    lines += predict_cases(device, 1_000_000 // k, 10, 2 if small else 4)
+    free()
+    lines += predict_cases(device, 250_000 // k, 10, 3 if small else 5)
+    free()
+    lines.append(default_case(device, 400_000 // k, 10, 2 if small else 4))
+    return lines

@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -22,14 +22,30 @@ PER_LEVEL = 8
 TYPICAL = 50
 
 
-def make_hierarchy() -> Hierarchy:
-    """Ten classes with ten subclasses each, and so on; leaves are numbered from 0."""
+def leaf_names() -> np.ndarray:
+    """The leaves by name."""
+    return np.array([f"leaf {i}" for i in range(N_LEAVES)], dtype=object)
+
+
+def make_hierarchy(*, named: bool = False) -> Hierarchy:
+    """Ten classes with ten subclasses each, and so on; leaves are numbered from 0, or have names.
+
+    The other classes are numbered on.
+    """
     starts = np.cumsum([0, *(BRANCHING**level for level in range(DEPTH, 0, -1))])
     edges: list[tuple[Any, int]] = []
     for level in range(DEPTH):  # from the leaves up
         for i in range(BRANCHING ** (DEPTH - level)):
             above = None if level == DEPTH - 1 else int(starts[level + 1] + i // BRANCHING)
             edges.append((above, int(starts[level] + i)))
+    if named:
+        edges = [
+            (
+                None if above is None else f"class {above}",
+                f"{'leaf' if v < N_LEAVES else 'class'} {v}",
+            )
+            for above, v in edges
+        ]
     return Hierarchy.from_edges(edges)
 
 
@@ -38,6 +54,7 @@ class Stream:
 
     def __init__(self, n_rows: int, batch: int, seed: int = 0, workers: int = 1) -> None:
         self.n_rows, self.batch, self.seed, self.workers = n_rows, batch, seed, workers
+        self.n_terms, self.n_leaves = N_TERMS, N_LEAVES
         rng = np.random.default_rng(seed)
         self._typical = [
             rng.integers(N_TERMS, size=(BRANCHING**level, TYPICAL), dtype=np.int32)
@@ -82,7 +99,7 @@ class Stream:
 class Clock:
     """Batches, and when each epoch began."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Callable[[], Iterator[Any]]) -> None:
         self.stream, self.began = stream, []
 
     def __call__(self) -> Iterator[Any]:

@@ -4,6 +4,7 @@
     python global_models.py --data DATA --output results/global_models.json
     python global_models.py --data DATA --genes --output results/global_models_genes.json
     python global_models.py --stream --device cuda --output results/global_models_stream.json
+    python global_models.py --floor --device cuda --output results/global_models_floor.json
 
 The first compares, on three sets of texts with the features and splits of decisions.py, the network
 of ``hiclass.torch`` with its default parameters and each of its losses to logistic regression per
@@ -11,7 +12,8 @@ parent node and flat. Models are fitted in turns, in one process, and the best o
 Which loss is better is seen on training rows that are held out.
 The second is about gene functions, several labels per row, with the protocol of gene_function.py;
 what has parameters is tuned on training rows. The third trains on a stream that is made on the fly:
-``--rows`` sparse rows with 60 of 50,000 terms and 10,000 leaves in four levels.
+``--rows`` sparse rows with 60 of 50,000 terms and 10,000 leaves in four levels. The fourth measures
+training and prediction against plain PyTorch, a flat softmax over the leaves.
 
 ``--prepare FOLDER`` writes the features of the texts as NumPy files; with ``--data FOLDER`` they
 are read from there, without pandas. ``--page`` puts the tables of result files into a page.
@@ -109,7 +111,7 @@ def prepare(source: Path, folder: Path) -> None:
         )
 
 
-def text_models(device: str, which: list[str] | None) -> dict[str, Any]:
+def text_models(device: str, which: list[str] | None, n_jobs: int | None) -> dict[str, Any]:
     """The models of the table, unfitted, by name."""
     from hiclass.torch import HierarchicalSoftmaxClassifier
 
@@ -122,7 +124,7 @@ def text_models(device: str, which: list[str] | None) -> dict[str, Any]:
         "network, loss='leaf', max_epochs=2": HierarchicalSoftmaxClassifier(
             loss="leaf", max_epochs=2, device=device, random_state=0
         ),
-        BASELINE: LocalClassifierPerParentNode(regression, decoding="best_path"),
+        BASELINE: LocalClassifierPerParentNode(regression, decoding="best_path", n_jobs=n_jobs),
         "flat": FlatClassifier(regression),
     }
     if hasattr(hiclass, "GlobalClassifier"):
@@ -138,7 +140,7 @@ def run_texts(options: argparse.Namespace, name: str) -> dict[str, Any] | None:
     X, y = task["X"], task["y"]
     train, test = task["train"], task["test"]
     X_train, y_train, X_test = X[train], y[train], X[test]
-    models = text_models(options.device, options.models)
+    models = text_models(options.device, options.models, options.jobs)
     for model in models.values():
         # What a first fit of a kind costs once in a process, imports and the like, counts for none.
         model.fit(X_train[:3000], y_train[:3000])
@@ -167,7 +169,14 @@ def run_texts(options: argparse.Namespace, name: str) -> dict[str, Any] | None:
         print(json.dumps({"set": name} | rows[-1]), flush=True)
     shape = {"n_train": len(train), "n_test": len(test), "n_features": X.shape[1]}
     classes = {"n_nodes": next(iter(models.values())).hierarchy_.n_nodes}
-    return {"set": name, **shape, **classes, "device": options.device, "rows": rows}
+    return {
+        "set": name,
+        **shape,
+        **classes,
+        "device": options.device,
+        "jobs": options.jobs,
+        "rows": rows,
+    }
 
 
 def held_out_score(model: Any, X: Any, y: Any) -> float:
@@ -405,6 +414,9 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=2, help="stream: epochs")
     parser.add_argument("--workers", type=int, default=1, help="stream: threads that make batches")
     parser.add_argument("--profile", action="store_true", help="stream: where the time goes, too")
+    parser.add_argument("--floor", action="store_true", help="against plain PyTorch")
+    parser.add_argument("--small", action="store_true", help="floor: small, to see that it runs")
+    parser.add_argument("--jobs", type=int, help="texts: processes of the local classifiers")
     parser.add_argument("--page", help="a page with sections for the tables of --results")
     parser.add_argument("--results", nargs="+", help="with --page, result files")
     parser.add_argument("--gene-set", choices=GENES, help=argparse.SUPPRESS)
@@ -424,6 +436,8 @@ def main() -> None:
         prepare(Path(options.data), Path(options.prepare))
     elif options.stream:
         run_stream(options)
+    elif options.floor:
+        run_floor(options)
     else:
         run_sets(options)
 
@@ -440,6 +454,17 @@ def run_stream(options: argparse.Namespace) -> None:
     if options.profile:
         result["profile"] = stream.profile(options.device, options.batch)
         print(json.dumps(result["profile"], indent=1), flush=True)
+    write_json(result, options.output)
+
+
+def run_floor(options: argparse.Namespace) -> None:
+    """Training and prediction against plain PyTorch."""
+    import _global_gpu as gpu
+    import torch
+
+    result: dict[str, Any] = {"environment": machine(), "command": command()}
+    result["device"] = torch.cuda.get_device_name() if options.device == "cuda" else "cpu"
+    result["floor"] = gpu.run(options.device, options.workers, small=options.small)
     write_json(result, options.output)
 
 
