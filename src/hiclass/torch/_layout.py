@@ -126,7 +126,8 @@ def leaf_layout(hierarchy: Hierarchy, options: Options, *, recursive: bool) -> T
     last = np.searchsorted(final, hierarchy.subtree_end)
     # A stop stands before everything below its node, so it is the first of these.
     last[final] = first[final] + 1
-    last[first == last] = first[first == last] = -1
+    empty = first == last
+    first[empty] = last[empty] = -1
     inner = np.flatnonzero(~hierarchy.is_leaf & (first >= 0))[1:] if recursive else final[:0]
     output = np.full(hierarchy.n_nodes, -1, dtype=np.intp)
     output[inner] = n_final + np.arange(len(inner))
