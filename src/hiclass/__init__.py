@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from hiclass._inspect.triage import Triage as Triage
     from hiclass._inspect.triage import triage as triage
     from hiclass._labels.gaps import truncate_at_gap as truncate_at_gap
+    from hiclass._linear.discriminant import DiscriminantClassifier as DiscriminantClassifier
     from hiclass._linear.fast_svc import FastLinearSVC as FastLinearSVC
     from hiclass._linear.kernel_ridge import KernelRidgeClassifier as KernelRidgeClassifier
     from hiclass.hierarchy import Hierarchy as Hierarchy
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ByDepth": "hiclass._engine.by_depth",
     "ConformalClassifier": "hiclass._estimators.conformal",
+    "DiscriminantClassifier": "hiclass._linear.discriminant",
     "EnsembleClassifier": "hiclass._estimators.ensemble",
     "FastLinearSVC": "hiclass._linear.fast_svc",
     "FlatClassifier": "hiclass._estimators.flat",

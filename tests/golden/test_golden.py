@@ -46,6 +46,7 @@ def test_the_types_that_files_consist_of_keep_their_names():
         "hiclass._estimators.outputs.FinalOutputs",
         "hiclass._estimators.outputs.NodeOutputs",
         "hiclass._estimators.set_fitting.OneVsRest",
+        "hiclass._linear.discriminant.DiscriminantClassifier",
         "hiclass._linear.fast_svc.FastLinearSVC",
         "hiclass._linear.kernel_ridge.KernelRidgeClassifier",
         "hiclass._state.AdaptedModels",

@@ -34,6 +34,7 @@ from hiclass._estimators.local import (
 from hiclass._estimators.outputs import FinalOutputs, NodeOutputs
 from hiclass._estimators.set_fitting import OneVsRest
 from hiclass._export.trees import TREE, find_fault
+from hiclass._linear.discriminant import DiscriminantClassifier
 from hiclass._linear.fast_svc import FastLinearSVC
 from hiclass._linear.kernel_ridge import KernelRidgeClassifier
 from hiclass._state import (
@@ -66,6 +67,7 @@ _TYPES: tuple[type[Any], ...] = (
     HierarchicalClassifier,
     FastLinearSVC,
     KernelRidgeClassifier,
+    DiscriminantClassifier,
     ByDepth,
     LocalModels,
     Packed,

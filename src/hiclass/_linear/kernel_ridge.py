@@ -160,7 +160,7 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
                 f"there is only one class: {self.classes_.tolist()}."
             )
         rng = check_random_state(self.random_state)
-        self.gamma_ = 1 / (self.width**2 * _median_squared_distance(X, weight, rng))
+        self.gamma_ = 1 / (self.width**2 * median_squared_distance(X, weight, rng))
         shares = np.bincount(target, weight) / (len(target) if weight is None else weight.sum())
         self.intercept_ = 2 * (shares[1:] if len(shares) == 2 else shares) - 1
         goal = partial(_signs, target, len(self.classes_), self.intercept_)
@@ -191,8 +191,8 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         scores = np.empty((len(X), self.dual_coef_.shape[1]))
-        for rows in _blocks(len(X), len(self.landmarks_)):
-            similar = _similarities(X[rows], self.landmarks_, self.gamma_)
+        for rows in row_blocks(len(X), len(self.landmarks_)):
+            similar = similarities(X[rows], self.landmarks_, self.gamma_)
             np.matmul(similar, self.dual_coef_, out=scores[rows])
         scores += self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -215,12 +215,12 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[chosen])
 
 
-def _blocks(n_rows: int, width: int) -> list[slice]:
+def row_blocks(n_rows: int, width: int) -> list[slice]:
     step = max(1, _MOST_NUMBERS // width)
     return [slice(start, start + step) for start in range(0, n_rows, step)]
 
 
-def _median_squared_distance(X: FloatArray, weight: FloatArray | None, rng: Any) -> float:
+def median_squared_distance(X: FloatArray, weight: FloatArray | None, rng: Any) -> float:
     """The median squared distance between different rows; 1 where all rows are equal."""
     weight = np.ones(len(X)) if weight is None else weight
     if len(X) > _MOST_FOR_DISTANCE:
@@ -250,7 +250,7 @@ def _signs(target: IntArray, n_classes: int, intercept: FloatArray, rows: slice)
     return np.asarray((signs[:, 1:] if n_classes == 2 else signs) - intercept)
 
 
-def _similarities(X: FloatArray, landmarks: FloatArray, gamma: float) -> FloatArray:
+def similarities(X: FloatArray, landmarks: FloatArray, gamma: float) -> FloatArray:
     """Similarities of rows to landmarks; far from zero, distances would be lost by rounding."""
     centre = landmarks.mean(axis=0)
     return np.asarray(rbf_kernel(X - centre, landmarks - centre, gamma=gamma))
@@ -276,7 +276,7 @@ def _factor(matrix: FloatArray, alpha: float) -> tuple[FloatArray, bool]:
     return factor
 
 
-def _root(similar: FloatArray, alpha: float) -> FloatArray:
+def root_of(similar: FloatArray, alpha: float) -> FloatArray:
     """A root of the similarities of landmarks, of which some may be nearly equal."""
     for jitter in (*_JITTERS, alpha):
         try:
@@ -295,14 +295,14 @@ def _solve_by_landmarks(
     alpha: float,
 ) -> FloatArray:
     """The weights of the landmarks."""
-    root = _root(rbf_kernel(landmarks - landmarks.mean(axis=0), gamma=gamma), alpha)
+    root = root_of(rbf_kernel(landmarks - landmarks.mean(axis=0), gamma=gamma), alpha)
     gram = alpha * np.eye(len(landmarks))
     n_classes = goal(slice(0)).shape[1]
     right = np.zeros((len(landmarks), n_classes))
-    for rows in _blocks(len(X), len(landmarks) + n_classes):
+    for rows in row_blocks(len(X), len(landmarks) + n_classes):
         # Coordinates of the rows in which similarities of landmarks are inner products.
         place = solve_triangular(
-            root, _similarities(X[rows], landmarks, gamma).T, lower=True, check_finite=False
+            root, similarities(X[rows], landmarks, gamma).T, lower=True, check_finite=False
         )
         weighted = place if weight is None else place * weight[rows]
         gram += weighted @ place.T

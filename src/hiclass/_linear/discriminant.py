@@ -1,0 +1,492 @@
+"""``DiscriminantClassifier``: many classes of dense rows from one matrix of sums of products.
+
+All classes share the covariance within classes, so that one pass over the rows and one
+factorisation serve a thousand classes as well as two. How far the covariance is shrunk, how much
+small classes and shares of classes count, and how sharp the probabilities are is chosen on rows
+that are left out, one at a time: what a model without a row says is known in closed form.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import solve_triangular
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+
+from hiclass._compat import (
+    Interval,
+    StrOptions,
+    check_is_fitted,
+    check_sample_weight,
+    validate_data,
+    validate_parameter_constraints,
+)
+from hiclass._linear.kernel_ridge import median_squared_distance, root_of, row_blocks, similarities
+from hiclass._typing import AnyArray, FloatArray, IntArray
+
+#: What is tried: shrinkages of the covariance, parts of the error of a mean that its length is
+#: corrected by, and weights of the shares of classes.
+_SHRINKAGES = (0.1, 0.01, 0.001, 0.5, 0.9)
+_CORRECTIONS = (0.5, 0.0, 1.0)
+_SHARE_WEIGHTS = (5.0, 1.0, 10.0, 0.0)
+#: Factors of the scores, from probabilities that are sharp to flat ones.
+_FACTORS = tuple(1.35**j for j in range(2, -12, -1))
+#: Rows that are left out, and scores of them at a time.
+_FEWEST_LEFT_OUT, _MOST_LEFT_OUT, _MOST_SCORES = 500, 2000, 2_000_000
+
+
+class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
+    """Linear discriminant analysis for many classes, on embeddings and other dense rows.
+
+    A class is its mean and its share; all classes have the covariance within classes in common. It
+    is computed once, for any number of classes, so that fitting takes seconds where other linear
+    models take minutes or hours. Regularisation and the sharpness of the probabilities are chosen
+    by leaving out rows, one at a time.
+
+    Parameters
+    ----------
+    shrinkage : "auto" or float, default="auto"
+        How far the covariance is shrunk towards a multiple of the identity, from 0 to 1; 0 needs
+        more rows than columns. ``"auto"`` chooses it on rows that are left out.
+    n_landmarks : int, default=0
+        With 0, classes are separated by planes. Otherwise rows are described by Gaussian
+        similarities to this many of them, drawn at random, which takes a time that grows with its
+        square: for curved borders between classes of many rows.
+    width : float, default=2.0
+        The width of the similarity in units of the median distance between rows: the similarity of
+        two rows at distance d is ``exp(-(d / (width * median)) ** 2)``.
+    random_state : int, RandomState instance or None, default=None
+        For the landmarks, and for the rows that are left out where there are more than 2,000.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_classes, n_features or n_landmarks)
+        The weights, which include the factor of the probabilities.
+    intercept_ : ndarray of shape (n_classes,)
+        What is added to the scores.
+    shrinkage_ : float
+        The shrinkage of the covariance.
+    correction_ : float
+        By how much of its expected error the length of a mean is corrected, from 0 to 1: the mean
+        of few rows is too far from all other rows.
+    share_weight_ : float
+        The weight of the logarithms of the shares of classes: 1 where classes are Gaussian.
+    factor_ : float
+        The factor of all scores, which makes the probabilities sharp or flat: 1 where classes are
+        Gaussian, less where columns tell the same more than once, as those of embeddings do.
+    landmarks_ : ndarray of shape (n_landmarks, n_features) or None
+        The rows to which similarities are computed.
+    gamma_ : float or None
+        The factor of the squared distance.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : ndarray of str
+        Their names, if ``X`` had any.
+
+    See Also
+    --------
+    KernelRidgeClassifier : A regression on similarities to all rows, for few classes.
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : The same model, where the shrinkage
+        is given or found from the rows alone.
+
+    Notes
+    -----
+    With ``FlatClassifier``, the probabilities of all final classes come from one model; that is the
+    quick way to a model of thousands of classes. Columns should have similar units, which
+    embeddings have; scale others first.
+
+    A row of weight two counts as two rows.
+
+    Examples
+    --------
+    >>> from hiclass import DiscriminantClassifier, FlatClassifier
+    >>> X = [[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [1.1, 1.0], [2.0, 0.0], [2.1, 0.2]]
+    >>> y = [["a", "x"], ["a", "x"], ["a", "y"], ["a", "y"], ["b", "z"], ["b", "z"]]
+    >>> model = FlatClassifier(DiscriminantClassifier()).fit(X, y)
+    >>> model.predict([[0.1, 0.1], [2.0, 0.1]]).tolist()
+    [['a', 'x'], ['b', 'z']]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
+        "n_landmarks": [Interval(Integral, 0, None, closed="left")],
+        "width": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        shrinkage: Any = "auto",
+        *,
+        n_landmarks: int = 0,
+        width: float = 2.0,
+        random_state: Any = None,
+    ) -> None:
+        self.shrinkage = shrinkage
+        self.n_landmarks = n_landmarks
+        self.width = width
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DiscriminantClassifier:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many rows each row counts as. Rows without weight are left out.
+
+        Returns
+        -------
+        self : DiscriminantClassifier
+            The fitted model.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid, rows are not finite numbers, rows with weight are all of one
+            class, or ``shrinkage=0`` leaves a covariance that cannot be inverted.
+        """
+        validate_parameter_constraints(
+            self._parameter_constraints,
+            self.get_params(deep=False),
+            caller_name=type(self).__name__,
+        )
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        weight = np.ones(len(X))
+        if sample_weight is not None:
+            weight = check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+        self.classes_, target = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"DiscriminantClassifier needs rows of at least two classes with a positive weight;"
+                f" there is only one class: {self.classes_.tolist()}."
+            )
+        rng = check_random_state(self.random_state)
+        describe = self._fit_features(X, weight, rng)
+        sums = _sum_up(X, target, weight, len(self.classes_), describe)
+        some = _left_out(target, weight, sums, rng)
+        left_out = LeftOut(
+            describe(X[some]) - sums.centre, target[some], weight[some], np.minimum(weight[some], 1)
+        )
+        tried = _SHRINKAGES if self.shrinkage == "auto" else (float(self.shrinkage),)
+        chosen = _choose(sums, left_out, tried)
+        self.shrinkage_, self.correction_, self.share_weight_, self.factor_ = chosen
+        coef = sums.means @ sums.inverse(self.shrinkage_)
+        constant = self.correction_ * sums.errors(self.shrinkage_) - _dots(coef, sums.means)
+        constant = 0.5 * constant + self.share_weight_ * sums.log_shares - coef @ sums.centre
+        self.coef_ = (self.factor_ * coef).astype(X.dtype)
+        self.intercept_ = (self.factor_ * constant).astype(X.dtype)
+        return self
+
+    def _fit_features(
+        self, X: AnyArray, weight: FloatArray, rng: Any
+    ) -> Callable[[AnyArray], AnyArray]:
+        """Draw the landmarks, and return the function that describes rows."""
+        self.landmarks_: AnyArray | None = None
+        self.gamma_: float | None = None
+        if self.n_landmarks:
+            self.gamma_ = 1 / (self.width**2 * median_squared_distance(X, weight, rng))
+            n = min(self.n_landmarks, len(X))
+            self.landmarks_ = X[np.sort(rng.choice(len(X), n, replace=False))]
+            near = similarities(self.landmarks_, self.landmarks_, self.gamma_)
+            self._root = root_of(near, 0.01).astype(X.dtype)
+        return self._describe
+
+    def _describe(self, X: AnyArray) -> AnyArray:
+        """Rows as the model sees them: as they are, or by their similarities to landmarks."""
+        if self.landmarks_ is None or self.gamma_ is None:
+            return X
+        near = similarities(X, self.landmarks_, self.gamma_).astype(X.dtype)
+        return np.asarray(solve_triangular(self._root, near.T, lower=True, check_finite=False)).T
+
+    def decision_function(self, X: Any) -> AnyArray:
+        """Score rows: logarithms of the probabilities, up to a constant for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+            The scores; of two classes, how much larger that of the second is.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict_proba(self, X: Any) -> AnyArray:
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The probabilities.
+        """
+        return np.asarray(softmax(self._scores(X), axis=1))
+
+    def predict(self, X: Any) -> AnyArray:
+        """Predict the class of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class with the highest score.
+        """
+        best = self._scores(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def _scores(self, X: Any) -> AnyArray:
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        if self.landmarks_ is None:
+            return np.asarray(X @ self.coef_.T + self.intercept_)
+        scores = np.empty((len(X), len(self.coef_)), dtype=np.result_type(X, self.coef_))
+        for rows in row_blocks(len(X), len(self.landmarks_)):
+            np.matmul(self._describe(X[rows]), self.coef_.T, out=scores[rows])
+        return scores + self.intercept_
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What is kept of the rows: sums by class, and the spread within classes.
+
+    Attributes
+    ----------
+    count : ndarray of shape (n_classes,)
+        How many rows each class has, by weight.
+    total : ndarray of shape (n_classes, n_columns)
+        The sum of its rows, seen from the centre.
+    centre : ndarray of shape (n_columns,)
+        The mean of all rows.
+    scatter : ndarray of shape (n_columns,)
+        Eigenvalues of the sum of the squared distances of rows from the means of their classes.
+    axes : ndarray of shape (n_columns, n_columns)
+        The eigenvectors, as columns.
+    """
+
+    count: FloatArray
+    total: FloatArray
+    centre: FloatArray
+    scatter: FloatArray
+    axes: FloatArray
+
+    @property
+    def means(self) -> FloatArray:
+        """The means of the classes."""
+        return np.asarray(self.total / self.count[:, None])
+
+    @property
+    def log_shares(self) -> FloatArray:
+        """Logarithms of the shares of the classes."""
+        return np.asarray(np.log(self.count / self.count.sum()))
+
+    def errors(self, shrinkage: float) -> FloatArray:
+        """By how much the squared length of the mean of each class is too large on average."""
+        within = self.scatter / self.freedom()
+        return np.asarray((within @ self.inverse_variances(shrinkage)) / self.count)
+
+    def freedom(self, fewer: float = 0.0) -> float:
+        """How many rows there are more than classes, less so many that are left out."""
+        return max(float(self.count.sum()) - len(self.count) - fewer, 1.0)
+
+    def spread(self) -> float:
+        """The mean variance of a column within classes; 1 where there is none."""
+        return float(self.scatter.sum() / self.freedom() / len(self.scatter)) or 1.0
+
+    def inverse_variances(self, shrinkage: float, fewer: float = 0.0) -> FloatArray:
+        """The inverse of the shrunk covariance along the axes."""
+        within = self.scatter / self.freedom(fewer)
+        variance = (1 - shrinkage) * within + shrinkage * self.spread()
+        if variance.min() <= 1e-9 * max(variance.max(), np.finfo(float).tiny):
+            raise ValueError(
+                f"shrinkage={shrinkage} is too small: rows of a class differ in fewer directions "
+                f"than there are columns. Use a larger one, or 'auto'."
+            )
+        return np.asarray(1 / variance)
+
+    def inverse(self, shrinkage: float) -> FloatArray:
+        """The inverse of the shrunk covariance."""
+        return np.asarray((self.axes * self.inverse_variances(shrinkage)) @ self.axes.T)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Rows that are left out, one at a time.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, n_columns)
+        The rows, seen from the centre.
+    target : ndarray of shape (n_rows,)
+        Their classes.
+    weight : ndarray of shape (n_rows,)
+        How many rows each counts as.
+    taken : ndarray of shape (n_rows,)
+        How much of its weight is left out: of a row that counts as several, one.
+    """
+
+    rows: AnyArray
+    target: IntArray
+    weight: FloatArray
+    taken: FloatArray
+
+
+def _sum_up(
+    X: AnyArray,
+    target: IntArray,
+    weight: FloatArray,
+    n_classes: int,
+    describe: Callable[[AnyArray], AnyArray],
+) -> Sums:
+    """Read all rows once, in blocks, and keep their sums."""
+    count = np.bincount(target, weight).astype(np.float64)
+    # About any point near the mean: far from zero, products would be lost by rounding.
+    start = describe(X[: min(len(X), 1000)]).mean(axis=0, dtype=np.float64)
+    total = np.zeros((n_classes, len(start)))
+    gram = np.zeros((len(start), len(start)))
+    for rows in row_blocks(len(X), len(start)):
+        block = describe(X[rows]) - start.astype(X.dtype)
+        weighted = block * weight[rows, None].astype(X.dtype)
+        places = target[rows], np.arange(len(block))
+        members = sp.csr_matrix((np.ones(len(block)), places), shape=(n_classes, len(block)))
+        total += members @ weighted.astype(np.float64)
+        gram += weighted.T @ block
+    shift = total.sum(axis=0) / count.sum()
+    scatter, axes = np.linalg.eigh(gram - (total.T / count) @ total)
+    return Sums(
+        count,
+        total - count[:, None] * shift,
+        start + shift,
+        np.maximum(scatter, 0),
+        axes,
+    )
+
+
+def _left_out(target: IntArray, weight: FloatArray, sums: Sums, rng: Any) -> IntArray:
+    """The rows that are left out one at a time: of classes that have others, at most so many."""
+    others = sums.count[target] - np.minimum(weight, 1) > 0
+    some = np.flatnonzero(others)
+    most = min(_MOST_LEFT_OUT, max(_FEWEST_LEFT_OUT, _MOST_SCORES // len(sums.count)))
+    if len(some) > most:
+        some = np.sort(rng.choice(some, most, replace=False))
+    return some
+
+
+def _choose(
+    sums: Sums, left_out: LeftOut, shrinkages: tuple[float, ...]
+) -> tuple[float, float, float, float]:
+    """Shrinkage, correction and weight of shares with the fewest errors, and the factor.
+
+    On rows that are left out. Of equal numbers of errors, the first counts.
+    """
+    if not len(left_out.rows):  # every class has one row
+        return shrinkages[0], 0.0, 1.0, 1.0
+    errors = {
+        (shrinkage, *settings): number
+        for shrinkage in shrinkages
+        for settings, number in _count_errors(sums, left_out, shrinkage).items()
+    }
+    best = min(errors, key=errors.__getitem__)
+    return (*best, _best_factor(sums, left_out, *best))
+
+
+def _count_errors(
+    sums: Sums, left_out: LeftOut, shrinkage: float
+) -> dict[tuple[float, float], float]:
+    """The weight of the rows that are wrong, by correction and weight of shares."""
+    found = dict.fromkeys(itertools.product(_CORRECTIONS, _SHARE_WEIGHTS), 0.0)
+    shares = sums.log_shares.astype(np.float32)
+    for part in _parts(left_out, len(sums.count)):
+        for correction in _CORRECTIONS:
+            scores = _scores_without(sums, part, shrinkage, correction)
+            for share_weight in _SHARE_WEIGHTS:
+                wrong = (scores + share_weight * shares).argmax(axis=1) != part.target
+                found[correction, share_weight] += float(part.weight @ wrong)
+    return found
+
+
+def _best_factor(
+    sums: Sums, left_out: LeftOut, shrinkage: float, correction: float, share_weight: float
+) -> float:
+    """The factor of the scores with the least log loss of rows that are left out."""
+    losses = np.zeros(len(_FACTORS))
+    for part in _parts(left_out, len(sums.count)):
+        scores = _scores_without(sums, part, shrinkage, correction)
+        scores += (share_weight * sums.log_shares).astype(np.float32)
+        scores -= scores.max(axis=1, keepdims=True)
+        own = scores[np.arange(len(scores)), part.target]
+        for j, factor in enumerate(_FACTORS):
+            loss = np.log(np.exp(factor * scores).sum(axis=1)) - factor * own
+            losses[j] += part.weight @ loss
+    return _FACTORS[int(losses.argmin())]
+
+
+def _parts(left_out: LeftOut, n_classes: int) -> Iterator[LeftOut]:
+    step = max(1, _MOST_SCORES // n_classes)
+    for start in range(0, len(left_out.rows), step):
+        s = slice(start, start + step)
+        yield LeftOut(left_out.rows[s], left_out.target[s], left_out.weight[s], left_out.taken[s])
+
+
+def _scores_without(sums: Sums, part: LeftOut, shrinkage: float, correction: float) -> AnyArray:
+    """Scores of rows but for the shares of classes, each by a model without the row.
+
+    Without a row x of class c, of which a weight u is taken, the mean of c moves away from it, and
+    the scatter loses ``u n / (n - u) (x - m) (x - m)'``, of which the inverse is known (Sherman and
+    Morrison). The variance towards which the covariance is shrunk stays.
+    """
+    u, c = part.taken, part.target
+    rows = np.arange(len(u))
+    inverse = sums.inverse_variances(shrinkage, 1.0)
+    x = part.rows @ sums.axes
+    means = sums.means @ sums.axes
+    n = sums.count[c]
+    away = x - means[c]
+    own = means[c] - away * (u / (n - u))[:, None]
+    lost = (1 - shrinkage) * u * n / (n - u) / sums.freedom(1.0)
+    e = away * inverse
+    gain = lost / np.maximum(1 - lost * _dots(e, away), 1e-6)
+    errors = sums.errors(shrinkage)
+    # x'Am - m'Am / 2 with A the inverse, and the same along e, which is what the row itself adds.
+    scores = (x * inverse) @ means.T - 0.5 * (_dots(means * inverse, means) - correction * errors)
+    along = e @ means.T
+    longer = correction * errors[c] * n / (n - u)
+    scores[rows, c] = _dots(x * inverse, own) - 0.5 * (_dots(own * inverse, own) - longer)
+    along[rows, c] = _dots(e, own)
+    scores += gain[:, None] * along * (_dots(e, x)[:, None] - 0.5 * along)
+    return np.asarray(scores.astype(np.float32))
+
+
+def _dots(a: AnyArray, b: AnyArray) -> AnyArray:
+    """The inner products of the rows of two matrices."""
+    return np.asarray(np.einsum("ij,ij->i", a, b))
