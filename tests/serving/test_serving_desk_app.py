@@ -251,3 +251,24 @@ def test_a_full_disk_is_replied_and_the_row_stays(browser, desk, monkeypatch):
             assert error["kind"] == "not_stored"
             assert "is not stored: No space left on device. Nothing was lost" in error["message"]
     assert browser.post("/api/decide", {"row": 0, "node": NODES[0]}).status_code == 200
+
+
+def test_halves_of_characters_in_rows_and_comments_do_no_harm(tmp_path, door):
+    desk = make_desk(tmp_path / "half", texts=["\ud83d", "b"])
+    browser = Browser(make_desk_app(desk, door))
+    browser.get(f"/?token={door.token}")
+    row = browser.post("/api/take").json()["row"]
+    assert row["cells"][1]["text"] == "\ud83d"
+    sent = b'{"worker": "w", "row": 0, "node": %d, "comment": "a\\ud83d"}' % NODES[0]
+    kind = {"content-type": "application/json"}
+    assert browser.send("POST", "/api/decide", content=sent, headers=kind).status_code == 200
+    assert desk.decisions()[0].comment == "a?"
+    assert browser.post("/api/undo").json()["row"]["comment"] == "a?"
+
+
+def test_pages_that_skip_a_skipped_row_get_the_next_one(browser):
+    for row in (0, 1):
+        browser.post("/api/decide", {"row": row})
+    got = browser.post("/api/take", {"skipped": True}).json()["row"]["row"]
+    again = browser.post("/api/decide", {"row": got, "skipped": True}).json()["row"]["row"]
+    assert (got, again) == (0, 1)

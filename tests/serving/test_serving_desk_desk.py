@@ -163,6 +163,16 @@ def test_skipped_rows_can_be_gone_through_again(desk):
     assert desk.progress()["coded"] == 5
 
 
+def test_a_row_that_is_skipped_once_more_does_not_hide_the_other_skipped_rows(desk):
+    for row in (1, 3, 4):
+        desk.decide("w", "a", row, SKIPPED)
+    seen = [row_of(desk.take("w", skipped=True))]
+    for _ in range(3):
+        desk.decide("w", "a", seen[-1], SKIPPED)
+        seen.append(row_of(desk.take("w", skipped=True, after=seen[-1])))
+    assert seen == [1, 3, 4, 1]
+
+
 def test_identical_rows_are_decided_together_if_wanted(desk):
     assert desk.decide("w", "a", 2, NODES[2], identical=True) == 2
     assert sorted(desk.decisions()) == [2, 5]

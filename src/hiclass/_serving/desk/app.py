@@ -80,7 +80,7 @@ def make_desk_app(desk: Desk, door: Door) -> Any:
         An ASGI application.
     """
     from fastapi import FastAPI, Request
-    from fastapi.responses import JSONResponse, RedirectResponse, Response
+    from fastapi.responses import RedirectResponse, Response
 
     app = FastAPI(redirect_slashes=False, docs_url=None, redoc_url=None, openapi_url=None)
     page = files("hiclass._serving.desk") / "page"
@@ -109,8 +109,8 @@ def make_desk_app(desk: Desk, door: Door) -> Any:
         wanted = parse(body)
         return session, wanted["worker"], wanted
 
-    def reply(worker: str, session: str, row: Any, **more: Any) -> JSONResponse:
-        return JSONResponse({"row": row, "progress": desk.progress(), **more})
+    def reply(row: Any, **more: Any) -> Response:
+        return _as_json({"row": row, "progress": desk.progress(), **more})
 
     @app.get("/")
     async def enter(request: Request) -> Response:
@@ -132,23 +132,23 @@ def make_desk_app(desk: Desk, door: Door) -> Any:
     async def about(request: Request) -> Response:
         session_of(request)
         described = {"title": desk.title, "levels": desk.levels, "progress": desk.progress()}
-        return JSONResponse(described)
+        return _as_json(described)
 
     @app.get("/api/find")
     async def find(request: Request) -> Response:
         session_of(request)
-        return JSONResponse({"classes": desk.find(request.query_params.get("q", ""))})
+        return _as_json({"classes": desk.find(request.query_params.get("q", ""))})
 
     @app.get("/api/browse")
     async def browse(request: Request) -> Response:
         session_of(request)
         wanted = [_number(request.query_params.get(name, "0")) for name in ("node", "start")]
-        return JSONResponse(_ask(desk.browse, *wanted))
+        return _as_json(_ask(desk.browse, *wanted))
 
     @app.post("/api/take")
     async def take(request: Request) -> Response:
-        session, worker, wanted = await read(request)
-        return reply(worker, session, desk.take(worker, skipped=wanted["skipped"]))
+        _, worker, wanted = await read(request)
+        return reply(desk.take(worker, skipped=wanted["skipped"]))
 
     @app.post("/api/decide")
     async def decide(request: Request) -> Response:
@@ -160,34 +160,42 @@ def make_desk_app(desk: Desk, door: Door) -> Any:
             session,
             wanted["row"],
             SKIPPED if node is None else node,
-            comment=wanted["comment"],
+            # Halves of characters, which a file could not hold, become question marks.
+            comment=wanted["comment"].encode(errors="replace").decode(),
             identical=wanted["identical"],
         )
-        row = desk.take(worker, skipped=wanted["skipped"])
-        return reply(worker, session, row, decided=number)
+        row = desk.take(worker, skipped=wanted["skipped"], after=wanted["row"])
+        return reply(row, decided=number)
 
     @app.post("/api/undo")
     async def undo(request: Request) -> Response:
         session, worker, _ = await read(request)
-        return reply(worker, session, _ask(desk.undo, worker, session))
+        return reply(_ask(desk.undo, worker, session))
 
     @app.post("/api/stay")
     async def stay(request: Request) -> Response:
         _, worker, _ = await read(request)
         desk.stay(worker)
-        return JSONResponse({"progress": desk.progress()})
+        return _as_json({"progress": desk.progress()})
 
     @app.post("/api/leave")
     async def leave(request: Request) -> Response:
         _, worker, _ = await read(request)
         desk.leave(worker)
-        return JSONResponse({})
+        return _as_json({})
 
     add_errors(app, use=_USE, problem="The desk could not do that")
     app.add_middleware(_SameOrigin)
     app.add_middleware(KnownHosts, hosts=LOCAL_NAMES)
     app.add_middleware(_Headers)
     return app
+
+
+def _as_json(content: Any) -> Any:
+    """A response in ASCII: texts of rows may have halves of characters, which UTF-8 cannot hold."""
+    from starlette.responses import Response
+
+    return Response(json.dumps(content), media_type="application/json")
 
 
 def _serve(static: Any, name: str) -> Any:

@@ -174,7 +174,7 @@ class Desk:
 
     # -- rows ----------------------------------------------------------------------------------
 
-    def take(self, worker: str, *, skipped: bool = False) -> dict[str, Any] | None:
+    def take(self, worker: str, *, skipped: bool = False, after: int = -1) -> dict[str, Any] | None:
         """Reserve the next row for a page, and return what the page shows of it.
 
         Parameters
@@ -183,6 +183,8 @@ class Desk:
             The page; it has one row at a time.
         skipped : bool, default=False
             Whether a row that was skipped is taken, instead of one that nobody has seen.
+        after : int, default=-1
+            Where to go on with skipped rows: a row that is skipped once more comes again last.
 
         Returns
         -------
@@ -193,10 +195,17 @@ class Desk:
         now = self._clock()
         self._claims = {row: claim for row, claim in self._claims.items() if claim[1] > now}
         wanted = bytes([_STATUS[SKIPPED if skipped else WAITING]])
-        row = self._status.find(wanted)
+        row = self._free(wanted, after + 1 if skipped else 0)
+        if row < 0 and skipped:
+            row = self._free(wanted, 0)
+        return None if row < 0 else self._give(row, worker)
+
+    def _free(self, wanted: bytes, start: int) -> int:
+        """The first row from a place on that has a status and that no page has; -1 for none."""
+        row = self._status.find(wanted, start)
         while row in self._claims:
             row = self._status.find(wanted, row + 1)
-        return None if row < 0 else self._give(row, worker)
+        return row
 
     def _give(self, row: int, worker: str) -> dict[str, Any]:
         self._claims[row] = (worker, self._clock() + LEASE)
