@@ -21,7 +21,7 @@ from hiclass._inference.confidence import is_set
 from hiclass._inspect.models import open_model
 from hiclass._inspect.pairs import PairReason, parting, reasons_of_pairs
 from hiclass._labels.columns import read_labels
-from hiclass._rows import n_rows_of, take_rows
+from hiclass._rows import chunks_of_rows, n_rows_of, slice_rows, take_rows
 from hiclass._targets.paths import nodes_of
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
@@ -34,8 +34,6 @@ ORDERS = {
 }
 #: So many features are found for each of the first two suggestions.
 _TOP = 5
-#: So many numbers are held at a time where the probabilities of all nodes are needed.
-_MOST_HELD = 20_000_000
 #: A smaller probability of ending at a node is what rounding leaves.
 _ROUNDING = 1e-12
 
@@ -252,7 +250,7 @@ def _suggest(classifier: Any, X: Any, level: int | None, k: int) -> tuple[IntArr
     for rows, mass in _masses(classifier, X):
         columns = np.arange(1, tree.n_nodes)
         at = _at(tree, columns, level)
-        shares = np.zeros((len(rows), tree.n_nodes))
+        shares = np.zeros((len(mass), tree.n_nodes))
         np.add.at(shares.T, at, mass[:, 1:].T)
         best = np.argsort(-shares, axis=1, kind="stable")[:, :k]
         found = np.take_along_axis(shares, best, axis=1)
@@ -261,14 +259,11 @@ def _suggest(classifier: Any, X: Any, level: int | None, k: int) -> tuple[IntArr
     return nodes, proba
 
 
-def _masses(classifier: Any, X: Any) -> Iterator[tuple[IntArray, FloatArray]]:
+def _masses(classifier: Any, X: Any) -> Iterator[tuple[slice, FloatArray]]:
     """For some rows after the other, the probability that a path ends at each node."""
     tree = classifier.hierarchy_
-    step = max(_MOST_HELD // tree.n_nodes, 1)
-    n_rows = n_rows_of(X)
-    for start in range(0, n_rows, step):
-        rows = np.arange(start, min(start + step, n_rows))
-        proba = classifier.predict_node_proba(take_rows(X, rows))
+    for rows in chunks_of_rows(X, 2 * tree.n_nodes) if n_rows_of(X) else ():
+        proba = classifier.predict_node_proba(slice_rows(X, rows))
         mass = proba.copy()
         np.subtract.at(mass.T, tree.parent[1:], proba[:, 1:].T)
         mass[:, 0] = 0.0
