@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hiclass._automatic.features import TableFeatures as TableFeatures
     from hiclass._encoders.text_encoder import TextEncoder as TextEncoder
     from hiclass._engine.by_depth import ByDepth as ByDepth
+    from hiclass._estimators.class_text import ClassTextClassifier as ClassTextClassifier
     from hiclass._estimators.conformal import ConformalClassifier as ConformalClassifier
     from hiclass._estimators.conformal import tune_confidence as tune_confidence
     from hiclass._estimators.ensemble import EnsembleClassifier as EnsembleClassifier
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from hiclass._estimators.local import (
         LocalClassifierPerParentNode as LocalClassifierPerParentNode,
     )
+    from hiclass._estimators.words import add_class_texts as add_class_texts
     from hiclass._export.onnx import to_onnx as to_onnx
     from hiclass._export.persistence import TRUSTED_TYPES as TRUSTED_TYPES
     from hiclass._export.persistence import load as load
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 #: The public names, and the module that each of them is in.
 _HOMES = {
     "ByDepth": "hiclass._engine.by_depth",
+    "ClassTextClassifier": "hiclass._estimators.class_text",
     "ConformalClassifier": "hiclass._estimators.conformal",
     "DiscriminantClassifier": "hiclass._linear.discriminant",
     "EnsembleClassifier": "hiclass._estimators.ensemble",
@@ -72,6 +75,7 @@ _HOMES = {
     "TableFeatures": "hiclass._automatic.features",
     "TextEncoder": "hiclass._encoders.text_encoder",
     "Triage": "hiclass._inspect.triage",
+    "add_class_texts": "hiclass._estimators.words",
     "explain": "hiclass._inspect.explain",
     "find_label_errors": "hiclass._inspect.label_errors",
     "guarantee_cost": "hiclass._estimators.guarantees",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.metaestimators import available_if
 
 from hiclass._blocks import as_blocks, from_blocks
@@ -275,6 +276,10 @@ class EnsembleModels:
         How they are combined.
     expected_own : ndarray of shape (n_nodes,) or None
         As in ``LocalModels``.
+    class_weights : ndarray of shape (n_members, n_final) or None
+        The weights of a product in which they depend on the class: with class texts.
+    class_bias : ndarray of shape (n_final,) or None
+        What is added to the logarithms then.
     """
 
     hierarchy: Any
@@ -283,10 +288,86 @@ class EnsembleModels:
     weights: tuple[float, ...]
     voting: str = "product"
     expected_own: FloatArray | None = None
+    class_weights: FloatArray | None = None
+    class_bias: FloatArray | None = None
 
     of_sets = False
     temperature = None
     is_direct = has_proba = True
+
+
+@dataclass(frozen=True)
+class TextModels:
+    """Classes by their words: texts and rows as vectors, and what similarities are worth.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+        The tree, whose classes have texts.
+    options : Options
+        How a path can go on from every node.
+    encoder : object or None
+        What makes vectors of texts; None where rows are vectors already.
+    texts, rows : matrix of shape (n_texts, n_features) and (n_rows, n_features)
+        Vectors of unit length, ordered by node.
+    text_nodes, row_nodes : ndarray of int
+        The nodes that they belong to, ascending.
+    parameters : ndarray
+        What was learned, or what serves where nothing was.
+    weights : ndarray of shape (n_similarities, n_final)
+        The weight of every kind of similarity for every final class.
+    bias : ndarray of shape (n_final,)
+        What is added for every final class.
+    row_numbers : ndarray of int
+        The number of every row among the training rows.
+    own_weight : ndarray of shape (n_nodes,) or None
+        As in ``LocalModels``; None without rows.
+    """
+
+    hierarchy: Any
+    options: Options
+    encoder: Any
+    texts: Any
+    text_nodes: IntArray
+    rows: Any
+    row_nodes: IntArray
+    parameters: FloatArray
+    weights: FloatArray
+    bias: FloatArray
+    row_numbers: IntArray
+    own_weight: FloatArray | None = None
+
+    of_sets = False
+    temperature = expected_own = None
+    is_direct = has_proba = True
+    joint = False
+
+    @property
+    def classifiers(self) -> dict[int, Any]:
+        """There are no local classifiers."""
+        return {}
+
+    gates = classifiers
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without what is worked out from the rest when predicting; sparse vectors as plain arrays.
+        state = {name: value for name, value in vars(self).items() if name != "_profiles"}
+        for name in ("texts", "rows"):
+            if sp.issparse(state[name]):
+                X = state.pop(name)
+                parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
+                state[f"sparse_{name}"] = {**parts, "width": X.shape[1]}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        for name in ("texts", "rows"):
+            stored = state.pop(f"sparse_{name}", None)
+            if stored is not None:
+                parts = stored["data"], stored["indices"], stored["indptr"]
+                shape = (len(parts[2]) - 1, stored["width"])
+                state[name] = sp.csr_matrix(parts, shape=shape)
+        vars(self).update(state)
 
 
 @dataclass(frozen=True)
@@ -411,7 +492,7 @@ class SetEnsembleModels:
 
 
 #: Fitted models by what they predict: one path per row, or sets of classes.
-PathModels = LocalModels | EnsembleModels | RestrictedModels | AdaptedModels
+PathModels = LocalModels | EnsembleModels | TextModels | RestrictedModels | AdaptedModels
 AnySetModels = SetModels | SetEnsembleModels
 
 

@@ -144,7 +144,8 @@ def test_parameters_of_the_models_are_reached_by_name():
     assert params["flat"] is ensemble.models[0][1]
     assert params["local__local_classifier__scale"] == 1.0
     assert set(ensemble.get_params(deep=False)) == {
-        "models", "voting", "weights", "decoding", "expected_f1", "min_confidence", "threshold"
+        "models", "voting", "weights", "decoding", "expected_f1", "min_confidence", "threshold",
+            "class_texts",
     }  # fmt: skip
     ensemble.set_params(local__local_classifier__scale=3.0, voting="mean")
     assert ensemble.models[1][1].local_classifier.scale == 3.0

@@ -19,6 +19,7 @@ from hiclass._compat import (
 )
 from hiclass._engine.fit import is_per_row
 from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._estimators.ensemble_texts import fit_ensemble, has_words
 from hiclass._estimators.fitting import FIT_REQUESTS, fitting
 from hiclass._inference.decodings import DECODINGS, Decoding
 from hiclass._out_of_fold.folds import check_groups, deal_paths, fit_folds
@@ -73,6 +74,12 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     threshold : float, default=0.5
         The probability from which on a class is predicted, where the models predict sets of
         classes. Probabilities of classes are then combined one by one.
+    class_texts : mapping, Series, frame, Hierarchy or "labels", default=None
+        Texts of classes, as :meth:`Hierarchy.with_texts` takes them, also of classes without rows,
+        which can be predicted then. X has to be texts. A :class:`ClassTextClassifier` joins the
+        models, unless there is one already; all others learn from the texts as from more rows. How
+        much each model counts depends on how many rows a class and its siblings have, and is
+        learned out of fold, with some classes held out as a whole, unless ``weights`` are numbers.
 
     Attributes
     ----------
@@ -83,6 +90,9 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     weights_ : ndarray of shape (n_models,)
         The weight of every model, given or learned. They sum to one, except those learned for a
         product: a sum above one makes it surer than a geometric mean, a sum below one less sure.
+        With class texts, the mean over the classes.
+    class_weights_ : ndarray of shape (n_models, n_final)
+        With class texts, the weight of every model for every final class.
     hierarchy_ : Hierarchy
         The hierarchy of classes.
     classes_ : ndarray, or list of ndarray
@@ -124,6 +134,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         "voting": [StrOptions({"product", "mean"})],
         "weights": ["array-like", StrOptions({"learned"}), None],
         "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
+        "class_texts": "no_validation",
     }
 
     def __init__(
@@ -136,6 +147,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         expected_f1: float | None = None,
         min_confidence: Any = 0.0,
         threshold: float = 0.5,
+        class_texts: Any = None,
     ) -> None:
         self.models = models
         self.voting = voting
@@ -144,6 +156,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         self.expected_f1 = expected_f1
         self.min_confidence = min_confidence
         self.threshold = threshold
+        self.class_texts = class_texts
 
     @property
     def multi_label(self) -> bool:  # type: ignore[override]
@@ -231,6 +244,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         with fitting(self):
             self._check_parameters()
             weights = self._check_models()
+            if has_words(self.models, self.class_texts):
+                return self._fit_with_texts(X, y, sample_weight, groups, fit_params)
             X = check_X(self, X, self._input_tags(), reset=True)
             sample_weight = as_weights(sample_weight, X)
             unit = self._read_groups(groups, n_rows_of(X))
@@ -244,6 +259,45 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             self._remember(joint, models[0]._format, expected_f1=f)
             self._check_decision_parameters()  # which models of sets read in another way
         return self
+
+    def _fit_with_texts(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, fit_params: dict[str, Any]
+    ) -> Any:
+        """Fit models of which some know the words of classes."""
+        self._check_words(fit_params)
+        learn = self.weights is None or self._learns_weights
+        found = fit_ensemble(
+            self.models, self.class_texts, X, y, sample_weight, groups, learn=learn
+        )
+        joint, f = found.joint, None
+        if not learn:
+            joint = replace(joint, weights=self._given_weights(len(found.models)))
+        if self._learns_f:
+            f = 0.5  # where nothing was held out
+            if found.held_out:
+                n, nodes = found.rows.n_rows, found.rows.target.nodes
+                f, expected = reached_f(
+                    found.held_out, found.rows.X[:n], nodes, found.rows.weights[:n]
+                )
+                joint = replace(joint, expected_own=expected)
+        if joint.class_weights is not None:
+            self.class_weights_ = joint.class_weights
+            joint = replace(joint, weights=tuple(joint.class_weights.mean(axis=1).tolist()))
+        self._name_models(found.models, joint.weights, found.names)
+        self._remember(joint, found.rows.target.format, expected_f1=f)
+        return self
+
+    def _check_words(self, fit_params: dict[str, Any]) -> None:
+        """Refuse what does not go together with class texts."""
+        if self.multi_label:
+            raise ValueError("Class texts are for models that predict one path per row.")
+        if self.voting != "product":
+            raise ValueError("Class texts need voting='product'.")
+        if fit_params:
+            raise ValueError(
+                f"fit takes sample_weight and groups with class texts, but not "
+                f"{', '.join(map(repr, fit_params))}: texts of classes become rows, too."
+            )
 
     def _read_groups(self, groups: Any, n_rows: int) -> IntArray | None:
         """The group of every row as a number, checked before any model is fitted."""
@@ -260,10 +314,12 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     def _learns_weights(self) -> bool:
         return isinstance(self.weights, str) and self.weights == "learned"
 
-    def _name_models(self, models: list[Any], weights: tuple[float, ...]) -> None:
+    def _name_models(
+        self, models: list[Any], weights: tuple[float, ...], names: list[str] | None = None
+    ) -> None:
         self.models_ = models
         self.weights_ = np.array(weights)
-        names = [name for name, _ in self.models]
+        names = names or [name for name, _ in self.models]
         self.named_models_ = Bunch(**dict(zip(names, models, strict=True)))
 
     def _learn_out_of_fold(
@@ -333,6 +389,10 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         self, X: Any, y: Any, hierarchy: Hierarchy, fit_params: dict[str, Any]
     ) -> EnsembleModels:
         """As for every model; the weights, too, are those that were learned or given before."""
+        if has_words(self.models, self.class_texts):
+            again = clone(self).set_params(class_texts=hierarchy)
+            models: EnsembleModels = again.fit(X, y, **fit_params)._models
+            return models
         given = dict(fit_params)
         params = self._params_of_models(given.pop("sample_weight", None), given)
         joint = replace(self._models, hierarchy=hierarchy)
@@ -367,7 +427,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 raise ValueError(_NO_PROBA.format(name))
         if self.multi_label:
             self._refuse_learning()
-        return self._given_weights(len(names))
+        adds_one = self.class_texts is not None and not has_words(self.models, None)
+        return self._given_weights(len(names) + adds_one)
 
     def _given_weights(self, n_models: int) -> tuple[float, ...]:
         """The weights that were given, or equal ones, scaled to a sum of one."""
@@ -428,6 +489,13 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             routed = process_routing(self, "fit", **params)
             return {name: dict(routed[name].fit) for name, _ in self.models}
         return {name: params for name, _ in self.models}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Files have the texts once, in the hierarchy: they have no tuples as names, and no frames.
+        state = super().__getstate__()
+        if state.get("class_texts") is not None and "hierarchy_" in state:
+            state["class_texts"] = state["hierarchy_"]
+        return state
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata the models and ``score`` want.

@@ -21,6 +21,7 @@ from hiclass._automatic.classifier import HierarchicalClassifier
 from hiclass._automatic.features import TableFeatures
 from hiclass._encoders.text_encoder import TextEncoder
 from hiclass._engine.by_depth import ByDepth
+from hiclass._estimators.class_text import ClassTextClassifier
 from hiclass._estimators.conformal import ConformalClassifier
 from hiclass._estimators.ensemble import EnsembleClassifier
 from hiclass._estimators.flat import FlatClassifier
@@ -52,6 +53,7 @@ from hiclass._state import (
     SetFormat,
     SetModels,
     Stream,
+    TextModels,
 )
 from hiclass._wrapping import is_fitted_classifier, unwrap
 from hiclass.hierarchy import Hierarchy
@@ -63,6 +65,7 @@ _TYPES: tuple[type[Any], ...] = (
     FlatClassifier,
     GlobalClassifier,
     EnsembleClassifier,
+    ClassTextClassifier,
     ConformalClassifier,
     HierarchicalClassifier,
     FastLinearSVC,
@@ -88,6 +91,7 @@ _TYPES: tuple[type[Any], ...] = (
     # What a model that learns from batches has seen.
     BatchModels,
     Stream,
+    TextModels,
     LevelColumns,
     # What is promised about predictions.
     Guarantee,

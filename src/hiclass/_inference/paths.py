@@ -36,6 +36,7 @@ from hiclass._inference.evidence import (
     positive,
     rows_at,
 )
+from hiclass._inference.mixing import sum_scores
 from hiclass._problems.index import child_branches
 from hiclass._problems.strategies import STRATEGIES, Strategy
 from hiclass._rows import n_rows_of, protect
@@ -54,6 +55,8 @@ Group = tuple[int, IntArray]  # a node and the rows, ascending, that have come t
 #: Final classes are summed with a matrix of all classes above them where it has at most so many
 #: entries, else level by level.
 _MOST_PLACES = 1 << 23
+#: A model that has seen no row of a class cannot rule it out where another one knows its words.
+_SMALLEST = 1e-9
 
 
 # -- what is known about a model ---------------------------------------------------------------
@@ -390,6 +393,9 @@ def evidence_of_final(models: LocalModels, X: Any) -> FloatArray:
 @direct_final_proba.register
 def _of_ensemble(models: EnsembleModels, X: Any) -> FloatArray:
     """Product or mean of the probabilities of the members."""
+    if models.class_weights is not None:
+        logs = np.stack([floored_logs(final_proba(member, X)) for member in models.members])
+        return softmax(sum_scores(logs, models.class_weights, models.class_bias), axis=1)
     product = models.voting == "product"
     total = np.zeros((n_rows_of(X), len(models.options.ends)))
     for member, weight in zip(models.members, models.weights, strict=True):
@@ -405,6 +411,11 @@ def _of_ensemble(models: EnsembleModels, X: Any) -> FloatArray:
     best = np.max(total, axis=1, keepdims=True)
     # Where the members agree on nothing at all, nothing is known.
     return softmax(np.where(np.isfinite(best), total, 0.0), axis=1)
+
+
+def floored_logs(proba: FloatArray) -> FloatArray:
+    """Logarithms of probabilities, of which none counts as impossible."""
+    return np.log(np.maximum(proba, _SMALLEST))
 
 
 @direct_final_proba.register

@@ -19,6 +19,8 @@ from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import count_units, deal_folds, deal_units
 
 N_FOLDS = 3
+#: One of so many classes is held out as a whole, where words are learned from.
+_WHOLE = 8
 
 
 def fit_folds(
@@ -169,3 +171,25 @@ def rarest_nodes(target: SetTarget) -> IntArray:
             here = own.indices[a:b]
             nodes[i] = here[np.argmin(count[here])]
     return nodes
+
+
+def hold_out_classes(fold: IntArray, nodes: IntArray) -> IntArray:
+    """Put all rows of some classes into one fold each, so that they are held out as a whole.
+
+    Parameters
+    ----------
+    fold : ndarray of int
+        The fold of every row, from :func:`deal_paths`.
+    nodes : ndarray of int
+        Their most specific nodes.
+
+    Returns
+    -------
+    ndarray of int
+        The folds; every eighth class is in one of them.
+    """
+    classes = np.unique(nodes)
+    whole = classes[_WHOLE // 2 :: _WHOLE]
+    place = np.searchsorted(whole, nodes)
+    is_whole = np.isin(nodes, whole) & (fold >= 0)
+    return np.where(is_whole, place % N_FOLDS, fold)

@@ -1,0 +1,370 @@
+"""A classifier by the words of classes, which needs no rows at all."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_union
+from sklearn.preprocessing import normalize
+
+from hiclass._compat import StrOptions
+from hiclass._encoders.encoding import check_texts, encode_texts, fit_encoder
+from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._estimators.fitting import LOCAL_CONSTRAINTS, fitting
+from hiclass._estimators.texted import TextTarget, encode_texted, options_with_texts
+from hiclass._inference.class_texts import DEFAULTS, are_vectors, as_array, as_vectors
+from hiclass._inference.decodings import DECODINGS, Decoding
+from hiclass._out_of_fold.class_texts import learn_similarities, with_parameters
+from hiclass._out_of_fold.folds import deal_paths, hold_out_classes
+from hiclass._problems.index import weight_by_node
+from hiclass._rows import check_weights, n_rows_of
+from hiclass._state import TextModels
+from hiclass._targets.paths import check_n_labels
+from hiclass._typing import AnyArray, IntArray
+from hiclass.model_selection import read_groups
+
+
+class ClassTextClassifier(BaseHierarchicalClassifier):
+    """Classify texts by the titles, descriptions and synonyms of classes, with few rows or none.
+
+    A row is compared with the texts of every class, with those of the classes above it and, where
+    there are some, with its training rows. What each of these similarities is worth depends on how
+    many rows a class has, and is learned from rows that are held out; some classes are held out as
+    a whole. Without rows, usual values serve. A class without rows can be predicted.
+
+    Parameters
+    ----------
+    encoder : object, default=None
+        What makes vectors of texts: a transformer of scikit-learn, an object with ``encode`` or
+        ``embed`` (sentence-transformers, model2vec, wordllama), or a function. By default, TF-IDF
+        of words and of parts of words. With an encoder, X may also be a matrix: rows that were
+        encoded before, with the same encoder.
+    hierarchy : Hierarchy, dict, edges or networkx.DiGraph, default=None
+        The classes, a tree, with or without texts. By default, they are read from ``class_texts``
+        and ``y``.
+    class_texts : mapping, Series, frame, Hierarchy or "labels", default=None
+        The texts, as :meth:`Hierarchy.with_texts` takes them; not needed if the hierarchy has some.
+    decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
+        How a path is chosen: the most probable path; the best child at every step; or the node with
+        the best expected hierarchical F-score.
+    expected_f1 : float, default=None
+        The hierarchical F-score that ``decoding="expected_f1"`` goes by; 0.5 by default.
+    min_confidence : float, default=0.0
+        Truncates a path after its deepest node with at least this probability.
+    n_jobs : int, default=None
+        Number of threads for predictions.
+
+    Attributes
+    ----------
+    hierarchy_ : Hierarchy
+        The hierarchy of classes, with texts.
+    classes_ : ndarray, or list of ndarray
+        The labels, for paths per level.
+    encoder_ : object
+        The encoder, fitted if it learns.
+    missing_label_ : object
+        What stands for a missing label in predictions.
+    prior_ : ndarray of shape (n_nodes,)
+        The share of every node among the training rows.
+
+    See Also
+    --------
+    EnsembleClassifier : Words together with what learns from rows.
+    Hierarchy.with_texts : Texts of classes.
+
+    Examples
+    --------
+    >>> from hiclass import ClassTextClassifier
+    >>> texts = {
+    ...     ("Animal", "Cat"): ["Cats", "small felines that people keep at home"],
+    ...     ("Animal", "Dog"): ["Dogs", "wolves and their relatives"],
+    ...     ("Plant", "Fern"): ["Ferns", "plants with fronds and spores"],
+    ... }
+    >>> model = ClassTextClassifier(class_texts=texts).fit(None, None)
+    >>> model.predict(["a relative of the wolf", "spores"])
+    array([['Animal', 'Dog'],
+           ['Plant', 'Fern']], dtype=object)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseHierarchicalClassifier._parameter_constraints,
+        "encoder": "no_validation",
+        "hierarchy": "no_validation",
+        "class_texts": "no_validation",
+        "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
+        "n_jobs": LOCAL_CONSTRAINTS["n_jobs"],
+    }
+
+    def __init__(
+        self,
+        encoder: Any = None,
+        *,
+        hierarchy: Any = None,
+        class_texts: Any = None,
+        decoding: Any = "best_path",
+        expected_f1: float | None = None,
+        min_confidence: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.encoder = encoder
+        self.hierarchy = hierarchy
+        self.class_texts = class_texts
+        self.decoding = decoding
+        self.expected_f1 = expected_f1
+        self.min_confidence = min_confidence
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, groups: Any = None
+    ) -> Any:
+        """Encode the texts of classes and the rows, and learn what similarities are worth.
+
+        Parameters
+        ----------
+        X : array-like of str of shape (n_samples,), or matrix, default=None
+            Texts; with an encoder also vectors that it has made before. None for no rows.
+        y : array-like, default=None
+            Labels or paths of the rows. None for no rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, where it is learned what similarities are worth.
+        groups : array-like of shape (n_samples,), default=None
+            The group of every row: rows of one group are held out together, and no class is held
+            out as a whole.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with fitting(self):
+            self._check_parameters()
+            target = encode_texted(self.hierarchy, self.class_texts, y)
+            texts, vectors = self._read_rows(X, y, target)
+            self.encoder_ = self._fit_encoder([*target.texts, *texts])
+            if vectors is None:
+                vectors = self._encode(texts) if texts else None
+            weights = None if vectors is None else check_weights(sample_weight, vectors)
+            models = self._compare(target, vectors, weights, groups)
+            self._remember(models, target.format, expected_f1=0.5)
+        return self
+
+    def _read_rows(self, X: Any, y: Any, target: TextTarget) -> tuple[list[str], Any]:
+        """The texts of the rows, or their vectors where those were encoded before."""
+        if (X is None) != (y is None):
+            given, missing = ("y", "X") if X is None else ("X", "y")
+            raise ValueError(f"{given} is given, but {missing} is None. Give both, or neither.")
+        if X is None:
+            return [], None
+        check_n_labels(len(target.nodes), n_rows_of(X))
+        if are_vectors(X):
+            self._check_vectors(X)
+            return [], normalize(X)
+        return check_texts(X), None
+
+    def _check_vectors(self, X: Any) -> None:
+        if self.encoder is None:
+            raise TypeError(
+                "X holds numbers, but class texts are compared with texts: give a list of texts, "
+                "or rows that an encoder has made vectors of, and this encoder."
+            )
+
+    def _fit_encoder(self, texts: list[str]) -> Any:
+        encoder = default_encoder() if self.encoder is None else self.encoder
+        return fit_encoder(encoder, texts)
+
+    def _encode(self, texts: list[str], width: int | None = None) -> Any:
+        return encode_texts(self.encoder_, texts, normalize=True, width=width)
+
+    def _compare(
+        self, target: TextTarget, vectors: Any, weights: AnyArray | None, groups: Any
+    ) -> TextModels:
+        """Put texts and rows in order of their nodes, and learn what similarities are worth."""
+        of_texts = self._encode(target.texts)
+        if vectors is None:
+            vectors = of_texts[:0]
+        if vectors.shape[1] != of_texts.shape[1]:
+            raise ValueError(
+                f"The rows of X have {vectors.shape[1]} numbers, but the encoder makes vectors of "
+                f"{of_texts.shape[1]} of a text. Give rows that the same encoder has encoded."
+            )
+        unit = None if groups is None else read_groups(groups, len(target.nodes))
+        return _ordered(target, self.encoder_, of_texts, vectors, weights, unit)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn more rows: those of earlier calls are kept, as vectors.
+
+        The encoder is that of the first call: words that it does not know are left out later. It is
+        learned again what similarities are worth, from the rows of all calls.
+
+        Parameters
+        ----------
+        X : array-like of str of shape (n_samples,), or matrix
+            As in ``fit``.
+        y : array-like
+            Labels or paths of the rows; their classes have to be in the hierarchy.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of these rows; those of earlier calls have the weight 1 then.
+
+        Returns
+        -------
+        self : object
+            The updated estimator.
+        """
+        if "_models" not in vars(self):
+            return self.fit(X, y, sample_weight)
+        self._check_parameters()
+        models = self._models
+        batch = encode_texted(models.hierarchy, None, y)
+        texts, vectors = self._read_rows(X, y, batch)
+        if vectors is None:
+            vectors = self._encode(texts, models.texts.shape[1])
+        weights = check_weights(sample_weight, vectors)
+        before = np.argsort(models.row_numbers)
+        nodes = np.concatenate([models.row_nodes[before], batch.nodes])
+        if weights is not None:
+            weights = np.concatenate([np.ones(len(before)), weights])
+        rows = _stack(models.rows[before], vectors)
+        options = options_with_texts(models.hierarchy, nodes)
+        target = TextTarget(models.hierarchy, options, self._format, nodes)
+        models = _ordered(target, self.encoder_, models.texts, rows, weights, None)
+        form = batch.format if not len(before) else self._format
+        self._remember(models, form, expected_f1=0.5)
+        return self
+
+    def explain(self, x: str, k: int = 5) -> dict[str, Any]:
+        """Say why a text is in the class that it is predicted to be in.
+
+        Parameters
+        ----------
+        x : str
+            The text.
+        k : int, default=5
+            How many words, texts and rows to name.
+
+        Returns
+        -------
+        dict
+            ``path`` (the labels), ``probability``, ``texts`` (of the class, the most similar first,
+            with similarities), ``rows`` (numbers of training rows of the class, with similarities)
+            and, with encoders that have names for features, ``words`` (that the text shares with
+            the class, with their parts of the similarity).
+
+        Raises
+        ------
+        TypeError
+            If x is not a text.
+        """
+        if not isinstance(x, str):
+            raise TypeError(f"explain takes one text; got a {type(x).__name__}.")
+        decision = self._decide([x])
+        node = int(decision.nodes[0])
+        models, vector = self._models, as_vectors(self._models, [x])
+        numbers = models.row_numbers
+        found: dict[str, Any] = {
+            "path": self.hierarchy_.path(node),
+            "probability": float(np.nanmin(decision.confidence, initial=1.0)),
+        }
+        texts = [text for several in self.hierarchy_.texts for text in several]
+        for name, vectors, nodes, shown in (
+            ("texts", models.texts, models.text_nodes, texts),
+            ("rows", models.rows, models.row_nodes, numbers.tolist()),
+        ):
+            here = np.flatnonzero(nodes == node)
+            near = as_array(vectors[here] @ vector.T).ravel()
+            order = np.argsort(-near, kind="stable")[:k]
+            found[name] = [(shown[here[i]], round(float(near[i]), 4)) for i in order]
+        if hasattr(self.encoder_, "get_feature_names_out"):
+            found["words"] = self._shared_words(vector, node, k)
+        return found
+
+    def _shared_words(self, vector: Any, node: int, k: int) -> list[tuple[str, float]]:
+        """The words that a text shares with the texts and rows of a class."""
+        models = self._models
+        of_class = [models.texts[models.text_nodes == node], models.rows[models.row_nodes == node]]
+        mean = normalize(as_array(_stack(*of_class).sum(axis=0)).reshape(1, -1)).ravel()
+        parts = as_array(vector).ravel() * mean
+        names = [
+            name.rpartition("__")[2] for name in self.encoder_.get_feature_names_out().tolist()
+        ]
+        order = [i for i in np.argsort(-parts, kind="stable")[:k].tolist() if parts[i] > 0]
+        return [(names[i], round(float(parts[i]), 4)) for i in order]
+
+    # -- predict -------------------------------------------------------------------------------
+
+    def _check_rows(self, X: Any) -> Any:
+        self._check_fitted()
+        if are_vectors(X):
+            self._check_vectors(X)
+            return X
+        return check_texts(X)
+
+    def _input_tags(self) -> Any:
+        return None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Files have the texts once, in the hierarchy: they have no tuples as names, and no frames.
+        state = super().__getstate__()
+        if "hierarchy_" in state:
+            state |= {"hierarchy": state["hierarchy_"], "class_texts": None}
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.target_tags.required = False
+        return tags
+
+
+def _ordered(
+    target: TextTarget,
+    encoder: Any,
+    texts: Any,
+    vectors: Any,
+    weights: AnyArray | None,
+    groups: IntArray | None,
+) -> TextModels:
+    """Texts and rows in order of their nodes, with what similarities are worth."""
+    hierarchy = target.hierarchy
+    order = np.argsort(target.nodes, kind="stable")
+    nodes = target.nodes[order]
+    models = TextModels(
+        hierarchy,
+        target.options,
+        encoder,
+        texts,
+        target.text_nodes,
+        vectors[order],
+        nodes,
+        DEFAULTS,
+        np.empty(0),
+        np.empty(0),
+        order,
+        weight_by_node(hierarchy, nodes, None) if len(nodes) else None,
+    )
+    if not len(nodes):
+        return with_parameters(models, DEFAULTS)
+    weight = np.ones(len(nodes)) if weights is None else weights[order]
+    fold = _folds(nodes, hierarchy, None if groups is None else groups[order])
+    return learn_similarities(models, nodes, fold, weight)
+
+
+def _stack(one: Any, two: Any) -> Any:
+    both = [one, two]
+    return sp.vstack(both, format="csr") if sp.issparse(one) else np.vstack(both)
+
+
+def default_encoder() -> Any:
+    """TF-IDF of words and of parts of words."""
+    words = TfidfVectorizer(sublinear_tf=True, dtype=np.float32, token_pattern=r"(?u)\b\w+\b")
+    parts = TfidfVectorizer(
+        analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True, dtype=np.float32
+    )
+    return make_union(words, parts)
+
+
+def _folds(nodes: IntArray, hierarchy: Any, groups: IntArray | None) -> IntArray:
+    fold = deal_paths(nodes, hierarchy, groups)
+    return hold_out_classes(fold, nodes) if groups is None else fold

@@ -1,0 +1,215 @@
+"""The fit of an ensemble in which some models know the words of classes.
+
+Whatever else is in the ensemble learns from rows and, as more rows, from texts of classes; so it
+knows all classes, also those without rows. How much each model counts depends on the rows of a
+class, and is learned out of fold, where some classes are held out as a whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from hiclass._estimators.class_text import ClassTextClassifier
+from hiclass._estimators.texted import encode_texted, options_with_texts
+from hiclass._estimators.words import TextRows, with_text_rows
+from hiclass._out_of_fold.class_texts import with_parameters
+from hiclass._out_of_fold.folds import deal_paths, fit_folds, hold_out_classes
+from hiclass._out_of_fold.words_and_rows import (
+    MEANINGS,
+    ROWS,
+    WORDS,
+    learn_words_and_rows,
+    most_lose_all,
+    start_of,
+    with_class_weights,
+)
+from hiclass._rows import take_rows
+from hiclass._state import EnsembleModels, Options, TextModels
+from hiclass._typing import IntArray
+from hiclass.model_selection import read_groups
+
+#: The name of the model that ``class_texts`` adds.
+NAME = "class_texts"
+#: So many texts of classes are rows, or as many as there are rows; but one of every class.
+_MOST_TEXTS = 20_000
+
+
+@dataclass(frozen=True)
+class TextEnsemble:
+    """Models that were fitted together, and what is needed to fit them on a part of the rows.
+
+    Attributes
+    ----------
+    names : list of str
+        The names of the models.
+    models : list of estimator
+        The fitted models.
+    joint : EnsembleModels
+        All together.
+    rows : TextRows
+        Rows and texts.
+    held_out : list
+        The same models, fitted without some rows, and these rows.
+    """
+
+    names: list[str]
+    models: list[Any]
+    joint: EnsembleModels
+    rows: TextRows
+    held_out: list[tuple[EnsembleModels, IntArray]]
+
+
+def has_words(models: list[tuple[str, Any]], class_texts: Any) -> bool:
+    """Whether an ensemble knows words of classes."""
+    return class_texts is not None or any(isinstance(m, ClassTextClassifier) for _, m in models)
+
+
+def fit_ensemble(
+    models: list[tuple[str, Any]],
+    class_texts: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    groups: Any,
+    *,
+    learn: bool,
+) -> TextEnsemble:
+    """Fit models on rows and texts of classes, and learn how much each of them counts.
+
+    Parameters
+    ----------
+    models : list of (str, estimator)
+        The models.
+    class_texts : mapping, Series, frame, Hierarchy, "labels" or None
+        Texts; None if a ``ClassTextClassifier`` among the models has them.
+    X, y : rows and labels
+        Both None for no rows.
+    sample_weight, groups : array-like or None
+        Weights and groups of the rows.
+    learn : bool
+        Whether it is learned how much each model counts.
+
+    Returns
+    -------
+    TextEnsemble
+    """
+    named = _with_words(models, class_texts)
+    target = encode_texted(*_classes(named, class_texts), y)
+    rows = with_text_rows(X, target, sample_weight, max(_MOST_TEXTS, len(target.nodes)))
+    unit = None if groups is None else read_groups(groups, rows.n_rows)
+    fitted = [_fit(model, rows, sample_weight is not None, unit) for _, model in named]
+    states = tuple(model._models for model in fitted)
+    equal = (1 / len(states),) * len(states)
+    joint = EnsembleModels(target.hierarchy, target.options, states, equal)
+    found = TextEnsemble([name for name, _ in named], fitted, joint, rows, [])
+    return _learn(found, unit, sample_weight is not None) if learn else found
+
+
+def _learn(found: TextEnsemble, groups: IntArray | None, weighted: bool) -> TextEnsemble:
+    """Learn how much each model counts, by how many rows a class has."""
+    rows, nodes, joint = found.rows, found.rows.target.nodes, found.joint
+    kinds = [_kind_of(model) for model in found.models]
+    parameters, of_model = start_of(kinds)
+    held_out: list[tuple[EnsembleModels, IntArray]] = []
+    if rows.n_rows:
+
+        def fit_fold(some: IntArray) -> EnsembleModels:
+            return _refit(found.models, rows, joint, some, weighted)
+
+        fold = deal_paths(nodes, joint.hierarchy, groups)
+        fold = fold if groups is not None else hold_out_classes(fold, nodes)
+        held_out = list(fit_folds(fit_fold, fold))
+        worlds = held_out
+        if most_lose_all(nodes, fold):
+            # Then it is learned what the models can do for classes without rows, from all rows.
+            worlds = [*held_out, (fit_fold(np.empty(0, dtype=np.intp)), np.arange(len(nodes)))]
+        real, weights = rows.X[: rows.n_rows], rows.weights[: rows.n_rows]
+        parameters, of_model = learn_words_and_rows(worlds, real, nodes, weights, kinds)
+    held_out = [
+        (with_class_weights(part, parameters, of_model, np.delete(nodes, out)), out)
+        for part, out in held_out
+    ]
+    joint = with_class_weights(joint, parameters, of_model, nodes)
+    return replace(found, joint=joint, held_out=held_out)
+
+
+def _kind_of(model: Any) -> tuple[float, ...]:
+    """What a model learns from."""
+    if not isinstance(model, ClassTextClassifier):
+        return ROWS
+    return WORDS if model.encoder is None else MEANINGS
+
+
+def _with_words(models: list[tuple[str, Any]], class_texts: Any) -> list[tuple[str, Any]]:
+    """The models, and one that knows the words where there is none."""
+    if has_words(models, None):
+        return models
+    return [*models, (NAME, ClassTextClassifier())]
+
+
+def _classes(models: list[tuple[str, Any]], class_texts: Any) -> tuple[Any, Any]:
+    """The hierarchy and the texts that were given, to the ensemble or to a model."""
+    given = [model.hierarchy for _, model in models if model.hierarchy is not None]
+    if class_texts is None:
+        words = [model for _, model in models if isinstance(model, ClassTextClassifier)]
+        class_texts = next((m.class_texts for m in words if m.class_texts is not None), None)
+        given = [m.hierarchy for m in words if m.hierarchy is not None] or given
+    return (given[0] if given else None), class_texts
+
+
+def _fit(model: Any, rows: TextRows, weighted: bool, groups: IntArray | None) -> Any:
+    """Fit a copy of a model: on rows alone if it knows words, else on rows and texts."""
+    tree, n = rows.target.hierarchy, rows.n_rows
+    model = clone(model).set_params(hierarchy=tree)
+    params: dict[str, Any] = {}
+    if isinstance(model, ClassTextClassifier):
+        model.set_params(class_texts=None)
+        if not n:
+            return model.fit(None, None)
+        if weighted:
+            params["sample_weight"] = rows.weights[:n]
+        if groups is not None:
+            params["groups"] = groups
+        return model.fit(rows.X[:n], rows.y[:n], **params)
+    if weighted:
+        params["sample_weight"] = rows.weights
+    if groups is not None:
+        # Every text is a group of its own.
+        more = np.arange(len(rows.X) - n) + groups.max(initial=-1) + 1
+        params["groups"] = np.concatenate([groups, more])
+    return model.fit(rows.X, rows.y, **params)
+
+
+def _refit(
+    fitted: list[Any], rows: TextRows, joint: EnsembleModels, some: IntArray, weighted: bool
+) -> EnsembleModels:
+    """Fit copies of all models on some of the rows, and on all texts."""
+    tree, nodes = rows.target.hierarchy, rows.target.nodes
+    options = options_with_texts(tree, nodes[some])
+    with_texts = np.concatenate([some, np.arange(rows.n_rows, len(rows.X))])
+    X, y = take_rows(rows.X, with_texts), take_rows(rows.y, with_texts)
+    params = {"sample_weight": rows.weights[with_texts]} if weighted else {}
+    parts = tuple(
+        _without(model._models, some, options)
+        if isinstance(model, ClassTextClassifier)
+        else model._refit(X, y, tree, params)
+        for model in fitted
+    )
+    return replace(joint, options=options, members=parts)
+
+
+def _without(models: TextModels, some: IntArray, options: Options) -> TextModels:
+    """A model by words that knows some of the rows only."""
+    keep = np.flatnonzero(np.isin(models.row_numbers, some))
+    part = replace(
+        models,
+        options=options,
+        rows=models.rows[keep],
+        row_nodes=models.row_nodes[keep],
+        row_numbers=models.row_numbers[keep],
+    )
+    return with_parameters(part, models.parameters)

@@ -1,0 +1,132 @@
+"""Texts of classes as training rows, for whatever learns from texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hiclass._encoders.encoding import check_texts
+from hiclass._estimators.texted import TextTarget, encode_texted
+from hiclass._rows import check_weights
+from hiclass._targets.paths import check_n_labels, decode
+from hiclass._typing import AnyArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class TextRows:
+    """Rows, and the texts of classes as more rows after them.
+
+    Attributes
+    ----------
+    X : list of str
+        The texts.
+    y : ndarray
+        Their labels.
+    weights : ndarray
+        Their weights.
+    n_rows : int
+        How many of them are rows.
+    target : TextTarget
+        The classes and the labels of the rows.
+    """
+
+    X: list[str]
+    y: AnyArray
+    weights: FloatArray
+    n_rows: int
+    target: TextTarget
+
+
+def add_class_texts(
+    X: Any,
+    y: Any,
+    class_texts: Any = None,
+    *,
+    hierarchy: Any = None,
+    weight: float = 1.0,
+    sample_weight: Any = None,
+    max_texts: int | None = None,
+) -> tuple[list[str], AnyArray, FloatArray]:
+    """Add the texts of classes to training rows: titles and synonyms are examples, too.
+
+    Only final classes add rows: a class that has rows of its own, or a text and no class below it
+    that has a text or a row.
+
+    Parameters
+    ----------
+    X : array-like of str of shape (n_samples,), or None
+        Texts; None for no rows.
+    y : array-like or None
+        Their labels or paths.
+    class_texts : mapping, Series, frame, Hierarchy or "labels", default=None
+        The texts, as :meth:`Hierarchy.with_texts` takes them; not needed if the hierarchy has some.
+    hierarchy : Hierarchy, dict, edges or networkx.DiGraph, default=None
+        The classes; by default those of ``class_texts`` and ``y``.
+    weight : float, default=1.0
+        The weight of a text in relation to a row.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+    max_texts : int, default=None
+        Most texts that are added, but at least one for every class; the first texts of classes come
+        first. By default all of them.
+
+    Returns
+    -------
+    X : list of str
+        The rows, and then the texts.
+    y : ndarray
+        Their labels or paths.
+    sample_weight : ndarray
+        Their weights.
+
+    Raises
+    ------
+    ValueError
+        If there are no class texts, or the weight is not a positive number.
+
+    Examples
+    --------
+    >>> from hiclass import add_class_texts
+    >>> texts = {"Cat": "Cats and other felines", "Dog": ["Dogs", "Wolves"]}
+    >>> X, y, weights = add_class_texts(["it meows"], ["Cat"], texts, weight=0.5)
+    >>> X
+    ['it meows', 'Cats and other felines', 'Dogs', 'Wolves']
+    >>> y.tolist(), weights.tolist()
+    (['Cat', 'Cat', 'Dog', 'Dog'], [1.0, 0.5, 0.5, 0.5])
+    """
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < np.inf:
+        raise ValueError(f"weight must be a positive number; got {weight!r}.")
+    if (X is None) != (y is None):
+        raise ValueError("Give both X and y, or neither.")
+    rows = with_text_rows(X, encode_texted(hierarchy, class_texts, y), sample_weight, max_texts)
+    weights = rows.weights.copy()
+    weights[rows.n_rows :] *= weight
+    return rows.X, rows.y, weights
+
+
+def with_text_rows(
+    X: Any, target: TextTarget, sample_weight: Any = None, max_texts: int | None = None
+) -> TextRows:
+    """Add the texts of final classes to rows."""
+    rows = [] if X is None else check_texts(X)
+    check_n_labels(len(target.nodes), len(rows))
+    given = check_weights(sample_weight, rows) if rows else None
+    texts, nodes = _choose(target, max_texts)
+    mean = 1.0 if given is None else float(given.mean())
+    weights = np.ones(len(rows)) if given is None else given
+    everything = np.concatenate([target.nodes, nodes])
+    labels = decode(everything, target.hierarchy, target.format, may_end=True)
+    both = np.concatenate([weights, np.full(len(texts), mean)])
+    return TextRows([*rows, *texts], labels, both, len(rows), target)
+
+
+def _choose(target: TextTarget, max_texts: int | None) -> tuple[list[str], IntArray]:
+    """Texts of final classes and their nodes: the first of all classes, then the second, ..."""
+    ends = target.options.ends.tolist()
+    of_ends = [(i, v, text) for v in ends for i, text in enumerate(target.hierarchy.texts[v])]
+    n_classes = sum(i == 0 for i, _, _ in of_ends)
+    most = len(of_ends) if max_texts is None else max(max_texts, n_classes)
+    chosen = sorted(sorted(of_ends, key=lambda found: found[0])[:most], key=lambda found: found[1])
+    return [text for _, _, text in chosen], np.array([v for _, v, _ in chosen], dtype=np.intp)

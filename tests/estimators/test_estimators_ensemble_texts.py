@@ -1,0 +1,170 @@
+"""Words of classes together with what learns from rows."""
+
+import numpy as np
+import pytest
+import skops.io
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+import hiclass
+from hiclass import (
+    ClassTextClassifier,
+    EnsembleClassifier,
+    FlatClassifier,
+    Hierarchy,
+    LocalClassifierPerParentNode,
+)
+
+WORDS = {
+    "cat": "purr meow feline whiskers",
+    "dog": "bark wolf canine fetch",
+    "cow": "moo milk cattle udder",
+    "fern": "frond spore moss green",
+    "oak": "trunk acorn leaf bark2",
+    "rose": "thorn petal scent red",
+}
+PATHS = {name: ["animal" if name in ("cat", "dog", "cow") else "plant", name] for name in WORDS}
+TREE = Hierarchy.from_paths(
+    list(PATHS.values()), texts={tuple(PATHS[n]): [n, words] for n, words in WORDS.items()}
+)
+
+
+def sample(names, n, seed=0):
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for name in names:
+        for _ in range(n):
+            X.append(" ".join(rng.choice(WORDS[name].split(), 2, replace=False)) + " thing")
+            y.append(PATHS[name])
+    return X, y
+
+
+def flat():
+    return FlatClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression(C=10)))
+
+
+SEEN = ["cat", "dog", "cow", "fern", "oak"]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return EnsembleClassifier([("flat", flat())], class_texts=TREE).fit(*sample(SEEN, 8))
+
+
+def test_a_class_without_rows_is_predicted(model):
+    assert model.predict(["a petal and a thorn", "moo moo"])[:, 1].tolist() == ["rose", "cow"]
+    assert model.classes_[1].tolist() == sorted(WORDS)
+    proba = model.predict_node_proba(["petal", "purr"])
+    np.testing.assert_allclose(proba[:, TREE.leaves()].sum(axis=1), 1)
+
+
+def test_the_models_and_their_weights_have_names(model):
+    assert list(model.named_models_) == ["flat", "class_texts"]
+    assert model.class_weights_.shape == (2, 6)
+    np.testing.assert_allclose(model.weights_, model.class_weights_.mean(axis=1))
+    assert (model.class_weights_ >= 0).all()
+    rose = TREE.find("rose")
+    column = model._models.options.ends.tolist().index(rose)
+    others = np.delete(np.arange(6), column)
+    # Classes with equal numbers of rows, and of siblings' rows, have equal weights.
+    assert np.ptp(model.class_weights_[:, others[:3]], axis=1).max() < 1e-12
+    assert not np.allclose(model.class_weights_[:, column], model.class_weights_[:, others[0]])
+
+
+def test_the_weights_follow_from_parameters_and_counts(model):
+    logs = np.stack(
+        [
+            np.log(np.maximum(m.predict_node_proba(["petal"])[:, TREE.leaves()], 1e-9))
+            for m in model.models_
+        ]
+    )
+    scores = (logs * model.class_weights_[:, None]).sum(axis=0) + model._models.class_bias
+    expected = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    found = model.predict_node_proba(["petal"])[:, TREE.leaves()]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_without_rows_and_with_one_row_per_class():
+    none = EnsembleClassifier([("flat", flat())], class_texts=TREE).fit(None, None)
+    one = clone(none).fit(*sample(SEEN, 1))
+    for fitted in (none, one):
+        found = fitted.predict(list(WORDS.values()))
+        assert found[:, 1].tolist() == list(WORDS)
+
+
+def test_a_model_by_words_may_be_among_the_models():
+    words = ClassTextClassifier(TfidfVectorizer(), hierarchy=TREE)
+    both = EnsembleClassifier([("flat", flat()), ("words", words)]).fit(*sample(SEEN, 4))
+    assert list(both.named_models_) == ["flat", "words"]
+    assert both.predict(["petal thorn"])[0, 1] == "rose"
+    mapping = {tuple(PATHS[n]): words for n, words in WORDS.items()}
+    words = ClassTextClassifier(class_texts=mapping)
+    both = EnsembleClassifier([("words", words), ("flat", flat())]).fit(*sample(SEEN, 4))
+    assert both.predict(["petal thorn"])[0, 1] == "rose"
+
+
+def test_local_models_weights_groups_and_the_f_score():
+    X, y = sample(SEEN, 8)
+    local = LocalClassifierPerParentNode(make_pipeline(TfidfVectorizer(), LogisticRegression()))
+    ensemble = EnsembleClassifier(
+        [("local", local)], class_texts=TREE, decoding="expected_f1", weights="learned"
+    )
+    ensemble.fit(X, y, groups=np.arange(len(X)) % 5)
+    assert 0 < ensemble.expected_f1_ <= 1
+    assert ensemble.predict(["moo"])[0, 0] == "animal"
+    assert clone(ensemble).fit(None, None).expected_f1_ == 0.5
+    weighted = EnsembleClassifier([("flat", _weighted())], class_texts=TREE)
+    assert weighted.fit(X, y, np.ones(len(X))).predict(["petal"])[0, 1] == "rose"
+
+
+def _weighted():
+    return FlatClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression()))
+
+
+def test_weights_may_be_given():
+    ensemble = EnsembleClassifier([("flat", flat())], class_texts=TREE, weights=[1, 3])
+    ensemble.fit(*sample(SEEN, 3))
+    assert ensemble.weights_.tolist() == [0.25, 0.75]
+    assert not hasattr(ensemble, "class_weights_")
+    with pytest.raises(ValueError, match="weights must be 2 numbers"):
+        EnsembleClassifier([("flat", flat())], class_texts=TREE, weights=[1]).fit([], [])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "params", "message"),
+    [
+        ({"voting": "mean"}, {}, "need voting='product'"),
+        ({}, {"extra": 1}, "but not 'extra'"),
+        ({"models": [("sets", FlatClassifier(multi_label=True))]}, {}, "one path per row"),
+    ],
+)
+def test_what_does_not_go_together_is_an_error(parameters, params, message):
+    given = {"models": [("flat", flat())], "class_texts": TREE, **parameters}
+    with pytest.raises(ValueError, match=message):
+        EnsembleClassifier(**given).fit(*sample(SEEN, 2), **params)
+
+
+def test_numbers_are_refused():
+    with pytest.raises((TypeError, ValueError), match="X"):
+        EnsembleClassifier([("flat", flat())], class_texts=TREE).fit(
+            np.ones((2, 3)), ["cat", "dog"]
+        )
+
+
+def test_files_hold_texts_once_and_predict_as_before(model, tmp_path):
+    mapping = {tuple(PATHS[n]): words for n, words in WORDS.items()}
+    fitted = clone(model).set_params(class_texts=mapping).fit(*sample(SEEN, 4))
+    skops.io.dump(fitted, tmp_path / "model.skops")
+    again = hiclass.load(tmp_path / "model.skops")
+    X = list(WORDS.values())
+    np.testing.assert_allclose(again.predict_node_proba(X), fitted.predict_node_proba(X), atol=1e-6)
+    assert again.class_texts.has_texts
+
+
+def test_an_ensemble_with_words_is_fitted_on_other_rows(model):
+    X, y = sample(["cat", "dog"], 3)
+    part = model._refit(X, y, model.hierarchy_, {})
+    assert part.class_weights is not None
+    assert part.hierarchy == model.hierarchy_

@@ -1,0 +1,59 @@
+"""Texts of classes as training rows."""
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+
+from hiclass import FlatClassifier, Hierarchy, add_class_texts
+
+TEXTS = {("a",): "above", ("a", "x"): ["one", "two", "three"], ("b",): "bees"}
+
+
+def test_texts_of_final_classes_follow_the_rows():
+    X, y, weights = add_class_texts(["row"], [["a", "x"]], TEXTS, weight=0.5)
+    assert X == ["row", "one", "two", "three", "bees"]
+    assert y.tolist() == [["a", "x"]] * 4 + [["b", ""]]
+    assert weights.tolist() == [1, 0.5, 0.5, 0.5, 0.5]
+
+
+def test_there_need_be_no_rows():
+    X, y, weights = add_class_texts(None, None, TEXTS)
+    assert X == ["one", "two", "three", "bees"]
+    assert y[-1].tolist() == ["b", ""]
+    assert weights.tolist() == [1.0] * 4
+
+
+def test_weights_of_rows_are_kept_and_texts_have_their_mean():
+    weights = add_class_texts(["r", "s"], ["p", "q"], {"q": "Q"}, sample_weight=[1.0, 3.0])[2]
+    assert weights.tolist() == [1.0, 3.0, 2.0]
+
+
+def test_the_first_texts_of_classes_come_first_where_there_are_too_many():
+    assert add_class_texts(None, None, TEXTS, max_texts=3)[0] == ["one", "two", "bees"]
+    assert add_class_texts(None, None, TEXTS, max_texts=0)[0] == ["one", "bees"]
+
+
+def test_an_inner_class_with_rows_of_its_own_is_final():
+    X, y, _ = add_class_texts(["row"], [["a", ""]], TEXTS)
+    assert X == ["row", "above", "one", "two", "three", "bees"]
+    assert y[1].tolist() == ["a", ""]
+
+
+def test_a_pipeline_learns_classes_without_rows():
+    tree = Hierarchy.from_paths([["a", "x"], ["b", "y"]], texts={"x": "apples", "y": "pears"})
+    X, y, weights = add_class_texts(["an apple"], [["a", "x"]], hierarchy=tree)
+    model = FlatClassifier(make_pipeline(TfidfVectorizer(), LinearSVC())).fit(X, y, weights)
+    assert model.predict(["pears"]).tolist() == [["b", "y"]]
+
+
+@pytest.mark.parametrize("weight", [0, -1, np.inf, np.nan, "1", True])
+def test_a_weight_that_is_none_is_an_error(weight):
+    with pytest.raises(ValueError, match="weight must be a positive number"):
+        add_class_texts(None, None, TEXTS, weight=weight)
+
+
+def test_rows_without_labels_are_an_error():
+    with pytest.raises(ValueError, match="both X and y"):
+        add_class_texts(["row"], None, TEXTS)
