@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array, check_random_state
 
 from hiclass._automatic.cells import split_columns
+from hiclass._automatic.codes import are_useful, find_codes
 from hiclass._automatic.features import TableFeatures
 from hiclass._automatic.kernels import make_scaler, tune_kernel
 from hiclass._automatic.objectives import (
@@ -56,6 +57,7 @@ from hiclass._estimators.local import LocalClassifierPerParentNode
 from hiclass._out_of_fold.folds import N_FOLDS, deal_paths
 from hiclass._rows import check_weights, n_rows_of, take_rows
 from hiclass._targets.paths import check_n_labels
+from hiclass._typing import IntArray
 from hiclass.model_selection import read_groups
 
 #: Fewer rows than this are too few to measure anything on.
@@ -288,9 +290,9 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             if sample_weight is not None and not sample_weight.all():
                 # A class of such rows only would have nothing to learn from.
                 kept = np.flatnonzero(sample_weight)
-                features, y, sample_weight, groups = (
+                X, features, y, sample_weight, groups = (
                     None if part is None else take_rows(part, kept)
-                    for part in (features, y, sample_weight, groups)
+                    for part in (X, features, y, sample_weight, groups)
                 )
                 target = encode_labels(self, y)
                 unit = None if groups is None else read_groups(groups, target.n_rows)
@@ -304,6 +306,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             fold = np.full(target.n_rows, -1)
             if effort.n_folds:
                 fold = deal_paths(target.nodes, target.hierarchy, unit, n_folds=effort.n_dealt)
+                features = self._try_codes(X, features, target.nodes, fold, sample_weight)
             features = self._scale(features)
             rows = Rows(features, y, target.nodes, target.hierarchy, fold, fit_params, unit)
             proposals = self._propose(rows, effort)
@@ -346,10 +349,34 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             if hasattr(self.features_, name):
                 setattr(self, name, getattr(self.features_, name))
         self.scaler_ = None
+        self._describe_features(features)
+        return features
+
+    def _describe_features(self, features: Any) -> None:
         kind = "sparse" if sp.issparse(features) else "dense"
         kinds = sorted(set(self.features_.columns_.values())) or ["numbers"]
         self.choices_["features"] = f"{features.shape[1]:,} {kind} features of {', '.join(kinds)}"
-        return features
+
+    def _try_codes(
+        self, X: Any, features: Any, nodes: IntArray, fold: IntArray, sample_weight: Any
+    ) -> Any:
+        """The features, with those of columns of codes where these tell classes apart."""
+        codes = find_codes(self.features_.left_out_)
+        if not codes or sp.issparse(features) or self.local_classifier is not None:
+            return features
+        tried = TableFeatures(text=codes)
+        try:
+            with_codes = tried.fit_transform(X)
+        except ValueError:  # codes without two letters or digits in a row have no parts
+            return features
+        weights = np.ones(len(nodes)) if sample_weight is None else sample_weight
+        seed = self._settings(EFFORTS[self.effort]).seed
+        if not are_useful(features, with_codes, nodes, fold, weights, seed):
+            return features
+        self.features_ = tried
+        self._describe_features(with_codes)
+        self.choices_["codes"] = f"parts of {', '.join(map(str, codes))} tell classes apart"
+        return with_codes
 
     def _scale(self, features: Any) -> Any:
         """Dense features on one scale."""

@@ -67,10 +67,7 @@ def tune_kernel(
     dict
         ``width`` and ``alpha``; empty where there is nothing to tell apart.
     """
-    rng = np.random.default_rng(seed)
-    fitted = _some(np.flatnonzero((fold != 0) & (weights > 0)), _MOST_FITTED, rng)
-    known = np.flatnonzero((fold == 0) & (weights > 0) & np.isin(nodes, nodes[fitted]))
-    held_out = _some(known, _MOST_HELD_OUT, rng)
+    fitted, held_out = some_held_out(nodes, fold, weights, seed)
     if not len(held_out) or len(np.unique(nodes[fitted])) < 2:
         return {}
     best, params = -1.0, {}
@@ -84,6 +81,16 @@ def tune_kernel(
             if share > best + 1e-9:
                 best, params = share, {"width": width, "alpha": alpha}
     return params
+
+
+def some_held_out(
+    nodes: IntArray, fold: IntArray, weights: AnyArray, seed: int
+) -> tuple[IntArray, IntArray]:
+    """Some rows to fit, and some of the first fold that are held out, of the same classes."""
+    rng = np.random.default_rng(seed)
+    fitted = _some(np.flatnonzero((fold != 0) & (weights > 0)), _MOST_FITTED, rng)
+    known = np.flatnonzero((fold == 0) & (weights > 0) & np.isin(nodes, nodes[fitted]))
+    return fitted, _some(known, _MOST_HELD_OUT, rng)
 
 
 def _some(rows: IntArray, most: int, rng: Any) -> IntArray:

@@ -33,6 +33,7 @@ _ID_NAME = re.compile(
     r"(?i:(^|[\W_])(id|uuid|guid)s?$)|[a-z\d](Id|ID|Uuid|UUID|Guid|GUID)s?$", flags=re.ASCII
 )
 _CONSTANT = "the same value in every row"
+_DIFFERENT = "a different value in every row"
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ def _guess_categories(values: list[Any]) -> tuple[str | None, str]:
     if n_distinct == 1:
         return None, _CONSTANT
     if n_distinct == len(values):
-        return None, "a different value in every row"
+        return None, _DIFFERENT
     return "categories", f"a column of categories, {n_distinct:,} different values"
 
 
@@ -248,12 +249,17 @@ def _guess_strings(name: Any, values: list[str]) -> tuple[str | None, str]:
         if words >= _SHORT_TEXT and _words_recur(values):
             return "text", f"{many_words}, which recur in other rows"
         nearly = "" if n_distinct == len(values) else "almost "
-        return None, f"{nearly}a different value in every row"
+        return None, f"{nearly}{_DIFFERENT}"
     if not _is_many(n_distinct, len(values)):
         return "categories", f"{n_distinct:,} different values"
     if _ID_NAME.search(str(name)):
         return None, f"an id by its name, {n_distinct:,} different values"
     return "text", f"{n_distinct:,} different values"
+
+
+def is_code(reason: str) -> bool:
+    """Whether a column was left out because nearly every row has a value of its own."""
+    return reason.endswith(_DIFFERENT)
 
 
 def _is_many(n_distinct: int, n_rows: int) -> bool:

@@ -1,0 +1,66 @@
+"""Columns of codes that are different in every row: whether their parts tell classes apart.
+
+Such a column is an id, or it says something by its first or last letters, as the tail number of an
+aeroplane does about its owner. Nobody can tell by the cells alone, and mere ids would cost any
+model several points, so that it is found out on some of the training rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier
+
+from hiclass._automatic.kernels import some_held_out
+from hiclass._automatic.kinds import is_code
+from hiclass._typing import AnyArray, FloatArray, IntArray
+
+_N_TREES = 50
+#: The share of rows in which two models differ, about.
+_DIFFERENT = 0.1
+
+
+def find_codes(left_out: dict[Any, str]) -> list[Any]:
+    """The columns that were left out because their codes are different in every row."""
+    return [name for name, reason in left_out.items() if is_code(reason)]
+
+
+def are_useful(
+    without: FloatArray,
+    with_codes: FloatArray,
+    nodes: IntArray,
+    fold: IntArray,
+    weights: AnyArray,
+    seed: int,
+) -> bool:
+    """Whether a forest is better with features of codes, by more than chance.
+
+    Parameters
+    ----------
+    without, with_codes : ndarray of shape (n_rows, n_features)
+        The features of the same rows.
+    nodes : ndarray of int
+        Their final classes.
+    fold : ndarray of int
+        Their folds; some rows of the first one are held out.
+    weights : ndarray
+        Their sample weights.
+    seed : int
+        For the choice of rows, and for the forests.
+
+    Returns
+    -------
+    bool
+    """
+    fitted, held_out = some_held_out(nodes, fold, weights, seed)
+    if not len(held_out):
+        return False
+    shares = []
+    for X in (without, with_codes):
+        # A root of the columns at every split: enough to tell, and codes have many.
+        forest = ExtraTreesClassifier(_N_TREES, min_samples_leaf=2, random_state=seed)
+        forest.fit(X[fitted], nodes[fitted], weights[fitted])
+        right = forest.predict(X[held_out]) == nodes[held_out]
+        shares.append(float(np.average(right, weights=weights[held_out])))
+    return shares[1] > shares[0] + np.sqrt(_DIFFERENT / len(held_out))
