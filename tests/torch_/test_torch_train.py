@@ -102,6 +102,90 @@ def test_training_stops_on_its_own_loss_without_rows_held_out(hard):
     assert model.validation_curve_ == []
 
 
+def test_progress_is_shown_within_epochs(hard, capsys, monkeypatch):
+    monkeypatch.setattr("hiclass._engine.progress._PAUSE_BY_LINE", 0.0)
+    X, y = hard
+    network(max_epochs=2, batch_size=100, verbose=1, validation_fraction=0.2).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert any("0/2: epoch 1, 100 rows, loss" in line for line in lines)
+    assert any("epoch 2, 200 rows, loss" in line and "validation loss" in line for line in lines)
+
+
+def test_an_interrupt_of_fit_keeps_what_was_learned(hard, monkeypatch):
+    from hiclass.torch._train import Trainer
+
+    X, y = hard
+    step, n_steps = Trainer.step, [0]
+
+    def interrupted(self, *args):
+        n_steps[0] += 1
+        if n_steps[0] == 30:
+            raise KeyboardInterrupt
+        return step(self, *args)
+
+    monkeypatch.setattr(Trainer, "step", interrupted)
+    model = network(batch_size=50)
+    with pytest.warns(UserWarning, match=r"interrupted in epoch 5 of at most 70\. The model keeps"):
+        model.fit(X, y)
+    assert model.n_epochs_ == 4
+    assert model.score(X, y) > 0.6
+    # Where more is learned out of fold, it would go on with that.
+    n_steps[0] = 0
+    with pytest.raises(KeyboardInterrupt):
+        network(batch_size=50, decoding="expected_f1").fit(X, y)
+
+
+def test_an_error_about_memory_names_a_batch_size(hard, monkeypatch):
+    import torch
+
+    from hiclass.torch._train import Trainer
+
+    X, y = hard
+    lacks = (
+        torch.OutOfMemoryError("CUDA out of memory"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: 8 TB\nmore"),
+    )
+    for error in lacks:
+
+        def fails(self, *args, error=error):
+            raise error
+
+        monkeypatch.setattr(Trainer, "step", fails)
+        with pytest.raises(MemoryError, match=r"step with 100 rows does not fit.*batch_size=50,"):
+            network(batch_size=100).fit(X, y)
+    monkeypatch.setattr(Trainer, "step", lambda *args: (_ for _ in ()).throw(RuntimeError("else")))
+    with pytest.raises(RuntimeError, match=r"^else$"):
+        network().fit(X, y)
+
+
+def test_half_precision_and_clipped_gradients_learn_the_same_roughly(hard):
+    X, y = hard
+    plain = network().fit(X, y).predict_node_proba(X)
+    half = network(precision="bfloat16").fit(X, y).predict_node_proba(X)
+    assert 1e-6 < abs(half - plain).max() < 0.1
+    clipped = network(clip_norm=1e-3).fit(X, y).predict_node_proba(X)
+    assert abs(clipped - plain).max() > 1e-3
+    np.testing.assert_array_equal(network(clip_norm=1e6).fit(X, y).predict_node_proba(X), plain)
+
+
+@pytest.mark.parametrize("params", [{}, {"embedding_dim": 4, "penalty": 0.0}])
+def test_a_gradient_is_shortened_to_its_greatest_length(hard, params, monkeypatch):
+    import torch
+
+    monkeypatch.setattr("hiclass.torch._train._MANY_WEIGHTS", 8)
+    from hiclass.torch._train import _clip
+
+    weights = [torch.zeros(3, 2, requires_grad=True), torch.zeros(2, requires_grad=True)]
+    weights[0].grad = torch.tensor([[3.0, 0], [0, 0], [0, 4.0]])
+    weights[1].grad = torch.tensor([0.0, 12.0])
+    if params:
+        weights[0].grad = weights[0].grad.to_sparse(1)
+    _clip(weights, 1.3)
+    dense = weights[0].grad.to_dense() if params else weights[0].grad
+    np.testing.assert_allclose(dense, [[0.3, 0], [0, 0], [0, 0.4]], rtol=1e-6)
+    np.testing.assert_allclose(weights[1].grad, [0, 1.2], rtol=1e-6)
+
+
 def test_progress_is_shown_if_asked_for(hard, capsys):
     X, y = hard
     network(max_epochs=2, verbose=1, validation_fraction=0.2).fit(X, y)

@@ -10,5 +10,12 @@ except ImportError as error:
 from hiclass.torch import _deciders as _deciders  # registers how networks decide
 from hiclass.torch._classifier import HierarchicalSoftmaxClassifier
 from hiclass.torch._head import HierarchicalHead, HierarchicalLoss
+from hiclass.torch._sources import ArrayBatches, ArrowBatches
 
-__all__ = ["HierarchicalHead", "HierarchicalLoss", "HierarchicalSoftmaxClassifier"]
+__all__ = [
+    "ArrayBatches",
+    "ArrowBatches",
+    "HierarchicalHead",
+    "HierarchicalLoss",
+    "HierarchicalSoftmaxClassifier",
+]

@@ -72,8 +72,8 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         Strength of the L2 penalty on all weights. With ``standardize=False`` and no layers between,
         ``1 / (C * n_samples)`` is the ``C`` of ``LogisticRegression`` for three classes or more,
         and ``2 / (C * n_samples)`` for two, which have one weight per feature there and two here.
-        "auto": ``1 / (C * n_samples)``, with a C of a tenth of the number of outputs or, with an
-        embedding or hidden layers, a hundredth, but at least 1.
+        "auto": ``1 / (C * n_samples)`` with as large a C as there are outputs or, with an embedding
+        or hidden layers, a hundredth of it, but at least 1.
     recursive : bool, default=False
         Whether the penalty pulls the weights of a class towards those of its parent instead of zero
         (recursive regularisation, Gopal and Yang 2013).

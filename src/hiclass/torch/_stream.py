@@ -200,9 +200,12 @@ def _as_plain(part: Any) -> Any:
     part = part.detach().cpu()
     if part.layout is torch.strided:
         return part.numpy()
-    part = part.to_sparse_csr()
-    arrays = (part.values(), part.col_indices(), part.crow_indices())
-    return sp.csr_matrix(tuple(array.numpy() for array in arrays), shape=tuple(part.shape))
+    if part.layout is torch.sparse_csr:
+        arrays = (part.values(), part.col_indices(), part.crow_indices())
+        return sp.csr_matrix(tuple(array.numpy() for array in arrays), shape=tuple(part.shape))
+    part = part.to_sparse_coo().coalesce()
+    place = tuple(part.indices().numpy())
+    return sp.csr_matrix((part.values().numpy(), place), shape=tuple(part.shape))
 
 
 class Counts:
