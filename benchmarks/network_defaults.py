@@ -4,11 +4,11 @@
     python network_defaults.py --data DATA --output results/network_defaults.json
     python network_defaults.py --markdown ../docs/global.md       # the table from the results
 
-Training rows only: a quarter of the training rows of every set is held out, of the sets of real rows
-three times, and the mean counts. Simulations need no
-data: leaves of a tree with three levels have a direction each, drawn at random ("tree says
-nothing") or the sum of one draw per level ("tree helps"), and rows of a leaf lie around it. They
-have a length of one, or are standardised or stretched column by column.
+Training rows only: a quarter of the training rows of every set is held out, of sets of real rows
+three times, and the mean counts. Simulations need no data: leaves of a tree with three levels have
+a direction each, drawn at random, so that the tree says nothing about the rows, or the sum of one
+draw per level ("tree helps"), and rows of a leaf lie around it. They have a length of one, or are
+standardised or stretched column by column.
 
 The grid: the loss over all leaves with three learning rates and three penalties, the loss of the
 siblings with three learning rates, twice and half as many epochs, and a linear model or an
