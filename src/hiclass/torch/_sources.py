@@ -114,6 +114,16 @@ class ArrowBatches:
         the rows of some batches mixed.
     random_state : int, RandomState instance or None, default=None
         For that order.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> from hiclass.torch import ArrowBatches, HierarchicalSoftmaxClassifier
+    >>> table = pyarrow.table({"size": [1.0, 9.0] * 50, "kind": ["small", "large"] * 50})
+    >>> batches = ArrowBatches(table, labels="kind", batch_size=10, random_state=0)
+    >>> model = HierarchicalSoftmaxClassifier(random_state=0).fit_batches(batches)
+    >>> model.predict([[8.0]]).tolist()
+    ['large']
     """
 
     def __init__(
