@@ -23,6 +23,7 @@ import _decisions_page  # noqa: E402
 import _limits_page  # noqa: E402
 import _race_page  # noqa: E402
 import _taxonomy_page  # noqa: E402
+import automation  # noqa: E402
 import bookkeeping  # noqa: E402
 import default_forest  # noqa: E402
 import engine  # noqa: E402
@@ -119,6 +120,7 @@ WRITERS: dict[str, Callable[[str], None]] = {
     "docs/command_line.md": write_start_table,
     "docs/decisions.md": _decisions_page.write_page,
     "docs/global.md": write_global,
+    "docs/guarantees.md": automation.write_page,
     "docs/hierarchies.md": write_hierarchies,
     "docs/guide/probabilities.md": prior_shift.write_page,
     "docs/how_good.md": write_race,

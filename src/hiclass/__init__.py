@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from hiclass._inspect.report import make_report as make_report
     from hiclass._inspect.triage import Triage as Triage
     from hiclass._inspect.triage import triage as triage
+    from hiclass._inspect.use import UseComparison as UseComparison
+    from hiclass._inspect.use import compare_use as compare_use
+    from hiclass._inspect.use import outside_score as outside_score
     from hiclass._labels.gaps import truncate_at_gap as truncate_at_gap
     from hiclass._linear.discriminant import DiscriminantClassifier as DiscriminantClassifier
     from hiclass._linear.fast_svc import FastLinearSVC as FastLinearSVC
@@ -75,13 +78,16 @@ _HOMES = {
     "TableFeatures": "hiclass._automatic.features",
     "TextEncoder": "hiclass._encoders.text_encoder",
     "Triage": "hiclass._inspect.triage",
+    "UseComparison": "hiclass._inspect.use",
     "add_class_texts": "hiclass._estimators.words",
+    "compare_use": "hiclass._inspect.use",
     "explain": "hiclass._inspect.explain",
     "find_label_errors": "hiclass._inspect.label_errors",
     "guarantee_cost": "hiclass._estimators.guarantees",
     "guarantee_error": "hiclass._estimators.guarantees",
     "load": "hiclass._export.persistence",
     "make_report": "hiclass._inspect.report",
+    "outside_score": "hiclass._inspect.use",
     "predict_confidence": "hiclass._inspect.queries",
     "predict_node_proba": "hiclass._inspect.queries",
     "predict_paths": "hiclass._inspect.queries",

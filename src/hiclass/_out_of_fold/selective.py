@@ -9,7 +9,7 @@ that their test is exact; losses that are no mere errors are tested by betting [
 The walk starts at a number of rows that depends on the number of all rows and on the limit only. A
 walk from the first row on would often end there by chance, where a single error decides. With this
 start the risk is as promised if the share of errors, as a function of the threshold, crosses the
-limit once; ``benchmarks/guarantees.py`` has what happens where it does not.
+limit once; ``benchmarks/automation.py`` has what happens where it does not.
 
 .. [1] Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting, 2024.
 """

@@ -1,0 +1,357 @@
+"""Whether a model still sees what it was made for: rows of then against rows of now.
+
+No labels are needed. What the model says about both sets of rows is compared by two-sample tests
+that are valid for few rows, too, and the threshold of an alarm is divided among all of them: where
+nothing has changed, an alarm is as rare as it was asked to be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import xlogy
+
+from hiclass._estimators.guarantees import guarantee_of
+from hiclass._estimators.offers import require_paths
+from hiclass._rows import chunks_of_rows, n_rows_of, slice_rows
+from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass._wrapping import unwrap_fitted
+
+#: Classes, or features, that are shown.
+_MOST_SHOWN = 10
+#: A class that is expected less often joins the other rare ones: the test is about large samples.
+_LEAST_EXPECTED = 5
+
+
+@dataclass(frozen=True)
+class Shift:
+    """One thing that was compared.
+
+    Attributes
+    ----------
+    what : str
+        What it is, such as "confidence at level 2".
+    then, now : float
+        Its mean, or its share, in both sets of rows.
+    p_value : float
+        How probable a difference at least as large is if nothing has changed.
+    """
+
+    what: str
+    then: float
+    now: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class UseComparison:
+    """What :func:`compare_use` returns.
+
+    Parameters
+    ----------
+    n_then, n_now : int
+        The numbers of rows.
+    shifts : tuple of Shift
+        Everything that was tested: confidence, shares of classes and share of rows answered at
+        every level, features.
+    classes : tuple of Shift
+        The classes whose share has changed most, with their own p-values.
+    features : tuple of Shift
+        The features that have changed most.
+    max_false_alarms : float
+        The probability of an alarm if nothing has changed.
+    guarantee : str
+        What this means for the guarantee of the model; empty if it has none.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, compare_use
+    >>> X = [[float(i % 7), float(i % 3)] for i in range(200)]
+    >>> y = [["A", "x"] if a > 3 else ["B", "z"] for a, _ in X]
+    >>> model = LocalClassifierPerParentNode().fit(X, y)
+    >>> compare_use(model, X[:100], X[100:]).alarm
+    False
+    """
+
+    n_then: int
+    n_now: int
+    shifts: tuple[Shift, ...]
+    classes: tuple[Shift, ...]
+    features: tuple[Shift, ...]
+    max_false_alarms: float
+    guarantee: str = ""
+
+    @property
+    def alarm(self) -> bool:
+        """Whether something has changed by more than chance."""
+        return bool(self.alarms)
+
+    @property
+    def alarms(self) -> tuple[Shift, ...]:
+        """What has changed by more than chance, the clearest first (Holm's procedure)."""
+        ordered = sorted(self.shifts, key=lambda shift: shift.p_value)
+        for place, shift in enumerate(ordered):
+            if shift.p_value > self.max_false_alarms / (len(ordered) - place):
+                return tuple(ordered[:place])
+        return tuple(ordered)
+
+    def __str__(self) -> str:
+        rows = f"{self.n_then:,} rows then, {self.n_now:,} now"
+        if not self.alarm:
+            return f"No change by more than chance ({rows}). {self.guarantee}".strip()
+        lines = [f"{s.what}: {s.then:.4g} then, {s.now:.4g} now" for s in self.alarms]
+        return "\n".join([f"Changed ({rows}):", *lines, *([self.guarantee] * bool(self.guarantee))])
+
+
+def compare_use(
+    model: Any, X_then: Any, X_now: Any, *, max_false_alarms: float = 0.01
+) -> UseComparison:
+    """Compare what a model sees and says now with what it saw and said then; without labels.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted hierarchical classifier with probabilities, or a pipeline or search that ends in
+        one.
+    X_then : rows
+        Rows that the model was not fitted on, from the time when it was made: those of calibration
+        for example. Rows of ``fit`` would look too well known.
+    X_now : rows
+        Rows of now.
+    max_false_alarms : float, default=0.01
+        The probability of an alarm if nothing has changed.
+
+    Returns
+    -------
+    UseComparison
+        All tests; ``alarm`` says whether something has changed, ``print`` what.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows, or ``max_false_alarms`` is not a probability.
+
+    See Also
+    --------
+    outside_score : How little a row looks like any class.
+    guarantee_error : Holds as long as nothing changes.
+
+    Notes
+    -----
+    Confidences at every level are compared by the test of Kolmogorov and Smirnov, the predicted
+    classes of every level by a chi-squared test in which rare classes are pooled, the share of rows
+    that is answered at a level by Fisher's exact test, and features by the smallest of their own
+    p-values times their number: the test of Kolmogorov and Smirnov for numbers, the hypergeometric
+    one for whether a sparse feature is there. Holm's procedure shares the false alarms among all.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, compare_use
+    >>> X = [[float(i % 7), float(i % 3)] for i in range(200)]
+    >>> y = [["A", "x"] if a > 3 else ["B", "z"] for a, _ in X]
+    >>> model = LocalClassifierPerParentNode().fit(X, y)
+    >>> compare_use(model, X[:100], [[9.0, b] for _, b in X[100:]]).alarm
+    True
+    """
+    if not 0 < max_false_alarms < 1:
+        raise ValueError(f"max_false_alarms must be above 0 and below 1; got {max_false_alarms!r}.")
+    opened = unwrap_fitted(model)
+    require_paths(opened.model, "compare_use")
+    rows = [opened.transform(X) for X in (X_then, X_now)]
+    n_then, n_now = (n_rows_of(X) for X in rows)
+    if not n_then or not n_now:
+        raise ValueError("There are no rows to compare. Give some of then and some of now.")
+    decisions = [opened.model._decide(X) for X in rows]
+    names = opened.names_out(None)
+    shifts, classes = [], []
+    tree = opened.model.hierarchy_
+    for level in range(1, tree.depth + 1):
+        confidence = [d.confidence[:, level - 1] for d in decisions]
+        given = [c[~np.isnan(c)] for c in confidence]
+        shifts.append(_answered(level, given, (n_then, n_now)))
+        if all(map(len, given)):
+            shifts.append(_numbers(f"confidence at level {level}", *given))
+        nodes = [tree._at_level(d.nodes, level) for d in decisions]
+        of_level, single = _classes(tree, level, *nodes)
+        shifts.append(of_level)
+        classes += single
+    features = _features(rows[0], rows[1], names)
+    if features:
+        smallest = features[0]
+        shifts.append(smallest)
+    classes.sort(key=lambda shift: shift.p_value)
+    found = UseComparison(
+        n_then,
+        n_now,
+        tuple(shifts),
+        tuple(classes[:_MOST_SHOWN]),
+        tuple(features[:_MOST_SHOWN]),
+        max_false_alarms,
+    )
+    return _with_guarantee(found, model)
+
+
+def _with_guarantee(found: UseComparison, model: Any) -> UseComparison:
+    if guarantee_of(model) is None:
+        return found
+    text = (
+        "The guarantee of the model was made for other rows: do not rely on it. Label some rows of "
+        "now, and make a new one."
+        if found.alarm
+        else "Nothing speaks against the guarantee of the model; a change that is too small to "
+        "see, or of the labels alone, would not show."
+    )
+    return UseComparison(**{**vars(found), "guarantee": text})
+
+
+def _answered(level: int, given: list[FloatArray], n: tuple[int, int]) -> Shift:
+    """Shares of rows with a label at a level, by Fisher's exact test."""
+    from scipy.stats import fisher_exact
+
+    table = [[len(part), total - len(part)] for part, total in zip(given, n, strict=True)]
+    then, now = (len(part) / total for part, total in zip(given, n, strict=True))
+    p_value = float(fisher_exact(table)[1])
+    return Shift(f"share of rows answered at level {level}", then, now, p_value)
+
+
+def _numbers(what: str, then: FloatArray, now: FloatArray) -> Shift:
+    from scipy.stats import ks_2samp
+
+    p_value = float(ks_2samp(then, now, method="asymp").pvalue)
+    return Shift(what, float(then.mean()), float(now.mean()), p_value)
+
+
+def _classes(tree: Any, level: int, then: IntArray, now: IntArray) -> tuple[Shift, list[Shift]]:
+    """Shares of the predicted classes of a level: all together, and one by one."""
+    from scipy.stats import chi2_contingency, hypergeom
+
+    nodes = np.unique(np.concatenate([then, now]))
+    counts = np.array([[(part == v).sum() for v in nodes] for part in (then, now)])
+    total = counts.sum(axis=0)
+    smaller = min(len(then), len(now)) / (len(then) + len(now))
+    rare = total * smaller < _LEAST_EXPECTED
+    pooled = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
+    pooled = pooled[:, pooled.sum(axis=0) > 0]
+    p_value = float(chi2_contingency(pooled)[1]) if pooled.shape[1] > 1 else 1.0
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    # Half the sum of the differences: the share of rows that would have to change their class.
+    moved = float(np.abs(shares[0] - shares[1]).sum() / 2)
+    whole = Shift(f"classes of level {level}, share that moved", 0.0, moved, p_value)
+    each = _two_sided(hypergeom, counts[1], total, len(now), len(then) + len(now))
+    single = [
+        Shift(tree.describe(int(v)), float(a), float(b), float(p))
+        for v, a, b, p in zip(nodes, shares[0], shares[1], each, strict=True)
+        if v > 0
+    ]
+    return whole, single
+
+
+def _two_sided(
+    hypergeom: Any, found: IntArray, total: IntArray, n_now: int, n_all: int
+) -> FloatArray:
+    """Twice the smaller tail of the hypergeometric distribution."""
+    low = hypergeom.cdf(found, n_all, total, n_now)
+    high = hypergeom.sf(found - 1, n_all, total, n_now)
+    both: FloatArray = np.minimum(2 * np.minimum(low, high), 1.0)
+    return both
+
+
+def _features(then: Any, now: Any, names: list[str] | None) -> list[Shift]:
+    """All features that can be compared, the one that changed most first.
+
+    The first has the p-value of the smallest of all: times their number.
+    """
+    sparse = sp.issparse(then)
+    if not sparse and not _is_numeric(then):
+        return []
+    found = _presence(then, now) if sparse else _distributions(then, now)
+    if not found:
+        return []
+    order = sorted(range(len(found)), key=lambda j: found[j][2])
+    shifts = [
+        Shift(f"feature {names[j] if names else j}", found[j][0], found[j][1], found[j][2])
+        for j in order
+    ]
+    first = shifts[0]
+    corrected = min(1.0, first.p_value * len(shifts))
+    return [Shift(first.what, first.then, first.now, corrected), *shifts[1:]]
+
+
+def _is_numeric(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
+
+
+def _presence(then: Any, now: Any) -> list[tuple[float, float, float]]:
+    """Shares of rows in which a sparse feature is there."""
+    from scipy.stats import hypergeom
+
+    counts = [np.asarray((X != 0).sum(axis=0)).ravel() for X in (then, now)]
+    n_then, n_now = then.shape[0], now.shape[0]
+    total = counts[0] + counts[1]
+    each = _two_sided(hypergeom, counts[1], total, n_now, n_then + n_now)
+    return list(
+        zip((counts[0] / n_then).tolist(), (counts[1] / n_now).tolist(), each.tolist(), strict=True)
+    )
+
+
+def _distributions(then: AnyArray, now: AnyArray) -> list[tuple[float, float, float]]:
+    """Means of numbers, and the test of their distributions."""
+    found = []
+    for j in range(then.shape[1]):
+        a, b = (X[:, j][~np.isnan(X[:, j].astype(float))].astype(float) for X in (then, now))
+        if len(a) and len(b):
+            shift = _numbers("", a, b)
+            found.append((shift.then, shift.now, shift.p_value))
+        else:
+            found.append((np.nan, np.nan, 1.0))
+    return found
+
+
+def outside_score(model: Any, X: Any) -> FloatArray:
+    """Score how little every row looks like any class of the hierarchy.
+
+    Rows that belong to no class get a label like all others, but the probabilities of the classes
+    are less concentrated, at the first level as well as at the last.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted hierarchical classifier with probabilities, or a pipeline or search that ends in
+        one; calibrated ones are best.
+    X : rows
+        Rows.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        From 0, certainly one of the classes, to 1: the mean over the levels of the entropy of the
+        classes there, each divided by the largest that is possible.
+
+    See Also
+    --------
+    compare_use : Whether rows have changed.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, outside_score
+    >>> X = [[0.0], [0.1], [1.0], [1.1]] * 5
+    >>> y = [["A", "x"], ["A", "x"], ["B", "z"], ["B", "z"]] * 5
+    >>> score = outside_score(LocalClassifierPerParentNode().fit(X, y), [[-3.0], [0.55]])
+    >>> bool(score[0] < score[1])
+    True
+    """
+    opened = unwrap_fitted(model)
+    require_paths(opened.model, "outside_score")
+    rows = opened.transform(X)
+    tree = opened.model.hierarchy_
+    levels = [nodes for nodes in tree.nodes_by_level[1:] if len(nodes) > 1]
+    score = np.zeros(n_rows_of(rows))
+    for chunk in chunks_of_rows(rows, tree.n_nodes):
+        proba = opened.model.predict_node_proba(slice_rows(rows, chunk))
+        for nodes in levels:
+            here = proba[:, nodes]
+            score[chunk] -= xlogy(here, here).sum(axis=1) / np.log(len(nodes)) / len(levels)
+    return score

@@ -1,0 +1,144 @@
+"""compare_use and outside_score: changes are seen, chance is not, and a guarantee is mentioned."""
+
+import copy
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.stats import binom, fisher_exact, ks_2samp
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from hiclass import (
+    LocalClassifierPerParentNode,
+    compare_use,
+    guarantee_error,
+    outside_score,
+)
+from hiclass._inspect.use import Shift, UseComparison, _features
+from hiclass.datasets import make_hierarchical_classification
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_hierarchical_classification(
+        3000, 6, branching=[3, 2], depth=2, noise=1.2, random_state=0, return_X_y=True
+    )
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    X, y = data
+    return LocalClassifierPerParentNode(min_confidence=[0, 0.8]).fit(X[:500], y[:500])
+
+
+def test_what_is_compared_by_hand(model, data):
+    X = data[0]
+    then, now = X[500:900], X[900:1200] + 0.2
+    found = compare_use(model, then, now)
+    by_name = {shift.what: shift for shift in found.shifts}
+    a, b = (model.predict_confidence(part)[:, 0] for part in (then, now))
+    shift = by_name["confidence at level 1"]
+    assert (shift.then, shift.now) == (pytest.approx(a.mean()), pytest.approx(b.mean()))
+    assert shift.p_value == pytest.approx(ks_2samp(a, b, method="asymp").pvalue)
+    n = [int((model.predict(part)[:, 1] != "").sum()) for part in (then, now)]
+    shift = by_name["share of rows answered at level 2"]
+    assert (shift.then, shift.now) == (n[0] / 400, n[1] / 300)
+    expected = fisher_exact([[n[0], 400 - n[0]], [n[1], 300 - n[1]]])[1]
+    assert shift.p_value == pytest.approx(expected)
+    assert "classes of level 1, share that moved" in by_name
+    first = model.predict(then)[:, 0]
+    for shift in found.classes:
+        assert 0 <= shift.p_value <= 1
+        if " > " not in shift.what:
+            assert shift.then == pytest.approx((first == shift.what).mean())
+    assert len(found.features) == 6
+    assert (found.n_then, found.n_now) == (400, 300)
+
+
+def test_where_nothing_has_changed_alarms_are_rare(model, data):
+    X, rng = data[0][500:], np.random.default_rng(0)
+    alarms = 0
+    for _ in range(60):
+        rows = rng.permutation(len(X))[:400]
+        alarms += compare_use(model, X[rows[:200]], X[rows[200:]], max_false_alarms=0.05).alarm
+    assert alarms <= binom.ppf(0.99, 60, 0.05)
+
+
+@pytest.mark.parametrize("change", ["features", "classes", "confidence"])
+def test_changes_are_seen_and_named(model, data, change):
+    X, y = data
+    then, now, labels = X[500:1500], X[1500:2500], y[1500:2500]
+    if change == "features":
+        now = now + 0.5
+    elif change == "classes":
+        now = now[labels[:, 0] == labels[0, 0]]
+    else:
+        now = now.mean(axis=0) + 0.3 * (now - now.mean(axis=0))
+    found = compare_use(model, then, now)
+    assert found.alarm
+    assert str(found).startswith(f"Changed (1,000 rows then, {len(now):,} now):")
+    if change == "classes":
+        assert any(shift.what.startswith("classes of level 1") for shift in found.alarms)
+
+
+def test_sparse_features_pipelines_and_names(data):
+    X, y = data
+    words = sp.csr_array((X > 0.5).astype(float))
+    model = LocalClassifierPerParentNode().fit(words[:500], y[:500])
+    now = words[1500:2500].copy().toarray()
+    now[:, 2] = 0
+    found = compare_use(model, words[500:1500], sp.csr_array(now))
+    assert found.features[0].what == "feature 2"
+    assert found.features[0].now == 0
+    pipeline = make_pipeline(StandardScaler(), LocalClassifierPerParentNode()).fit(X[:500], y[:500])
+    assert not compare_use(pipeline, X[500:900], X[900:1300]).alarm
+    assert "No change by more than chance" in str(compare_use(pipeline, X[500:900], X[900:1300]))
+
+
+def test_columns_without_numbers_are_left_out_and_so_are_texts():
+    X = np.array([[np.nan if i >= 30 else 1.0, i % 2] for i in range(60)])
+    y = [["a"] if i % 2 else ["b"] for i in range(60)]
+    model = LocalClassifierPerParentNode(DecisionTreeClassifier()).fit(X, y)
+    found = compare_use(model, X[:30], X[30:])
+    assert {shift.p_value for shift in found.features} == {1.0}
+    texts = np.array([["some"], ["words"]], dtype=object)
+    assert _features(texts, texts, None) == []
+
+
+def test_what_it_means_for_a_guarantee(model, data):
+    X, y = data
+    model = copy.copy(model)
+    guarantee_error(model, X[500:1500], y[500:1500], 0.1, levels=1).apply(model)
+    calm = compare_use(model, X[500:1500], X[1500:2500])
+    assert "Nothing speaks against the guarantee" in str(calm)
+    assert "do not rely on it" in str(compare_use(model, X[500:1500], X[1500:2500] + 1))
+
+
+def test_holm_names_all_that_is_clear():
+    shifts = tuple(Shift(str(i), 0, 1, p) for i, p in enumerate([0.2, 0.002, 0.004, 0.0001]))
+    found = UseComparison(10, 10, shifts, (), (), 0.01)
+    assert [shift.what for shift in found.alarms] == ["3", "1", "2"]
+    everything = UseComparison(10, 10, shifts[1:2], (), (), 0.01)
+    assert len(everything.alarms) == 1
+
+
+def test_bad_parameters(model, data):
+    X = data[0]
+    with pytest.raises(ValueError, match="max_false_alarms must be above 0"):
+        compare_use(model, X, X, max_false_alarms=0)
+    with pytest.raises(ValueError, match=r"no rows to compare|0 sample"):
+        compare_use(model, X, X[:0])
+
+
+def test_rows_between_all_classes_look_like_none(model, data):
+    X = data[0]
+    score = outside_score(model, X[500:600])
+    assert score.shape == (100,)
+    assert ((score >= 0) & (score <= 1 + 1e-9)).all()
+    middle = np.tile(X[:500].mean(axis=0), (20, 1))
+    both = np.concatenate([score, outside_score(model, middle)])
+    assert roc_auc_score([0] * 100 + [1] * 20, both) > 0.9
