@@ -21,6 +21,8 @@ Tensor = Any
 
 #: So many batches are put in order at a time.
 _BLOCK = 64
+#: With fewer numbers than this, how they are checked makes no difference.
+_MANY = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,18 @@ def make_rows(X: Any, target: Any, layout: Layout, sample_weight: Any) -> Rows:
     if weights is not None:
         weights = weights.astype(np.float32)
     return Rows(X, layout.select(target), layout, weights)
+
+
+def surely_finite(X: Any) -> bool:
+    """Whether many dense rows are known to be finite numbers, by a sum that all threads compute."""
+    if (
+        type(X) is not np.ndarray
+        or X.dtype != np.float32
+        or X.size < _MANY
+        or not X.flags.writeable
+    ):
+        return False
+    return bool(torch.isfinite(torch.from_numpy(X).sum()))
 
 
 def batch_weights(sample_weight: Any, X: Any) -> AnyArray | None:

@@ -27,7 +27,7 @@ from hiclass._inference.paths import unrestricted
 from hiclass._rows import check_weights
 from hiclass._targets.paths import check_n_labels
 from hiclass.model_selection import read_groups
-from hiclass.torch._batches import batch_weights
+from hiclass.torch._batches import batch_weights, surely_finite
 from hiclass.torch._continue import beginning, check_same_network
 from hiclass.torch._fit import Trained, as_models, fit_fold, fit_network, learn_rows, mean_one
 from hiclass.torch._known import on_device
@@ -450,7 +450,8 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
             )
 
     def _as_rows(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float32)
+        checked = {"reset": reset, "accept_sparse": "csr", "dtype": np.float32}
+        return validate_data(self, X, ensure_all_finite=not surely_finite(X), **checked)
 
     def _check_rows(self, X: Any) -> Any:
         self._check_fitted()

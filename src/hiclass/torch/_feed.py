@@ -114,7 +114,9 @@ class _Slot:
             size = n_bytes + n_bytes // 4
             self._buffers[place] = torch.empty(size, dtype=torch.uint8, pin_memory=True)
         room = self._buffers[place][:n_bytes].view(tensor.dtype).view(tensor.shape)
-        return room.copy_(tensor)
+        # By one thread: the threads of PyTorch would get in the way of those that read batches.
+        np.copyto(room.numpy(), tensor.numpy())
+        return room
 
 
 # -- rows that stay on a device ----------------------------------------------------------------

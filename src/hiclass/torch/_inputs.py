@@ -21,7 +21,7 @@ from hiclass.torch._network import Shape, Weights
 Tensor = Any
 
 #: So many rows, evenly spaced, are enough to measure features on.
-_MEASURED = 1 << 16
+_MEASURED = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import scipy.sparse as sp
 import torch
 
@@ -33,6 +32,7 @@ from hiclass.torch._fit import (
     start,
 )
 from hiclass.torch._known import AnyTarget, Known
+from hiclass.torch._lookup import Finder
 from hiclass.torch._team import Team, find_team
 from hiclass.torch._train import Place
 
@@ -72,15 +72,15 @@ def encode_next(
     format: Any,
     estimator: Classifier,
     classes: Any = None,
-    find: Callable[[Any], Any] = lambda y: None,
+    finder: Finder | None = None,
 ) -> AnyTarget:
     """Labels of a batch that is not the first: the classes, and how they are written, are known.
 
-    ``find`` may know a faster way to the nodes of some labels.
+    A ``finder`` may know the nodes of labels that came before.
     """
     try:
         _check_classes(classes, known.hierarchy, estimator)
-        target = _encode_known(y, known, format, estimator, find)
+        target = _encode_known(y, known, format, estimator, finder)
     except ValueError as error:
         error.add_note(
             "All classes must be known before the first batch: give them with classes= or "
@@ -92,15 +92,17 @@ def encode_next(
 
 
 def _encode_known(
-    y: Any, known: Known, format: Any, estimator: Classifier, find: Callable[[Any], Any]
+    y: Any, known: Known, format: Any, estimator: Classifier, finder: Finder | None
 ) -> AnyTarget:
     if known.of_sets:
         return (encode_sets if estimator.multi_label else encode_in_dag)(y, known.hierarchy)
-    nodes = find(y) if format.ndim == 1 else None
+    nodes = None if finder is None else finder.find(y)
     if nodes is None:
         columns = read_paths(y)
         nodes = nodes_of(columns, known.hierarchy)
         check_form(columns, format)
+        if finder is not None:
+            finder.note(y, nodes)
     return Target(known.hierarchy, nodes, format)
 
 
@@ -122,27 +124,6 @@ def _encode_classes(
     if estimator.multi_label:
         return encode_sets(y if classes is None else [[c] for c in classes], hierarchy)
     return encode(y if classes is None else classes, hierarchy)
-
-
-def integer_finder(hierarchy: Hierarchy) -> Callable[[Any], Any]:
-    """A function that finds the nodes of integer labels all at once: for streams of many rows.
-
-    It returns None where labels are no array of integers, or one of them is unknown.
-    """
-    labels = hierarchy.labels[1:].tolist()
-    usable = all(type(label) is int and abs(label) < 2**63 for label in labels)
-    if not usable or len(set(labels)) < len(labels):
-        return lambda y: None
-    order = np.argsort(labels)
-    ascending = np.array(labels, dtype=np.int64)[order]
-
-    def find(y: Any) -> Any:
-        if not (isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind == "i" and len(y)):
-            return None
-        place = np.minimum(np.searchsorted(ascending, y), len(ascending) - 1)
-        return 1 + order[place] if (ascending[place] == y).all() else None
-
-    return find
 
 
 # -- batches -----------------------------------------------------------------------------------
@@ -283,7 +264,7 @@ def fit_stream(
     trainer = start(estimator, layout, rows, seed, n_rows=rows_to_expect(0))
     course = course_of(estimator, trainer.shape)
     course.keep_on_interrupt = team.size == 1
-    find = integer_finder(known.hierarchy)
+    finder = Finder(known.hierarchy, format.ndim) if not known.of_sets else None
     counts = Counts(known)
     if state is not None:
         counts.load(state["more"])
@@ -291,7 +272,7 @@ def fit_stream(
     def read(item: Any) -> tuple[Rows, AnyTarget]:
         X, y, sample_weight = item
         X = estimator._as_rows(X, reset=False)
-        target = encode_next(y, known, format, estimator, find=find)
+        target = encode_next(y, known, format, estimator, finder=finder)
         check_n_labels(target.n_rows, X.shape[0])
         return make_rows(X, target, layout, sample_weight), target
 
