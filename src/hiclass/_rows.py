@@ -277,6 +277,11 @@ def slice_rows(X: Any, rows: slice) -> Any:
     """A contiguous run of rows: a view where the container can give one."""
     if rows.start == 0 and rows.stop >= n_rows_of(X):
         return protect(X)
+    if is_csr(X):
+        first, last = X.indptr[[rows.start, min(rows.stop, X.shape[0])]].tolist()
+        indptr = X.indptr[rows.start : rows.stop + 1] - X.indptr.dtype.type(first)
+        part = csr_like(X, X.data[first:last], X.indices[first:last], indptr, X.shape[1])
+        return protect(part)
     if isinstance(X, np.ndarray) or sp.issparse(X):
         return protect(X[rows])
     return safe_indexing(X, rows)

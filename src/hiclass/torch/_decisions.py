@@ -83,7 +83,9 @@ class PathDecisions:
         n_bytes = 4 * self._n_outputs + 64 * self.walk.width
         if decoding is not None and decoding.step_by_step and self.step_by_step:
             return n_bytes
-        widest = max(self.final.width, 3 * len(self.ends), len(self.ends) + 4 * self._n_nodes)
+        widest = max(self.final.width, 3 * len(self.ends))
+        if decoding is None or decoding.needs_f:  # values of all nodes
+            widest = max(widest, len(self.ends) + 4 * self._n_nodes)
         return n_bytes + 8 * widest
 
     def decide(self, decoding: Decoding, z: Tensor, wish: Wish) -> Path:
@@ -179,7 +181,7 @@ class _Walk:
         def logs(place: Tensor, inside: Tensor | None, reached: Tensor) -> Tensor:
             here = _at(z, self._output[place])
             if inside is not None:
-                here = here.masked_fill(~inside, torch.finfo(here.dtype).min)
+                here.masked_fill_(~inside, torch.finfo(here.dtype).min)
             return torch.log_softmax(here, dim=1, dtype=torch.float64) + reached
 
         nodes, reached = self._down(logs, len(z), 0.0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
@@ -18,6 +19,7 @@ import scipy.sparse as sp
 import torch
 import torch.nn.functional as F  # noqa: N812
 
+from hiclass._rows import slice_rows
 from hiclass._typing import AnyArray, IntArray
 from hiclass.torch._layout import Layout
 from hiclass.torch._losses import SetProba, on_device
@@ -29,7 +31,7 @@ Weights = dict[str, Tensor]
 #: Rows go through the layers in pieces of at most so many numbers, where nothing is learned.
 _MOST_NUMBERS = 1 << 24
 #: And where they are decided on, of at most so many bytes: many cores have more to do at a time.
-_MOST_BYTES, _MOST_BYTES_GPU = 1 << 27, 1 << 31
+_MOST_BYTES, _MOST_BYTES_GPU = 1 << 27, 1 << 32
 #: What is decided with is kept for so many models that share a network, restricted ones say.
 _N_KEPT = 4
 
@@ -108,9 +110,18 @@ def as_tensors(X: Any) -> tuple[Tensor, ...]:
         kind = np.int64 if X.nnz > np.iinfo(np.int32).max else np.int32
         parts = [(X.indices, kind), (X.indptr, kind), (X.data, np.float32)]
     return tuple(
-        torch.from_numpy(np.require(part, dtype=kind, requirements=["C", "W"]))
+        torch.from_numpy(np.require(_writable(part), dtype=kind, requirements=["C", "W"]))
         for part, kind in parts
     )
+
+
+def _writable(array: Any) -> Any:
+    """The same array where PyTorch takes it; nothing is written to it."""
+    if not array.flags.writeable:
+        array = array.view()
+        with suppress(ValueError):  # of a file: it is copied
+            array.flags.writeable = True
+    return array
 
 
 def first_layer(weights: Weights, rows: tuple[Tensor, ...], *, sparse_gradient: bool) -> Tensor:
@@ -129,7 +140,12 @@ def first_layer(weights: Weights, rows: tuple[Tensor, ...], *, sparse_gradient: 
             per_sample_weights=values.to(weight.dtype),
             include_last_offset=True,
         )
-    return out + weights["0.bias"] if "0.bias" in weights else out
+    bias = weights.get("0.bias")
+    if bias is None:
+        return out
+    # In place where nothing is learned: with many outputs a second array would be large.
+    in_place = not out.requires_grad and out.dtype == bias.dtype
+    return out.add_(bias) if in_place else out + bias
 
 
 def hidden_layers(weights: Weights, shape: Shape, x: Tensor, drop: Any = None) -> Tensor:
@@ -233,7 +249,8 @@ class FittedNetwork:
         if not sp.issparse(X):
             X = np.asarray(X)
         for start in range(0, X.shape[0], n_rows):
-            rows = tuple(part.to(device) for part in as_tensors(X[start : start + n_rows]))
+            some = slice_rows(X, slice(start, min(start + n_rows, X.shape[0])))
+            rows = tuple(part.to(device) for part in as_tensors(some))
             x = first_layer(weights, rows, sparse_gradient=False)
             yield last.all(hidden_layers(weights, self.shape, x))
 
@@ -261,6 +278,8 @@ class FittedNetwork:
 def rows_within(bytes_per_row: int, device: Any) -> int:
     """How many rows keep within the budget of memory of a device."""
     budget = _MOST_BYTES if device.type == "cpu" else _MOST_BYTES_GPU
+    if device.type == "cuda":
+        budget = min(budget, torch.cuda.mem_get_info(device)[0] // 2)
     return max(1, budget // bytes_per_row)
 
 
