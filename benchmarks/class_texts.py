@@ -21,11 +21,11 @@ from _paired import bootstrap, count, exact, f1, right_paths
 from scipy.special import log_softmax
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline, make_union
-from sklearn.svm import LinearSVC
 
 from hiclass import (
     ClassTextClassifier,
     EnsembleClassifier,
+    FastLinearSVC,
     FlatClassifier,
     Hierarchy,
     add_class_texts,
@@ -149,7 +149,7 @@ def svm(tree=None):
         TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b"),
         TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True),
     )
-    pipeline = make_pipeline(vectors, LinearSVC(C=1.0))
+    pipeline = make_pipeline(vectors, FastLinearSVC())
     return FlatClassifier(pipeline, hierarchy=tree, calibration="joint", temperature=0.25)
 
 
@@ -217,7 +217,7 @@ class Recorder:
         self.sure[name] = np.nanmin(model.predict_confidence(texts), axis=1)
         return model
 
-    def run(self, rows):
+    def run(self, rows, costs=False):
         """Everybody, on some training rows."""
         X = list(self.X[rows]) if len(rows) else None
         y = self.y[rows] if len(rows) else None
@@ -245,7 +245,7 @@ class Recorder:
         words = ("tfidf", ClassTextClassifier(hierarchy=self.tree))
         embedded = ("embedding", ClassTextClassifier(self.encoder, hierarchy=self.tree))
         self.ours(OURS_EMBEDDED, EnsembleClassifier([flat, words, embedded]), rows)
-        if len(rows):
+        if costs:
             plain = EnsembleClassifier([("svm", svm(self.tree))], weights="learned")
             start = time.process_time()
             plain.fit(X, y)
@@ -292,8 +292,8 @@ def confidence(sure, right):
     }
 
 
-def run_set(name, options):
-    """All numbers of rows, and classes held out as a whole."""
+def run_set(name, options, result):
+    """All numbers of rows, and classes held out as a whole; what is known is written at once."""
     X, y, tree = read(name, options.data)
     train, test = split(X, y, 0, options.test)
     encoder = embedding()
@@ -307,10 +307,11 @@ def run_set(name, options):
     for n_rows in options.rows:
         started = time.process_time()
         rows = few(y, train, n_rows)
-        run = Recorder(X, y, tree, encoder, test).run(rows)
+        run = Recorder(X, y, tree, encoder, test).run(rows, costs=n_rows == ALL)
         key = "all" if n_rows == ALL else str(n_rows)
         entry["few"][key] = {"models": measure(run), "fit_cpu_s": run.seconds}
         show(f"{name}, {key} rows ({time.process_time() - started:.0f} s)", entry["few"][key])
+        write_json(result, options.output)
     if options.unseen:
         kept, hidden = hide(y, train, 1 / 8, 1)
         run = Recorder(X, y, tree, encoder, test)
@@ -325,7 +326,7 @@ def run_set(name, options):
         }
         for part, models in entry["held_out"].items():
             show(f"{name}, {part} classes", {"models": models})
-    return entry
+        write_json(result, options.output)
 
 
 def show(title, entry):
@@ -352,8 +353,7 @@ def main():
     options = parser.parse_args()
     result = {**environment(), "sets": {}}
     for name in options.sets:
-        result["sets"][name] = run_set(name, options)
-        write_json(result, options.output)
+        run_set(name, options, result)
 
 
 if __name__ == "__main__":
