@@ -48,12 +48,15 @@ from hiclass._automatic.selection import (
     select,
     with_state,
 )
+from hiclass._automatic.words import has_words, with_words
 from hiclass._compat import Interval, StrOptions, check_is_fitted, offered_if
+from hiclass._encoders.encoding import check_texts
 from hiclass._engine.local_classifiers import Prototype
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.fitting import encode_labels, fitting, local_prototype
 from hiclass._estimators.incremental import check_learns
 from hiclass._estimators.local import LocalClassifierPerParentNode
+from hiclass._estimators.texted import texted_hierarchy
 from hiclass._out_of_fold.folds import N_FOLDS, deal_paths
 from hiclass._rows import check_weights, n_rows_of, take_rows
 from hiclass._targets.paths import check_n_labels
@@ -111,6 +114,11 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         Truncates a path before its first node with less than this probability. A sequence has one
         number per level; a mapping one, or one per level, per class (its path or label), which also
         holds for what is below it and not named.
+    class_texts : mapping, Series, frame, Hierarchy or "labels", default=None
+        Texts of classes, as :meth:`Hierarchy.with_texts` takes them; X has to be texts. Where X is
+        texts, a ``hierarchy`` that has texts does the same. Classes without rows can be predicted
+        then, and ``fit(None, None)`` needs no rows at all. What learns from rows and what knows
+        words decide together: see ``EnsembleClassifier``.
     n_jobs : int, default=None
         Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
         parallel, with joblib's meaning.
@@ -128,8 +136,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         What was chosen and why, in words, by subject.
     scores_ : dict of float
         What every candidate reached out of fold; empty where nothing was measured.
-    features_ : TableFeatures
-        What makes features of X.
+    features_ : TableFeatures or None
+        What makes features of X; None with ``class_texts``, where texts stay as they are.
     scaler_ : StandardScaler or None
         What scales dense features after that.
     expected_f1_ : float
@@ -185,6 +193,10 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     'local: a LinearSVC per parent node'
     """
 
+    features_: Any
+    scaler_: Any
+    choices_: dict[str, str]
+    scores_: dict[str, float]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseHierarchicalClassifier._parameter_constraints,
         "local_classifier": "no_validation",
@@ -192,6 +204,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         "effort": [StrOptions(set(EFFORTS))],
         "hierarchy": "no_validation",
         "multi_label": ["boolean"],
+        "class_texts": "no_validation",
         "n_jobs": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Integral, None, -1, closed="right"),
@@ -223,6 +236,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         hierarchy: Any = None,
         multi_label: bool = False,
         min_confidence: Any = 0.0,
+        class_texts: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -233,6 +247,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         self.hierarchy = hierarchy
         self.multi_label = multi_label
         self.min_confidence = min_confidence
+        self.class_texts = class_texts
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -252,7 +267,9 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
 
     # -- fit -------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:
+    def fit(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, groups: Any = None
+    ) -> Any:
         """Make features, choose, and fit.
 
         Parameters
@@ -279,6 +296,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
                 warnings.filterwarnings("ignore", message=message)
             self._check_parameters()
             objective = find_objective(self.optimize, self.effort)
+            if has_words(self.class_texts, self.hierarchy, X):
+                return self._fit_words(X, y, objective, sample_weight, groups)
             features = self._fit_features(X)
             sample_weight = check_weights(sample_weight, features)
             target = encode_labels(self, y)
@@ -315,6 +334,42 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             self.expected_f1_ = candidate.expected_f1
         return self
 
+    def _fit_words(
+        self, X: Any, y: Any, objective: Objective, sample_weight: Any, groups: Any
+    ) -> Any:
+        """Fit what learns from rows together with what knows the words of classes."""
+        if self.multi_label or objective.scorer is not None:
+            raise ValueError(
+                "class_texts is for one path per row, with optimize='path', 'f1' or None. Leave "
+                "multi_label and scorers out."
+            )
+        tree = texted_hierarchy(self.hierarchy, self.class_texts, y)
+        effort = EFFORTS[self.effort]
+        common = self._settings(effort).common
+        decoding = objective.decodings[0]
+        quick = not effort.n_folds
+        model, says = with_words(self.local_classifier, tree, decoding, quick, common)
+        model.fit(X, y, sample_weight, groups=groups)
+        self.features_ = self.scaler_ = None
+        self.scores_ = {}
+        self.choices_ = {
+            "features": "texts as they are",
+            "effort": self.effort,
+            "why": "a fixed rule: classes have texts",
+            "model": says,
+            "decoding": decoding,
+        }
+        self._adopt(model, decoding)
+        self.expected_f1_ = vars(model).get("expected_f1_", USUAL_F)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Files have the texts once, in the hierarchy: they have no tuples as names, and no frames.
+        state = super().__getstate__()
+        if state.get("class_texts") is not None and "hierarchy_" in state:
+            state |= {"hierarchy": state["hierarchy_"], "class_texts": None}
+        return state
+
     def _check_decision_parameters(self) -> None:
         super()._check_decision_parameters()
         if self._is_about_sets():
@@ -342,7 +397,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
 
     def _fit_features(self, X: Any) -> Any:
         """Learn and make features of whatever X is."""
-        self.choices_: dict[str, str] = {}
+        self.choices_ = {}
         self.features_ = TableFeatures()
         features = self.features_.fit_transform(X)
         for name in ("n_features_in_", "feature_names_in_"):
@@ -393,6 +448,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
 
     def _check_rows(self, X: Any) -> Any:
         self._check_fitted()
+        if self.features_ is None:
+            return check_texts(X)
         features = self.features_.transform(X)
         if not self.features_.scale:  # of batches, in which nothing is filled in
             features = check_array(features, accept_sparse="csr", estimator=self, input_name="X")
@@ -427,7 +484,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         self, proposals: Proposals, rows: Rows, effort: Effort, objective: Objective
     ) -> Candidate:
         chosen = proposals.chosen
-        self.scores_: dict[str, float] = {}
+        self.scores_ = {}
         if rows.can_be_held_out(effort.n_folds):
             candidate, self.scores_ = select(chosen, rows, effort.n_folds, objective)
             self.choices_["why"] = _reason(candidate, self.scores_)
@@ -574,7 +631,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         if not self._is_about_sets():
             wanted |= {"decoding": self.decoding, "expected_f1": self._f_to_expect()}
         model.set_params(**wanted)
-        steps = [self.features_, *([] if self.scaler_ is None else [self.scaler_])]
+        steps = [step for step in (self.features_, self.scaler_) if step is not None]
         return steps, model
 
     def _promises_proba(self) -> bool:
