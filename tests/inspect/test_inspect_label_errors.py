@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from hiclass import (
+    EnsembleClassifier,
     FlatClassifier,
     Hierarchy,
     LocalClassifierPerNode,
@@ -103,6 +104,39 @@ def test_pipelines_groups_and_other_models(data):
     ):
         found = find_label_errors(model, X, y, cv=2, groups=groups)
         assert found.probability[0] <= 1
+
+
+@pytest.mark.parametrize("form", [dict, list, Hierarchy])
+def test_a_hierarchy_counts_in_every_form_that_models_take(data, form):
+    X, y = data
+    edges = sorted({(a, b) for a, b in y.tolist()})
+    children = {a: [b for above, b in edges if above == a] for a, _ in edges}
+    given = {dict: children, list: edges, Hierarchy: Hierarchy.from_dict(children)}[form]
+    model = LocalClassifierPerParentNode(hierarchy=given)
+    found = find_label_errors(model, X, y[:, 1], cv=np.int64(2))
+    assert found.given[0] == tuple(y[found.rows[0]])
+    assert found.shares.shape == (2,)
+
+
+def test_all_models_of_an_ensemble_get_the_hierarchy(data):
+    X, y = data
+    y = y.copy()
+    y[0] = [y[0, 0], "alone"]  # a class that is missing in a fold
+    pair = [("a", LocalClassifierPerParentNode()), ("b", FlatClassifier())]
+    found = find_label_errors(EnsembleClassifier(pair), X, y, cv=2)
+    assert sorted(found.rows.tolist()) == list(range(len(y)))
+
+
+def test_sets_of_classes_are_refused(data):
+    X, y = data
+    several = Hierarchy.from_edges([("a", "c"), ("b", "c")])
+    for model in (
+        LocalClassifierPerNode(multi_label=True),
+        LocalClassifierPerNode(hierarchy=several),
+        LocalClassifierPerNode(hierarchy=several.to_edges()),
+    ):
+        with pytest.raises(ValueError, match="about one path per row in a tree"):
+            find_label_errors(model, X, y)
 
 
 def test_wrong_models_are_refused(data):

@@ -92,6 +92,7 @@ def test_partial_fit_refuses_classes_that_come_too_late(hard):
     X, y = hard
     model = network().partial_fit(X, y, classes=y)
     model.partial_fit(X, y, classes=y).partial_fit(X, y, classes=model.hierarchy_)
+    model.partial_fit(X, y, classes=model.hierarchy_.with_texts("labels"))  # the same classes
     for late in ([["Fungus", "", ""]], Hierarchy.from_paths([["Fungus"]])):
         with pytest.raises(ValueError, match=r"Fungus|1 class") as error:
             model.partial_fit(X, y, classes=late)

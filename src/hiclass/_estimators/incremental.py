@@ -592,7 +592,8 @@ def _fitted(models: BatchModels, problem: LocalProblem) -> Any:
 def _classes_as_paths(classes: Any, models: BatchModels) -> LabelColumns:
     """Classes as paths to look up; given again, the hierarchy of the model has nothing to add."""
     if isinstance(classes, Hierarchy):
-        leaves = classes.leaves() if classes != models.hierarchy else classes.leaves()[:1]
+        known = classes._same_classes(models.hierarchy)
+        leaves = classes.leaves()[:1] if known else classes.leaves()
         classes = [list(classes.path(v)) for v in leaves.tolist()]
     return read_paths(classes, "classes")
 

@@ -10,6 +10,7 @@ truth is where such a mistake would have come from.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.base import clone
 
 from hiclass._labels.columns import read_labels
 from hiclass._rows import chunks_of_rows, n_rows_of, slice_rows, take_rows
-from hiclass._targets.paths import check_n_labels, nodes_of
+from hiclass._targets.paths import as_hierarchy, check_n_labels, nodes_of
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._wrapping import unwrap, unwrap_fitted
 from hiclass.hierarchy import Hierarchy
@@ -105,7 +106,7 @@ def find_label_errors(
     TypeError
         If the model is not a hierarchical classifier.
     ValueError
-        If it has no probabilities of paths.
+        If it has no probabilities of paths, or predicts sets of classes.
 
     See Also
     --------
@@ -137,11 +138,12 @@ def find_label_errors(
     hierarchy = _hierarchy_of(inside, y)
     nodes = nodes_of(read_labels(y), hierarchy)
     check_n_labels(len(nodes), n_rows_of(X))
-    splitter = HierarchicalKFold(cv, shuffle=True, random_state=0) if isinstance(cv, int) else cv
+    splitter = cv
+    if isinstance(cv, Integral):
+        splitter = HierarchicalKFold(int(cv), shuffle=True, random_state=0, hierarchy=hierarchy)
     judged = _Judged.empty(nodes, hierarchy)
     for train, test in splitter.split(X, y, groups):
-        again = clone(model)
-        unwrap(again).model.set_params(hierarchy=hierarchy)
+        again = _with_hierarchy(clone(model), hierarchy)
         again.fit(take_rows(X, train), take_rows(y, train))
         opened = unwrap_fitted(again)
         if not hasattr(opened.model, "predict_paths"):
@@ -158,11 +160,23 @@ def find_label_errors(
 
 
 def _hierarchy_of(model: Any, y: Any) -> Hierarchy:
+    """The tree that a model was fitted on or is given, else the one of the labels."""
     given = getattr(model, "hierarchy_", None)
     given = getattr(model, "hierarchy", None) if given is None else given
-    if isinstance(given, Hierarchy):
-        return given
-    return Hierarchy.from_paths(y)
+    found = None if given is None else as_hierarchy(given)
+    if model.multi_label or (found is not None and not found.is_tree):
+        raise ValueError(
+            f"find_label_errors is about one path per row in a tree, but this "
+            f"{type(model).__name__} predicts sets of classes (multi_label=True, or a class with "
+            f"several parents)."
+        )
+    return Hierarchy.from_paths(y) if found is None else found
+
+
+def _with_hierarchy(model: Any, hierarchy: Hierarchy) -> Any:
+    """A model that has a hierarchy, like all that it consists of: folds may lack some classes."""
+    names = [name for name in model.get_params() if name.rpartition("__")[2] == "hierarchy"]
+    return model.set_params(**dict.fromkeys(names, hierarchy))
 
 
 def _with_rows(hierarchy: Hierarchy, nodes: IntArray) -> AnyArray:

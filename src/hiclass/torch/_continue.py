@@ -44,7 +44,7 @@ def check_same_network(estimator: Classifier) -> None:
             )
     if estimator.hierarchy is not None:
         hierarchy = as_hierarchy(estimator.hierarchy)
-        if hierarchy != estimator.hierarchy_:
+        if not hierarchy._same_classes(estimator.hierarchy_):
             raise ValueError(
                 f"hierarchy is {hierarchy!r} now, but this network has the classes of "
                 f"{estimator.hierarchy_!r}, and batches do not rebuild a network. Call fit, which "

@@ -111,7 +111,7 @@ def _check_classes(classes: Any, hierarchy: Hierarchy, estimator: Classifier) ->
     if not isinstance(classes, Hierarchy):
         if classes is not None:
             _encode_classes(classes, hierarchy, estimator)
-    elif classes != hierarchy:
+    elif not classes._same_classes(hierarchy):
         raise ValueError(
             f"classes is {classes!r}, but the network has the classes of {hierarchy!r}."
         )
