@@ -5,16 +5,14 @@ pictures of docs/report.md anew, into the folder that is given.
 """
 
 import base64
-import os
-import shutil
 import sys
 import time
 import warnings
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
+from browser_helpers import chromium, find, find_all, prefer, press, resize, text, wait_until
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
@@ -116,48 +114,6 @@ def evil_report():
 # -- the browser -------------------------------------------------------------------------------
 
 
-@contextmanager
-def chromium(width=1360, height=900):
-    """A headless Chromium; skips where there is none."""
-    webdriver = pytest.importorskip("selenium.webdriver")
-    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if program is None or driver is None:
-        if os.environ.get("HICLASS_NO_BROWSER") == "1":
-            pytest.xfail("HICLASS_NO_BROWSER=1: there is no browser here")
-        pytest.skip("needs chromium and chromedriver: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = program
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-dev-shm-usage",
-        "--hide-scrollbars",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(options, webdriver.ChromeService(driver))
-    try:
-        resize(browser, width, height)
-        prefer(browser, "light")
-        yield browser
-    finally:
-        browser.quit()
-
-
-def resize(browser, width, height):
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-
-
-def prefer(browser, scheme, media="", motion="reduce"):
-    """Set the wishes of the user; without motion every zoom is done at once."""
-    features = [
-        {"name": "prefers-color-scheme", "value": scheme},
-        {"name": "prefers-reduced-motion", "value": motion},
-    ]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
-
-
 @pytest.fixture(scope="module")
 def one_browser():
     with chromium() as browser:
@@ -179,35 +135,6 @@ def view(one_browser, pages):
     yield open_page
     errors = one_browser.get_log("browser")
     assert not errors, errors
-
-
-def find(browser, selector):
-    return browser.find_element("css selector", selector)
-
-
-def find_all(browser, selector):
-    return browser.find_elements("css selector", selector)
-
-
-def text(browser, selector):
-    return find(browser, selector).text
-
-
-def press(browser, *keys):
-    from selenium.webdriver import ActionChains
-    from selenium.webdriver.common.keys import Keys
-
-    chain = ActionChains(browser)
-    for key in keys:
-        chain.send_keys(getattr(Keys, key, key))
-    chain.perform()
-
-
-def wait_until(browser, condition):
-    """Wait for what the browser tells the page in its own time."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    WebDriverWait(browser, 10).until(lambda _: condition())
 
 
 def box(browser, node):

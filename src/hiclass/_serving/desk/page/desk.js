@@ -14,6 +14,7 @@ const state = {
   listed: [], // {node, ...} of the list of classes
   active: -1,
   request: 0, // number of the last request for classes
+  loading: null, // its promise
 };
 
 // -- the server -------------------------------------------------------------------------------
@@ -312,7 +313,13 @@ function sayChosen() {
 
 // -- classes: found by words, or the children of a class --------------------------------------
 
-async function list(path, render) {
+// What is loading is waited for before something is taken from the list.
+function list(path, render) {
+  state.loading = load(path, render);
+  return state.loading;
+}
+
+async function load(path, render) {
   const mine = ++state.request;
   let content;
   try {
@@ -407,7 +414,7 @@ function keyInQuery(event) {
   const keys = {
     ArrowDown: () => n && activate((state.active + 1) % n),
     ArrowUp: () => n && activate((state.active - 1 + n) % n),
-    Enter: () => item && decide(item.path, item.path.length - 1),
+    Enter: takeActive,
     Escape: () => (isEmpty ? $("row").focus() : (input.value = "", find(""))),
   };
   if (atEnd && item?.below) keys.ArrowRight = () => open(item.node);
@@ -416,6 +423,14 @@ function keyInQuery(event) {
   if (!keys[event.key] || event.isComposing) return;
   event.preventDefault();
   keys[event.key]();
+}
+
+// Enter may be pressed before the classes for the last letter are there.
+async function takeActive() {
+  const wanted = state.loading;
+  await wanted;
+  const item = state.listed[state.active];
+  if (item && wanted === state.loading) await decide(item.path, item.path.length - 1);
 }
 
 function up() {
