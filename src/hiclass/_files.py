@@ -33,7 +33,7 @@ def write_whole(target: Path) -> Iterator[IO[bytes]]:
         return
     draft = target.with_name(f".hiclass-{os.getpid()}-{threading.get_ident()}.tmp")
     try:
-        with draft.open("xb") as file:
+        with draft.open("x+b") as file:
             yield file
         if target.exists():
             shutil.copymode(target, draft)

@@ -140,3 +140,27 @@ def test_a_missing_file_and_a_folder(tmp_path):
     for path in (tmp_path / "no", tmp_path):
         with pytest.raises(CommandError, match="does not exist"):
             load_model(str(path))
+
+
+def test_a_summary_is_read_without_the_classifiers(model, monkeypatch):
+    from hiclass._cli import _models
+
+    expected = _models.summary_of(_models.load_model(model))
+    assert expected.target == ["product", "sub_product"]
+    with monkeypatch.context() as patch:
+        patch.setattr(_models, "load_model", None)
+        assert _models.load_summary(model) == expected
+
+
+@pytest.mark.parametrize("damage", ["none", "no hierarchy", "not JSON"])
+def test_a_file_without_a_summary_is_read_whole(model, tmp_path, damage):
+    from hiclass._cli import _models
+
+    copy = tmp_path / "m.skops"
+    with zipfile.ZipFile(model) as old, zipfile.ZipFile(copy, "w") as new:
+        for name in old.namelist():
+            if name != _models._SUMMARY:
+                new.writestr(name, old.read(name))
+        if damage != "none":
+            new.writestr(_models._SUMMARY, "{}" if damage == "no hierarchy" else "x")
+    assert _models.load_summary(str(copy)) == _models.load_summary(model)

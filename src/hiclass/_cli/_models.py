@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,10 @@ from hiclass._export.persistence import (
 )
 from hiclass._version import __version__
 from hiclass._wrapping import Unwrapped, is_fitted_classifier, unwrap
+from hiclass.hierarchy import Hierarchy
+
+#: The part of a model file that has no classifiers in it.
+_SUMMARY = "hiclass_summary.json"
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,77 @@ def save_model(model: Model, path: str) -> None:
     }
     with open_output(path) as file:
         skops.io.dump(content, file, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
+        if path != "-" and file.readable():
+            with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr(_SUMMARY, _summary_text(summary_of(model)))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What there is to know about a model without its classifiers.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+        Its classes.
+    target : list of str
+        The columns of the labels.
+    separator : str or None
+        What separates the levels if a single column holds whole paths.
+    levels : list of str
+        What the levels are called.
+    features : list of str
+        The columns that it reads.
+    """
+
+    hierarchy: Hierarchy
+    target: list[str]
+    separator: str | None
+    levels: list[str]
+    features: list[str]
+
+
+def summary_of(model: Model) -> Summary:
+    """The summary of a model."""
+    return Summary(
+        hierarchy=model.opened.model.hierarchy_,
+        target=model.target,
+        separator=model.separator,
+        levels=model.levels,
+        features=list(model.features.columns_),
+    )
+
+
+def _summary_text(summary: Summary) -> str:
+    content = vars(summary) | {"hierarchy": json.loads(summary.hierarchy.to_json())}
+    return json.dumps(content)
+
+
+def load_summary(path: str) -> Summary:
+    """Read the classes and columns of a model from its file, and nothing else if possible.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+
+    Returns
+    -------
+    Summary
+        A model file has it as a part of its own. Of one that has not, all is read.
+
+    Raises
+    ------
+    CommandError
+        If the file is not a model.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            content = json.loads(archive.read(_SUMMARY))
+        content["hierarchy"] = Hierarchy.from_json(json.dumps(content["hierarchy"]))
+        return Summary(**content)
+    except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile):
+        return summary_of(load_model(path))
 
 
 def load_model(path: str) -> Model:

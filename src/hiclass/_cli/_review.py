@@ -16,7 +16,7 @@ import numpy as np
 from hiclass._cli import _screen
 from hiclass._cli._errors import CommandError, require
 from hiclass._cli._inputs import read_rows
-from hiclass._cli._models import load_model
+from hiclass._cli._models import load_summary
 from hiclass._cli._paths import join_paths
 from hiclass._cli._serve import NEEDED, open_port
 from hiclass._cli._tables import Table, check_output, format_of, original_cell, write_table
@@ -82,19 +82,19 @@ def open_desk(args: argparse.Namespace) -> tuple[Desk, list[str], str | None]:
     Returns
     -------
     desk : Desk
-        The desk. The classifiers of the model, which may be large, are not kept.
+        The desk.
     target : list of str
         The columns of the labels.
     separator : str or None
         What is between the levels where one column holds whole paths.
     """
-    model = load_model(args.model)
+    model = load_summary(args.model)
     table = _read(args)
-    hierarchy = model.opened.model.hierarchy_
+    hierarchy = model.hierarchy
     columns = {name: table.column(name) for name in table.frame.columns}
     mark = model_mark(args.model)
     try:
-        queue = read_queue(columns, list(model.features.columns_), hierarchy, mark)
+        queue = read_queue(columns, model.features, hierarchy, mark)
     except QueueError as error:
         place = table.name if error.row is None else table.place(error.row)
         raise CommandError(f"{place}: {error}") from error
