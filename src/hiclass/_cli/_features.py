@@ -40,7 +40,7 @@ def texts(table: Table, name: str) -> Any:
 
 
 @contextmanager
-def placed(table: Table) -> Iterator[None]:
+def placed(table: Any) -> Iterator[None]:
     """Let an error of a cell, or of a column, say in which line of the file it is."""
     try:
         yield

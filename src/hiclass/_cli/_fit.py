@@ -15,13 +15,14 @@ from sklearn.pipeline import Pipeline
 
 from hiclass._automatic.kinds import KINDS
 from hiclass._cli import _screen
+from hiclass._cli._add import Joined, describe_added, join_rows, read_added, update
 from hiclass._cli._columns import Choice, choose_columns, find_given_away
 from hiclass._cli._errors import CommandError
 from hiclass._cli._features import make_features, placed, prepare
 from hiclass._cli._inputs import labelled_rows, name_levels, read_rows
-from hiclass._cli._labels import check_types
+from hiclass._cli._labels import check_types, like
 from hiclass._cli._models import Model, save_model
-from hiclass._cli._paths import check_separator
+from hiclass._cli._paths import check_separator, level_names
 from hiclass._cli._recipe import make_model, set_jobs
 from hiclass._cli._tables import Table, check_output
 from hiclass._out_of_fold.folds import N_FOLDS
@@ -36,6 +37,9 @@ def fit(args: argparse.Namespace) -> None:
     """Fit a model on a file and save it."""
     check_output(args.output)
     check_separator(args.path_separator, args.target)
+    _check_added(args)
+    if args.update is not None and update(args):
+        return
     classifier = make_model(
         args.model,
         optimize=args.optimize,
@@ -49,17 +53,27 @@ def fit(args: argparse.Namespace) -> None:
     table, y = labelled_rows(args, read_rows(args), args.target, args.path_separator)
     check_types(table, args.target, y)
     levels = name_levels(args, table, y)
+    added = None if args.add is None else read_added(args)
     groups = _groups(args, table)
     named = {kind: list(getattr(args, kind) or []) for kind in KINDS}
     choice = choose_columns(table, args.target, named, _reserved(args))
     columns = choice.columns
     X = prepare(table, chain.from_iterable(columns.values()))
+    n_before = len(X)
+    places: Table | Joined = table
+    if added is not None:
+        rows_added, y_added = added
+        y_added = like(y_added, Hierarchy.from_paths(y), levels, rows_added)
+        describe_added(args, rows_added, y_added, y)
+        places = Joined(table, rows_added)
+        X, y = join_rows(table, y, rows_added, y_added, list(X.columns))
+        levels = levels if y.shape[1] == len(levels) else level_names(args.target[0], y.shape[1])
     features = make_features(columns)
-    with placed(table):
+    with placed(places):
         rows = features.fit_transform(X)
     _describe(args, choice)
     if choice.reasons:
-        _warn_of_given_away(args, table, choice, y, levels)
+        _warn_of_given_away(args, table, choice, y[:n_before], levels)
     hierarchy = Hierarchy.from_paths(y)
     if len({tuple(path) for path in y.tolist()}) == 1:
         raise CommandError(
@@ -68,7 +82,7 @@ def fit(args: argparse.Namespace) -> None:
         )
     pipeline = Pipeline([("features", features), ("classifier", classifier)])
     if args.cv is not None:
-        _cross_validate(args, pipeline, X, y, groups, levels)
+        _cross_validate(args, pipeline, X, y, groups, levels, n_before)
     start = time.perf_counter()
     classifier.fit(rows, y, **({} if groups is None else {"groups": groups}))
     seconds = time.perf_counter() - start
@@ -84,6 +98,16 @@ def fit(args: argparse.Namespace) -> None:
     if args.output != "-":
         size = _screen.size_text(Path(args.output).stat().st_size)
         _screen.note(f"Wrote {args.output} ({size})", args.quiet)
+
+
+def _check_added(args: argparse.Namespace) -> None:
+    """Refuse options that do not go with reviewed rows, or only with them."""
+    if args.update is not None and args.add is None:
+        raise CommandError("--update learns the rows of --add. Give --add FILE, too.")
+    if args.add is not None and args.groups is not None:
+        raise CommandError(
+            "--groups and --add do not go together: reviewed rows have no group. Leave one out."
+        )
 
 
 def _groups(args: argparse.Namespace, table: Table) -> Any:
@@ -167,11 +191,21 @@ def _warn_of_given_away(
 
 
 def _cross_validate(
-    args: argparse.Namespace, pipeline: Pipeline, X: Any, y: Any, groups: Any, levels: list[str]
+    args: argparse.Namespace,
+    pipeline: Pipeline,
+    X: Any,
+    y: Any,
+    groups: Any,
+    levels: list[str],
+    n_before: int,
 ) -> None:
-    """Predict every row by a model that has not seen it, and write the scores."""
-    if args.cv > len(X):
-        raise CommandError(f"--cv {args.cv} is more than the {len(X)} rows. Use fewer folds.")
+    """Predict every row by a model that has not seen it, and write the scores.
+
+    Reviewed rows, which come after the others, are learned in every fold and predicted in none, and
+    the scores without them are written, too.
+    """
+    if args.cv > n_before:
+        raise CommandError(f"--cv {args.cv} is more than the {n_before} rows. Use fewer folds.")
     if groups is not None:
         n_groups = int(groups.max()) + 1
         if args.cv > n_groups:
@@ -186,17 +220,29 @@ def _cross_validate(
                 f"learn from: a fit needs {N_FOLDS}. Use more folds, or leave --cv out."
             )
     folds = HierarchicalKFold(args.cv, shuffle=True, random_state=args.seed)
-    predicted = np.full(y.shape, None, dtype=object)
-    for number, (train, test) in enumerate(folds.split(X, y, groups), start=1):
-        _screen.note(f"Fold {number} of {args.cv}", args.quiet)
-        model = clone(pipeline).fit(X.iloc[train], y[train], **_of_rows(groups, train))
-        found = model.predict(X.iloc[test])
-        # Folds may differ in depth where only a few rows go deep.
-        predicted[test, : found.shape[1]] = found
-    if all(isinstance(label, str) for label in y.ravel()):
-        predicted[predicted == None] = ""  # noqa: E711
+    splits = list(folds.split(X.iloc[:n_before], y[:n_before], groups))
+    reviewed = np.arange(n_before, len(X))
+
+    def out_of_fold(added: Any) -> Any:
+        """What is predicted for each row by a model of the other folds and some rows more."""
+        predicted = np.full((n_before, y.shape[1]), None, dtype=object)
+        for number, (train, test) in enumerate(splits, start=1):
+            _screen.note(f"Fold {number} of {args.cv}", args.quiet)
+            rows = np.concatenate([train, added])
+            model = clone(pipeline).fit(X.iloc[rows], y[rows], **_of_rows(groups, rows))
+            found = model.predict(X.iloc[test])
+            # Folds may differ in depth where only a few rows go deep.
+            predicted[test, : found.shape[1]] = found
+        if all(isinstance(label, str) for label in y.ravel()):
+            predicted[predicted == None] = ""  # noqa: E711
+        return predicted
+
+    predicted = out_of_fold(reviewed)
     _screen.heading(f"Scores out of fold, {args.cv} folds")
-    _screen.write_scores(y, predicted, levels)
+    _screen.write_scores(y[:n_before], predicted, levels)
+    if len(reviewed):
+        without = _screen.overall_text(y[:n_before], out_of_fold(reviewed[:0]))
+        _screen.write(f"without the {len(reviewed):,} reviewed rows: {without}")
 
 
 def _of_rows(groups: Any, rows: Any) -> dict[str, Any]:

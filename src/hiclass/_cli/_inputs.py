@@ -11,7 +11,7 @@ from hiclass._cli._features import placed, prepare
 from hiclass._cli._labels import like, read_labels
 from hiclass._cli._models import Model
 from hiclass._cli._paths import find_separator, level_names
-from hiclass._cli._tables import Table, read_table
+from hiclass._cli._tables import Table, format_of, original_cell, read_table
 
 
 def read_rows(args: argparse.Namespace, path: str | None = None) -> Table:
@@ -26,6 +26,18 @@ def read_rows(args: argparse.Namespace, path: str | None = None) -> Table:
     shape = f"{_screen.count(n_rows, 'row')}, {_screen.count(n_columns, 'column')}"
     _screen.note(f"Read {table.name}: {shape}", args.quiet)
     return table
+
+
+def read_unprotected(args: argparse.Namespace, path: str | None = None) -> Table:
+    """Read a file that hiclass wrote, its cells as they were before spreadsheets were kept out."""
+    table = read_rows(args, path)
+    if format_of(args.file if path is None else path, args.format) not in ("csv", "tsv"):
+        return table
+    import pandas as pd
+
+    cells = {name: [original_cell(c) for c in table.column(name)] for name in table.frame.columns}
+    # Of objects: pandas would turn None into NaN otherwise.
+    return Table(pd.DataFrame(cells, dtype=object), table.name, table.lines)
 
 
 def labelled_rows(

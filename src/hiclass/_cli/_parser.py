@@ -94,6 +94,19 @@ def _add_fit(commands: Any) -> None:
     columns.add_argument(
         "--ignore", nargs="+", metavar="COLUMN", help="columns that are not features"
     )
+    reviewed = command.add_argument_group("reviewed rows")
+    reviewed.add_argument(
+        "--add",
+        metavar="FILE",
+        help="also learn these rows, which hiclass review has written; with --cv, scores are given "
+        "with and without them",
+    )
+    reviewed.add_argument(
+        "--update",
+        metavar="MODEL",
+        help="learn the rows of --add on top of this model, without those of FILE; a model that "
+        "cannot is fitted on all rows",
+    )
     _add_model_options(command)
     command.add_argument(
         "-o", "--output", required=True, metavar="FILE", help="the model file, such as model.skops"

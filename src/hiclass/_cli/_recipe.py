@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
 from hiclass._automatic.classifier import HierarchicalClassifier
@@ -21,6 +22,7 @@ MODELS = {
     "node": "one yes-or-no classifier per class",
     "level": "one classifier per level",
     "flat": "one classifier over all leaves; the baseline",
+    "batches": "one yes-or-no classifier per class that learns more rows later, with --update",
 }
 OPTIMIZE = {
     "path": "whole paths that are right",
@@ -78,6 +80,9 @@ def make_model(
                     f"{option} {value} is for --model auto, which chooses by itself; --model "
                     f"{name} is one fixed model. Leave one of the two out."
                 )
+        if name == "batches":
+            local = SGDClassifier(loss="log_loss", random_state=random_state)
+            return LocalClassifierPerNode(local, min_confidence=min_confidence, **common)
         common["calibration"] = "temperature"
         return _SINGLE[name](_linear_svc(), min_confidence=min_confidence, **common)
     return HierarchicalClassifier(

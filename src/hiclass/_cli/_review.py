@@ -15,11 +15,11 @@ import numpy as np
 
 from hiclass._cli import _screen
 from hiclass._cli._errors import CommandError, require
-from hiclass._cli._inputs import read_rows
+from hiclass._cli._inputs import read_unprotected
 from hiclass._cli._models import load_summary
 from hiclass._cli._paths import join_paths
 from hiclass._cli._serve import NEEDED, open_port
-from hiclass._cli._tables import Table, check_output, format_of, original_cell, write_table
+from hiclass._cli._tables import check_output, format_of, write_table
 from hiclass._inspect.queues import taxonomy_mark
 from hiclass._serving.desk.app import Door, make_desk_app
 from hiclass._serving.desk.desk import SKIPPED, Desk
@@ -59,18 +59,6 @@ def review(args: argparse.Namespace) -> None:
     )
 
 
-def _read(args: argparse.Namespace) -> Table:
-    """The file of a queue, with its cells as they were before spreadsheets had to be kept out."""
-    table = read_rows(args)
-    if format_of(args.file, args.format) not in ("csv", "tsv"):
-        return table
-    import pandas as pd
-
-    cells = {name: [original_cell(c) for c in table.column(name)] for name in table.frame.columns}
-    # Of objects: pandas would turn None into NaN otherwise.
-    return Table(pd.DataFrame(cells, dtype=object), table.name, table.lines)
-
-
 def open_desk(args: argparse.Namespace) -> tuple[Desk, list[str], str | None]:
     """Open the queue and the journal of a command.
 
@@ -89,7 +77,7 @@ def open_desk(args: argparse.Namespace) -> tuple[Desk, list[str], str | None]:
         What is between the levels where one column holds whole paths.
     """
     model = load_summary(args.model)
-    table = _read(args)
+    table = read_unprotected(args)
     hierarchy = model.hierarchy
     columns = {name: table.column(name) for name in table.frame.columns}
     mark = model_mark(args.model)
