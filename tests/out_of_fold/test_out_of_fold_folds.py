@@ -93,24 +93,6 @@ def test_only_policies_of_own_rows_keep_the_group_of_an_inner_class():
     assert (kept == -1).tolist() == [True] * 2 + [False] * 6
 
 
-def test_rows_and_groups_are_dealt_out_to_as_many_folds_as_wanted():
-    tree = Hierarchy.from_paths([["a"], ["b"]])
-    nodes = np.array([1, 2] * 12)
-    fold = deal_paths(nodes, tree, n_folds=6)
-    assert np.bincount(fold).tolist() == [4] * 6
-    groups = np.repeat(np.arange(12), 2)
-    fold = deal_paths(nodes, tree, groups, n_folds=6)
-    assert np.bincount(fold).tolist() == [4] * 6
-    assert (fold[::2] == fold[1::2]).all()
-    # Four groups are four folds at most.
-    assert np.unique(deal_paths(nodes, tree, np.arange(24) // 6, n_folds=6)).tolist() == [
-        0,
-        1,
-        2,
-        3,
-    ]
-
-
 def test_groups_that_are_classes_are_warned_of():
     nodes = np.repeat(nodes_of(*PATHS[:3]), 2)
     with pytest.warns(UserWarning, match=NO_CLASS):

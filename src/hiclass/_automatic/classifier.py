@@ -324,7 +324,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
                 fit_params["groups"] = groups
             fold = np.full(target.n_rows, -1)
             if effort.n_folds:
-                fold = deal_paths(target.nodes, target.hierarchy, unit, n_folds=effort.n_dealt)
+                fold = deal_paths(target.nodes, target.hierarchy, unit)
                 features = self._try_codes(X, features, target.nodes, fold, sample_weight)
             features = self._scale(features)
             rows = Rows(features, y, target.nodes, target.hierarchy, fold, fit_params, unit)
@@ -390,7 +390,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
                 f"groups out, or use effort='quick', which compares nothing."
             )
         if effort.n_folds and (groups is not None or n_rows < _FEW_ROWS):
-            return replace(effort, n_folds=effort.n_for_few, n_dealt=effort.n_for_few)
+            # One fold of a few rows, or of a few groups, tells little.
+            return replace(effort, n_folds=N_FOLDS)
         return effort
 
     # -- features ------------------------------------------------------------------------------
@@ -475,8 +476,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         else:
             self.choices_["classifier"] = "kernels and trees: the features are dense"
             if effort.n_folds:
-                third = rows.fold // (effort.n_dealt // N_FOLDS)
-                kernel = tune_kernel(rows.X, rows.nodes, third, rows.weights, settings.seed)
+                kernel = tune_kernel(rows.X, rows.nodes, rows.fold, rows.weights, settings.seed)
                 settings = replace(settings, kernel=kernel)
         return propose(rows.X, size, settings)
 

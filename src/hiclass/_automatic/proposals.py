@@ -57,12 +57,7 @@ class Effort:
     name : str
         What users write.
     n_folds : int
-        How many folds are held out, one after the other; with 0 nothing is measured.
-    n_dealt : int
-        Into how many folds rows are dealt.
-    n_for_few : int
-        The same, all of them held out, where rows or groups are few: a single fold of these tells
-        little.
+        How many of three folds are held out, one after the other; with 0 nothing is measured.
     n_kernels : int
         Of kernel machines on dense rows: over all final classes, and per parent node.
     n_landmarks : int
@@ -77,8 +72,6 @@ class Effort:
 
     name: str
     n_folds: int
-    n_dealt: int
-    n_for_few: int
     n_kernels: int
     n_landmarks: int
     n_trees: int
@@ -89,9 +82,9 @@ class Effort:
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 0, 3, 0, 1, 2_000, 100, 2e11, 0),
-        Effort("balanced", 1, 3, 3, 1, 5_000, 100, 5e11, 1),
-        Effort("best", 3, 3, 6, 2, 5_000, 300, 5e12, 3),
+        Effort("quick", 0, 1, 2_000, 100, 2e11, 0),
+        Effort("balanced", 1, 1, 5_000, 100, 5e11, 1),
+        Effort("best", 3, 2, 5_000, 300, 5e12, 3),
     )
 }
 

@@ -49,12 +49,7 @@ def fit_folds(
 
 
 def deal_paths(
-    nodes: IntArray,
-    hierarchy: Hierarchy,
-    groups: IntArray | None = None,
-    *,
-    keep_own: bool = False,
-    n_folds: int = N_FOLDS,
+    nodes: IntArray, hierarchy: Hierarchy, groups: IntArray | None = None, *, keep_own: bool = False
 ) -> IntArray:
     """Deal rows with one path each out to folds.
 
@@ -69,8 +64,6 @@ def deal_paths(
     keep_own : bool, default=False
         Whether an inner class with rows of its own must have some in every training set, as
         policies that train on own rows need. Without groups that is always so.
-    n_folds : int, default=3
-        The number of folds; there are fewer where there are fewer rows or groups.
 
     Returns
     -------
@@ -83,12 +76,11 @@ def deal_paths(
         If there are fewer than three groups.
     """
     if not _are_groups(groups):
-        fold = deal_folds(nodes, min(n_folds, len(nodes)))
+        fold = deal_folds(nodes, min(N_FOLDS, len(nodes)))
         # The only row that ends at an inner class stays: some policies have no problem without it.
         fold[~hierarchy.is_leaf[nodes] & (np.bincount(nodes)[nodes] == 1)] = -1
         return fold
-    n_folds = min(n_folds, int(groups.max()) + 1)
-    fold = deal_units(count_units(hierarchy._closure[nodes], groups), n_folds)[groups]
+    fold = deal_units(count_units(hierarchy._closure[nodes], groups), N_FOLDS)[groups]
     if keep_own:
         # Whole groups stay: no group may be on both sides.
         alone = _folds_per_class(fold, nodes, hierarchy.n_nodes) == 1
@@ -147,8 +139,8 @@ def _are_groups(groups: IntArray | None) -> TypeGuard[IntArray]:
 
 def _folds_per_class(fold: IntArray, classes: IntArray, n_classes: int) -> IntArray:
     """In how many folds every class is, from the folds and classes of rows."""
-    width = int(fold.max(initial=0)) + 2
-    return np.bincount(np.unique(classes * width + fold + 1) // width, minlength=n_classes)
+    pairs = np.unique(classes * (N_FOLDS + 1) + fold + 1)
+    return np.bincount(pairs // (N_FOLDS + 1), minlength=n_classes)
 
 
 def _check_spread(n_folds: IntArray) -> None:
