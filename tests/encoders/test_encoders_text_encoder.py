@@ -1,6 +1,7 @@
 """The transformer: pipelines, copies, files, caches, and a real encoder."""
 
 import pickle
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +149,15 @@ def test_fitting_again_finds_out_again_which_encoder_it_is(tmp_path):
     transformer = TextEncoder(Letters(), cache=tmp_path, normalize=False).fit(TEXTS)
     transformer.set_params(encoder=Letters(scale=3.0)).fit(TEXTS)
     assert transformer.transform(["a"])[0, 0] == 3
+
+
+def test_a_loaded_one_does_not_take_vectors_of_another_version(tmp_path, monkeypatch):
+    transformer = TextEncoder(Letters(), cache=tmp_path).fit(TEXTS)
+    stored = pickle.dumps(transformer)
+    library = sys.modules[Letters.__module__.partition(".")[0]]
+    monkeypatch.setattr(library, "__version__", "2", raising=False)
+    pickle.loads(stored).transform(TEXTS)
+    assert len(list(tmp_path.glob("*.sqlite"))) == 2
 
 
 def test_a_function_needs_a_name_in_the_cache(tmp_path):

@@ -204,6 +204,29 @@ def test_an_expected_f_score_must_be_known():
         head.predict(torch.zeros(1, 3), decoding="expected_f1")
 
 
+def test_a_head_takes_the_thresholds_that_estimators_take():
+    import torch
+
+    from hiclass.torch import HierarchicalHead
+
+    tree = Hierarchy.from_paths([["a", "x"], ["a", "y"], ["b", "z"]])
+    head, outputs = HierarchicalHead(2, tree), torch.zeros(1, 3)  # a has 2/3, x has 1/3
+    for given, found in (
+        ([0.6, 0.3], ["a", "x"]),
+        ([0.6, 0.4], ["a", ""]),
+        ({("a", "x"): 0.4}, ["a", ""]),
+        (np.array([0.7, 0.3]), ["", ""]),
+        (1, ["", ""]),
+    ):
+        assert head.predict(outputs, min_confidence=given).tolist() == [found]
+        given_at = ~np.isnan(head.predict_confidence(outputs, min_confidence=given)[0])
+        assert given_at.tolist() == [label != "" for label in found]
+    with pytest.raises(ValueError, match="min_confidence has -1"):
+        head.predict(outputs, min_confidence=[-1, 0])
+    with pytest.raises(ValueError, match="decoding must be one of 'top_down'"):
+        head.predict(outputs, decoding="best")
+
+
 def test_copies_files_and_state_dicts_of_a_head_predict_the_same():
     import torch
 

@@ -257,7 +257,8 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         return reduce_stamped(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return as_stamped(super().__getstate__())
+        # The key of an encoder is found out anew: its library may be of another version elsewhere.
+        return as_stamped({k: v for k, v in super().__getstate__().items() if k != "_key"})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(read_stamped(state, type(self).__name__))

@@ -18,7 +18,8 @@ import torch
 from torch import nn
 
 from hiclass._inference.candidates import Decision
-from hiclass._inference.decodings import Wish, as_decoding, truncate
+from hiclass._inference.confidence import check_min_confidence, thresholds_of
+from hiclass._inference.decodings import DECODINGS, Wish, truncate
 from hiclass._state import LabelFormat, LocalModels, SetFormat, SetModels
 from hiclass._targets.paths import as_hierarchy, decode, encode
 from hiclass._targets.sets import encode_in_dag, encode_sets, write_sets
@@ -357,7 +358,7 @@ class HierarchicalHead(nn.Module):
         *,
         decoding: str = "best_path",
         expected_f1: float | None = None,
-        min_confidence: float = 0.0,
+        min_confidence: Any = 0.0,
         threshold: float = 0.5,
     ) -> AnyArray:
         """Predict labels from outputs; computed where the outputs are.
@@ -370,8 +371,9 @@ class HierarchicalHead(nn.Module):
             How a path is chosen.
         expected_f1 : float, default=None
             The hierarchical F-score that ``decoding="expected_f1"`` goes by.
-        min_confidence : float, default=0.0
-            Truncates a path after its deepest node with at least this probability.
+        min_confidence : float, sequence of float or mapping, default=0.0
+            Truncates a path before its first node with less than this probability, as in
+            :class:`HierarchicalSoftmaxClassifier`.
         threshold : float, default=0.5
             Where predictions are sets of classes, the probability from which on one is predicted;
             the other parameters are not used then.
@@ -393,7 +395,7 @@ class HierarchicalHead(nn.Module):
         *,
         decoding: str = "best_path",
         expected_f1: float | None = None,
-        min_confidence: float = 0.0,
+        min_confidence: Any = 0.0,
     ) -> FloatArray:
         """Return the probability of every node on the predicted paths.
 
@@ -405,8 +407,9 @@ class HierarchicalHead(nn.Module):
             How a path is chosen.
         expected_f1 : float, default=None
             The hierarchical F-score that ``decoding="expected_f1"`` goes by.
-        min_confidence : float, default=0.0
-            Truncates a path after its deepest node with at least this probability.
+        min_confidence : float, sequence of float or mapping, default=0.0
+            Truncates a path before its first node with less than this probability, as in
+            :class:`HierarchicalSoftmaxClassifier`.
 
         Returns
         -------
@@ -463,15 +466,18 @@ class HierarchicalHead(nn.Module):
         return self._decisions.on(outputs.device)
 
     def _decide(
-        self, outputs: Tensor, decoding: str, expected_f1: float | None, min_confidence: float
+        self, outputs: Tensor, decoding: str, expected_f1: float | None, min_confidence: Any
     ) -> Decision:
-        decisions, rule = self._path_decisions(outputs), as_decoding(decoding)
-        wish = Wish(f=expected_f1, min_confidence=min_confidence)
+        decisions = self._path_decisions(outputs)
+        _check_choice("decoding", decoding, tuple(DECODINGS))
+        check_min_confidence(min_confidence)
+        rule, thresholds = DECODINGS[decoding], thresholds_of(min_confidence, self.hierarchy)
+        wish = Wish(f=expected_f1, min_confidence=thresholds)
         rule.check(wish)
         pieces = _pieces(outputs, decisions.bytes_per_row(rule))
         found = [decisions.decide(rule, z, wish) for z in pieces]
         nodes, confidence = (torch.cat(part).cpu().numpy() for part in zip(*found, strict=True))
-        return truncate(Decision(nodes, confidence), self.hierarchy, min_confidence)
+        return truncate(Decision(nodes, confidence), self.hierarchy, thresholds)
 
     def _predict_sets(self, outputs: Tensor, threshold: float) -> AnyArray:
         tree = self.hierarchy
