@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from hiclass._inspect.queries import predict_node_proba as predict_node_proba
     from hiclass._inspect.queries import predict_paths as predict_paths
     from hiclass._inspect.report import make_report as make_report
+    from hiclass._inspect.reviewing import choose_for_review as choose_for_review
     from hiclass._inspect.triage import Triage as Triage
     from hiclass._inspect.triage import triage as triage
     from hiclass._inspect.use import UseComparison as UseComparison
@@ -80,6 +81,7 @@ _HOMES = {
     "Triage": "hiclass._inspect.triage",
     "UseComparison": "hiclass._inspect.use",
     "add_class_texts": "hiclass._estimators.words",
+    "choose_for_review": "hiclass._inspect.reviewing",
     "compare_use": "hiclass._inspect.use",
     "explain": "hiclass._inspect.explain",
     "find_label_errors": "hiclass._inspect.label_errors",
