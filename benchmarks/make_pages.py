@@ -25,6 +25,7 @@ import _race_page  # noqa: E402
 import _taxonomy_page  # noqa: E402
 import automation  # noqa: E402
 import bookkeeping  # noqa: E402
+import coding  # noqa: E402
 import default_forest  # noqa: E402
 import engine  # noqa: E402
 import gene_function  # noqa: E402
@@ -120,6 +121,7 @@ WRITERS: dict[str, Callable[[str], None]] = {
     "docs/command_line.md": write_start_table,
     "docs/decisions.md": _decisions_page.write_page,
     "docs/global.md": write_global,
+    "docs/checking.md": coding.write_page,
     "docs/guarantees.md": automation.write_page,
     "docs/hierarchies.md": write_hierarchies,
     "docs/guide/probabilities.md": prior_shift.write_page,
