@@ -31,6 +31,7 @@ import engine  # noqa: E402
 import gene_function  # noqa: E402
 import global_models  # noqa: E402
 import incremental  # noqa: E402
+import network_defaults  # noqa: E402
 import overview  # noqa: E402
 import page as study_page  # noqa: E402
 import prior_shift  # noqa: E402
@@ -89,6 +90,7 @@ def write_race(page: str) -> None:
 def write_global(page: str) -> None:
     # Backwards: the stream on the GPU first.
     global_models.write_page(page, sorted(RESULTS.glob("global_models*.json"), reverse=True))
+    network_defaults.write_page(page)
 
 
 def write_hierarchies(page: str) -> None:
