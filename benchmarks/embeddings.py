@@ -204,7 +204,7 @@ def run_all(args: argparse.Namespace) -> dict[str, Any]:
     result: dict[str, Any] = {"environment": environment(), "limit_s": args.limit, "sets": {}}
     if args.output and Path(args.output).exists() and args.resume:
         result = json.loads(Path(args.output).read_text())
-    for name in names:
+    for name in args.sets or names:
         if name in REAL and not is_there(name, args.data):
             print(f"{name}: not there, skipped", flush=True)
             continue
@@ -277,6 +277,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=120, help="seconds of processor time per fit")
     parser.add_argument("--quick", action="store_true", help="a small simulated set only")
     parser.add_argument("--resume", action="store_true", help="keep what the output has")
+    parser.add_argument("--sets", nargs="*", help="only these sets")
     parser.add_argument("--models", nargs="*", help="only models whose names contain one of these")
     parser.add_argument("--markdown", help="write the table of the results into this page")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)

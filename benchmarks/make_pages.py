@@ -27,6 +27,7 @@ import automation  # noqa: E402
 import bookkeeping  # noqa: E402
 import coding  # noqa: E402
 import default_forest  # noqa: E402
+import embeddings  # noqa: E402
 import engine  # noqa: E402
 import gene_function  # noqa: E402
 import global_models  # noqa: E402
@@ -119,6 +120,7 @@ def write_limits(page: str) -> None:
 WRITERS: dict[str, Callable[[str], None]] = {
     "README.md": write_readme,
     "docs/guide/first_model.md": start.write_page,
+    "docs/guide/text_and_tables.md": embeddings.write_page,
     "docs/index.md": write_start_page,
     "docs/command_line.md": write_start_table,
     "docs/decisions.md": _decisions_page.write_page,
