@@ -7,7 +7,7 @@ from scipy.special import log_softmax
 from hiclass._inference.mixing import BIAS, class_weights, sum_scores
 from hiclass._out_of_fold import mixtures
 from hiclass._out_of_fold.folds import hold_out_classes
-from hiclass._out_of_fold.mixtures import Held, learn_mixture, limited_share
+from hiclass._out_of_fold.mixtures import Held, learn_mixture, limited_share, sharpen
 from hiclass._out_of_fold.words_and_rows import factors_of, most_lose_all
 from hiclass.hierarchy import Hierarchy
 
@@ -97,3 +97,31 @@ def test_weights_depend_on_the_rows_of_a_class_and_of_its_siblings():
     factors = factors_of(tree, ends, nodes, 1)
     # x: 4 rows, siblings none; y: none, siblings 4; z: none, and none beside it.
     np.testing.assert_allclose(factors, [[0.5, 0, 0], [0, 0.5, 0], [0.5, 0.5, 1], [0, 1, 1]])
+
+
+def test_features_count_for_more_where_more_classes_are_right_then():
+    rng = np.random.default_rng(0)
+    n, k = 300, 4
+    right = rng.integers(0, k, n)
+    # The first is right for 90 % of the rows, but hardly sure; the second is noise.
+    good = np.zeros((n, k))
+    shown = np.where(rng.random(n) < 0.9, right, rng.integers(0, k, n))
+    good[np.arange(n), shown] = 0.4
+    features = np.stack([good, rng.normal(size=(n, k))])
+    part = Held(features, np.ones((3, k)), right, np.ones(n))
+    feature = np.array([0, 1, BIAS])
+    start = np.array([1.0, 1.0, 0.0])
+    found = sharpen([part], feature, start)
+    assert found[0] / found[1] == 16
+    before = mixtures._share_right([part], start, feature)
+    assert mixtures._share_right([part], found, feature) > before + 0.3
+    assert mixtures._log_loss(part, found, feature)[0] < mixtures._log_loss(part, start, feature)[0]
+
+
+def test_nothing_is_sharpened_without_rows_or_without_gain():
+    start = np.array([1.0, 1.0, 0.0])
+    feature = np.array([0, 1, BIAS])
+    assert sharpen([], feature, start) is start
+    scores = np.eye(3)[None].repeat(2, axis=0)
+    part = Held(scores, np.ones((3, 3)), np.arange(3), np.ones(3))
+    assert sharpen([part], feature, start) is start

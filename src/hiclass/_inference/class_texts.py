@@ -27,26 +27,30 @@ N_SIMILARITIES = 5
 #: classes without rows, and without texts.
 FEATURE = np.array([0, 1, 2, 0, 1, 2, 3, 4, 3, 4, BIAS, BIAS])
 #: What serves where there are no rows to learn from, measured on taxonomies of three kinds.
-DEFAULTS = np.array([12.0, 5.0, 4.0, 8.0, 3.0, 3.0, 0.0, 0.0, 1.0, 6.0, 1.0, 0.0])
+DEFAULTS = np.array([12.0, 8.0, 4.0, 8.0, 3.0, 3.0, 0.0, 0.0, 1.0, 6.0, 1.0, 0.0])
 #: With so many rows, a class is half way from one without rows to one with many.
 _FEW_ROWS = 4
 #: So many similarities are held at a time.
 _NUMBERS_AT_A_TIME = 1 << 23
 
 
-def factors_of(n_rows: IntArray, has_text: Any) -> FloatArray:
-    """What every parameter is multiplied by, for classes with so many rows.
+def factors_of(n_rows: IntArray, n_texts: IntArray) -> FloatArray:
+    """What every parameter is multiplied by, for classes with so many rows and texts.
 
-    Between classes without rows and those with many, weights change as 1 / (1 + n / 4).
+    Between classes without rows and those with many, weights change as 1 / (1 + n / 4). All texts
+    together say the less the more there are: they are of many things then.
     """
     few = 1 / (1 + n_rows / _FEW_ROWS)
     some = (n_rows > 0).astype(float)
+    alike = 2 / (1 + np.maximum(n_texts, 1))
     return np.stack(
-        [few] * 3
-        + [1 - few] * 3
-        + [few * some] * 2
-        + [(1 - few) * some] * 2
-        + [1 - some, 1 - np.asarray(has_text, dtype=float)]
+        [
+            *(few, few * alike, few),
+            *(1 - few, (1 - few) * alike, 1 - few),
+            *[few * some] * 2,
+            *[(1 - few) * some] * 2,
+            *(1 - some, (n_texts == 0).astype(float)),
+        ]
     )
 
 

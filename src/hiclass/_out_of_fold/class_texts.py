@@ -64,9 +64,9 @@ def with_parameters(models: TextModels, parameters: FloatArray) -> TextModels:
 
 
 def _factors(models: TextModels) -> FloatArray:
-    ends = models.options.ends
-    n_rows = np.bincount(models.row_nodes, minlength=models.hierarchy.n_nodes)[ends]
-    return factors_of(n_rows, np.isin(ends, models.text_nodes))
+    ends, n_nodes = models.options.ends, models.hierarchy.n_nodes
+    n_rows = np.bincount(models.row_nodes, minlength=n_nodes)[ends]
+    return factors_of(n_rows, np.bincount(models.text_nodes, minlength=n_nodes)[ends])
 
 
 def _without_rows(models: TextModels, nodes: IntArray, weights: AnyArray) -> Held:

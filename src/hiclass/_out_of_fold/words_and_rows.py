@@ -15,7 +15,7 @@ import numpy as np
 
 from hiclass._inference.mixing import BIAS, class_weights
 from hiclass._inference.paths import final_proba, floored_logs
-from hiclass._out_of_fold.mixtures import Held, learn_mixture, limited_share
+from hiclass._out_of_fold.mixtures import Held, learn_mixture, limited_share, sharpen
 from hiclass._rows import take_rows
 from hiclass._state import EnsembleModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
@@ -111,7 +111,8 @@ def learn_words_and_rows(
         factors = factors_of(joint.hierarchy, joint.options.ends, rest, len(joint.members))
         right = np.searchsorted(joint.options.ends, nodes[rows])
         parts.append(Held(logs, factors, right, each))
-    return learn_mixture(parts, models, start, _STRENGTH), models
+    found = learn_mixture(parts, models, start, _STRENGTH)
+    return sharpen(parts, models, found), models
 
 
 def most_lose_all(nodes: IntArray, fold: IntArray) -> bool:
