@@ -14,6 +14,7 @@ import numpy as np
 
 from hiclass import metrics
 from hiclass._cli import _screen
+from hiclass._cli._class_texts import hierarchy_with_texts
 from hiclass._cli._early import count_early
 from hiclass._cli._errors import CommandError
 from hiclass._cli._features import placed, prepare, texts
@@ -31,7 +32,6 @@ from hiclass._cli._tables import (
     write_table,
 )
 from hiclass._estimators.conformal import tune_confidence
-from hiclass.hierarchy import Hierarchy
 
 
 def predict(args: argparse.Namespace) -> None:
@@ -301,7 +301,7 @@ def tree(args: argparse.Namespace) -> None:
     table, y = labelled_rows(args, read_rows(args), args.target, args.path_separator)
     check_types(table, args.target, y)
     name_levels(args, table, y)
-    hierarchy = Hierarchy.from_paths(y)
+    hierarchy = hierarchy_with_texts(args, y)
     own = np.zeros(hierarchy.n_nodes, dtype=int)
     for path in y.tolist():
         own[hierarchy.find(tuple(label for label in path if label not in (None, "")))] += 1

@@ -433,6 +433,12 @@ def _add_tree(commands: Any) -> None:
     command.add_argument(
         "--depth", type=_at_least(1), metavar="LEVEL", help="show no class below this level"
     )
+    command.add_argument(
+        "--class-texts",
+        metavar="FILE",
+        help="also show the titles of classes in this file, and its classes without rows: the "
+        "columns of --target name a class, all others have texts of it",
+    )
 
 
 def _add_demo(commands: Any) -> None:

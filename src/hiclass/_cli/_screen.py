@@ -11,6 +11,7 @@ import numpy as np
 
 from hiclass import metrics
 from hiclass.hierarchy import Hierarchy
+from hiclass.hierarchy._rendering import title_of
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 _LABEL = 40
@@ -79,7 +80,8 @@ def tree_lines(hierarchy: Hierarchy, counts: Any, depth: int | None) -> list[str
         more = f" ({hidden:,} below)" if hidden else ""
         count = paint(f"{int(counts[node]):,}{more}", "dim", sys.stdout)
         indent = indents[level - 1]
-        lines.append(f"{indent}{forks[goes_on]}{dash} {one_line(hierarchy.labels[node])}  {count}")
+        name = one_line(f"{hierarchy.labels[node]}{title_of(hierarchy, node)}")
+        lines.append(f"{indent}{forks[goes_on]}{dash} {name}  {count}")
         indents[level] = f"{indent}{bars[goes_on]}   "
         node = end if hidden else node + 1
     return lines

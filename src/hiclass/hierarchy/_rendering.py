@@ -29,7 +29,7 @@ def tree_text(hierarchy: Any) -> str:
         again = v in seen and not hierarchy.is_leaf[v]
         lines.append(
             f"{indent}{'└── ' if last else '├── '}{hierarchy.labels[v]}"
-            f"{_title(hierarchy, v)}{' (see above)' if again else ''}"
+            f"{title_of(hierarchy, v)}{' (see above)' if again else ''}"
         )
         if again:
             continue
@@ -42,7 +42,7 @@ def tree_text(hierarchy: Any) -> str:
     return "\n".join(lines)
 
 
-def _title(hierarchy: Any, v: int) -> str:
+def title_of(hierarchy: Any, v: int) -> str:
     """The first text of a node behind a colon, unless its label says the same."""
     texts = hierarchy.texts[v]
     if not texts or texts[0] == str(hierarchy.labels[v]):
@@ -64,7 +64,7 @@ def tree_html(hierarchy: Any) -> str:
             parts.append("<div>&hellip;</div>")
             parts.extend(s for s in reversed(stack) if isinstance(s, str))
             break
-        name = html.escape(f"{hierarchy.labels[v]}{_title(hierarchy, v)}")
+        name = html.escape(f"{hierarchy.labels[v]}{title_of(hierarchy, v)}")
         children = hierarchy.children(v)
         if len(children) and v not in seen:
             parts.append(
