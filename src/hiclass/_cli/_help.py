@@ -109,6 +109,13 @@ row is shown, so that nothing is lost whatever happens: the same command goes on
 Ctrl+C ends it and writes reviewed.csv, which has the columns of the queue, the labels, and what was
 decided (accepted, corrected, skipped), by whom and when, with the comment.
 """
+LABEL_ERRORS = """\
+examples:
+  hiclass label-errors model.skops train.csv --rows 100 -o suspects.csv
+
+Models like the given one are fitted on folds of the file. Every row gets the probability that its
+label is wrong, the level from which on it is, and the likelier class there.
+"""
 SERVE = """\
 examples:
   hiclass serve model.skops

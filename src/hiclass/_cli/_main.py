@@ -93,6 +93,10 @@ def _run(args: argparse.Namespace) -> None:
         from hiclass._cli._fit import fit
 
         fit(args)
+    elif args.command == "label-errors":
+        from hiclass._cli._label_errors import find
+
+        find(args)
     elif args.command == "guarantee":
         from hiclass._cli._guarantee import guarantee
 

@@ -45,6 +45,7 @@ def make_parser() -> argparse.ArgumentParser:
         _add_report,
         _add_tune,
         _add_guarantee,
+        _add_label_errors,
         _add_predict,
         add_triage,
         add_review,
@@ -361,6 +362,38 @@ def _add_guarantee(commands: Any) -> None:
         required=True,
         metavar="FILE",
         help="the new model file: the same model with these thresholds",
+    )
+
+
+def _add_label_errors(commands: Any) -> None:
+    command = _add_command(
+        commands,
+        "label-errors",
+        "rank the rows of a labelled file by how probably their label is wrong",
+        _help.LABEL_ERRORS,
+        "MODEL FILE [-o FILE] [--rows N] [options]",
+    )
+    _add_model_file(command)
+    _add_input(command)
+    _add_label_options(command)
+    command.add_argument(
+        "--cv",
+        type=_at_least(2),
+        default=5,
+        metavar="FOLDS",
+        help="every row is judged by a model that is fitted on the other folds (default: 5)",
+    )
+    command.add_argument(
+        "--rows", type=_at_least(1), metavar="N", help="write the first N rows only; by default all"
+    )
+    _add_jobs(command)
+    command.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help="by default standard output"
+    )
+    command.add_argument(
+        "--output-format",
+        choices=_FORMATS,
+        help="by default told by the name of the output; csv if it has no extension",
     )
 
 

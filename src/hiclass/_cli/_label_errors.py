@@ -1,0 +1,49 @@
+"""The command ``label-errors``: rows of a labelled file whose label is probably wrong."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from hiclass._cli import _screen
+from hiclass._cli._errors import CommandError
+from hiclass._cli._inputs import features_of, labelled_for
+from hiclass._cli._models import load_model
+from hiclass._cli._recipe import set_jobs
+from hiclass._cli._tables import check_output, format_of, write_table
+from hiclass._inspect.label_errors import find_label_errors
+
+
+def find(args: argparse.Namespace) -> None:
+    """Rank the rows of a file by how probably their label is wrong."""
+    import pandas as pd
+
+    check_output(args.output)
+    format = format_of(args.output, args.output_format, output=True)
+    model = load_model(args.model_file)
+    table, y, _ = labelled_for(args, model)
+    classifier = model.opened.model
+    set_jobs(classifier, args.jobs)
+    try:
+        found = find_label_errors(classifier, features_of(model, table), y, cv=args.cv)
+    except (ValueError, TypeError) as error:
+        raise CommandError(f"{table.name}: {error}") from error
+    n_shown = len(found) if args.rows is None else min(args.rows, len(found))
+    rows = found.rows[:n_shown]
+    columns = {name: table.column(name)[rows] for name in table.frame.columns}
+    added = {
+        "row": rows + 1,
+        "label_error_probability": found.probability[:n_shown].round(6),
+        "label_error_level": found.level[:n_shown],
+        "suggested": np.array(
+            [" > ".join(map(str, path)) for path in found.suggested[:n_shown]], dtype=object
+        ),
+    }
+    taken = sorted(columns.keys() & added.keys())
+    if taken:
+        raise CommandError(f"{table.name} already has a column {taken[0]!r}. Rename it.")
+    frame = pd.DataFrame({name: pd.Series(cells) for name, cells in (columns | added).items()})
+    write_table(frame, args.output, format=format, as_they_are=False)
+    shares = ", ".join(f"{share:.1%} at level {i}" for i, share in enumerate(found.shares, start=1))
+    _screen.note(f"Labels that are wrong, as estimated: {shares}", args.quiet)

@@ -1,0 +1,29 @@
+"""``hiclass label-errors``."""
+
+import pytest
+from cli_helpers import HEADER, make_rows, read, write_csv
+
+
+@pytest.fixture
+def noisy(tmp_path):
+    rows = make_rows(120)
+    wrong = next(i for i, row in enumerate(rows) if i > 20 and row[1:3] == ["Loan", "Car"])
+    rows[wrong][1:3] = ["Card", "Debit"]
+    return write_csv(tmp_path / "noisy.csv", rows), rows[wrong][0]
+
+
+def test_the_wrong_row_comes_first_with_its_level(run, model, noisy, tmp_path):
+    path, wrong = noisy
+    out, err = run("label-errors", model, path, "--cv", "3", "--rows", "10")
+    rows = read(out)
+    assert len(rows) == 10
+    assert wrong in [row["id"] for row in rows]
+    found = next(row for row in rows if row["id"] == wrong)
+    assert (found["label_error_level"], found["suggested"]) == ("1", "Loan")
+    assert "Labels that are wrong, as estimated:" in err
+
+
+def test_a_column_that_is_there_already_is_refused(fails, model, tmp_path):
+    path = write_csv(tmp_path / "row.csv", make_rows(60), header=["row", *HEADER[1:]])
+    message = fails("label-errors", model, path, "--cv", "2")
+    assert "row.csv already has a column 'row'. Rename it." in message
