@@ -31,7 +31,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
 from hiclass import LocalClassifierPerParentNode, TableFeatures
-from hiclass._cli._models import Model, load_model, save_model
+from hiclass._cli._models import Model, load_summary, save_model
 from hiclass._cli._review import model_mark
 from hiclass._cli._tables import write_table
 from hiclass._inspect.queues import (
@@ -90,7 +90,7 @@ def make_queue(path: Path, model_path: Path, n_rows: int, words: list[str]) -> N
     import pandas as pd
 
     rng = np.random.default_rng(1)
-    tree = load_model(str(model_path)).opened.model.hierarchy_
+    tree = load_summary(str(model_path)).hierarchy
     leaves = np.flatnonzero(tree.is_leaf)
     columns: dict[str, list] = {
         "id": [f"c{i}" for i in range(n_rows)],
@@ -215,6 +215,7 @@ def with_keys(desk: Desk, n_keys: int) -> dict[str, float]:
 
 def searches(desk: Desk, words: list[str], n: int) -> dict[str, float]:
     """Search for what one has typed so far, letter by letter."""
+    desk.connection.close()  # it was idle for too long; the next request opens it again
     rng = random.Random(0)
     seconds = []
     while len(seconds) < n:
@@ -261,7 +262,7 @@ def kills(folder: Path, n_kills: int) -> dict[str, int]:
             int(r["source_row"]) - 1: json.dumps([r[c] for c in TARGET])
             for r in csv.DictReader(file)
         }
-    tree = load_model(str(folder / "model.skops")).opened.model.hierarchy_
+    tree = load_summary(str(folder / "model.skops")).hierarchy
     wrong = sum(
         written.get(row) != json.dumps(list(tree.path(node))) for row, node in confirmed.items()
     )
@@ -290,7 +291,7 @@ def main() -> None:
         make_queue(queue, model, n_rows, words)
     for name in ("reviewed.csv", "reviewed.csv.journal"):
         (args.folder / name).unlink(missing_ok=True)
-    tree = load_model(str(model)).opened.model.hierarchy_
+    tree = load_summary(str(model)).hierarchy
     result = {
         "rows": n_rows, "classes": int(tree.n_nodes - 1), "leaves": int(tree.is_leaf.sum()),
         "model_mb": round(model.stat().st_size / 1e6, 1),

@@ -9,6 +9,7 @@ ORDER = (
     "calibration",
     "abstaining",
     "conformal",
+    "coding",
     "several_labels",
     "dag",
     "model_per_node",

@@ -1,17 +1,20 @@
 """The desk in a real browser: Chromium, headless, with real clicks and keys."""
 
 import json
+import sys
 import threading
 import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import numpy as np
 import pytest
 from browser_helpers import chromium, find, find_all, prefer, press, resize, text, wait_until
-from desk_helpers import TREE, make_desk, queue_columns
+from desk_helpers import TREE, make_desk, objects, queue_columns
 
 from hiclass import Hierarchy
+from hiclass._inspect.queues import taxonomy_mark
 from hiclass._serving.desk.app import Door, make_desk_app
 from hiclass._serving.desk.desk import Desk
 from hiclass._serving.desk.journal import Journal
@@ -514,3 +517,74 @@ def test_a_hundred_thousand_rows_and_classes(view, tmp_path):
     press(browser, "/", "031207", "ENTER")
     wait_for_row(browser, 32)
     assert tree.path(desk.decisions()[30].node)[-1].startswith("031207 ")
+
+
+# -- the picture of the documentation ----------------------------------------------------------
+
+PICTURE_PATHS = [
+    ("Card", "Fees or interest"),
+    ("Card", "Fraud or theft"),
+    ("Card", "Payment did not arrive"),
+    ("Current account", "Closing the account"),
+    ("Current account", "Money moved without permission"),
+    ("Debt collection", "Debt is not mine"),
+    ("Debt collection", "Threats or calls at night"),
+    ("Loan", "Car loan"),
+    ("Loan", "Student loan"),
+    ("Mortgage", "Payment process"),
+    ("Mortgage", "Refused"),
+]
+PICTURE_TEXT = (
+    "Last week two payments that I never made left my account, both to a shop abroad. The bank "
+    "says that the card was used with its number, so they will not refund me, although I "
+    "reported it stolen the day before. I also paid a fee for the new card."
+)
+PICTURE_REASONS = {
+    "for": "Card",
+    "against": "Current account",
+    "features": [
+        {"name": word, "column": "complaint", "word": word, "weight": weight}
+        for word, weight in [
+            ("the card", 1.1), ("stolen", 0.9), ("refund", 0.4), ("number", 0.3),
+            ("my account", -0.8), ("payments", -0.5), ("the bank", -0.3),
+        ]
+    ],
+}  # fmt: skip
+
+
+def draw(path):
+    """Draw the page with a row of its own, as docs/images/desk.png shows it."""
+    import tempfile
+
+    tree = Hierarchy.from_paths(PICTURE_PATHS)
+    picked = [1, 4, 2, 0, 5]
+    columns = {
+        "complaint": [PICTURE_TEXT] + [f"Another complaint, number {i}." for i in range(1, 212)],
+        "state": ["BY"] * 212,
+        "amount": ["430"] * 212,
+    }
+    for j, (place, share) in enumerate(zip(picked, (0.46, 0.33, 0.09, 0.05, 0.03), strict=True), 1):
+        columns[f"suggestion_{j}"] = [json.dumps(PICTURE_PATHS[place])] * 212
+        columns[f"probability_{j}"] = [share] * 212
+    columns["reasons"] = [json.dumps(PICTURE_REASONS)] * 212
+    columns["queue_model"] = ["m"] * 212
+    columns["queue_taxonomy"] = [taxonomy_mark(tree)] * 212
+    cells = {name: objects(values) for name, values in columns.items()}
+    cells["complaint"][57], cells["complaint"][0] = PICTURE_TEXT, "Another complaint."
+    queue = read_queue(cells, ["complaint", "state", "amount"], tree, "m")
+    with tempfile.TemporaryDirectory() as folder, chromium(1280, 800) as browser:
+        journal = Journal(Path(folder) / "j", {"queue": "q"})
+        desk = Desk(queue, tree, journal, levels=["product", "issue"], title="queue.csv")
+        for row in range(57):
+            desk.decide("w", "a", row, tree.find(PICTURE_PATHS[picked[0 if row % 4 else 1]]))
+        with served(desk) as address:
+            browser.get(address)
+            wait_for_row(browser, 58)
+            press(browser, "/", "pay")
+            wait_until(browser, lambda: find_all(browser, "#classes .where"))
+            browser.save_screenshot(str(path))
+        journal.close()
+
+
+if __name__ == "__main__":
+    draw(Path(sys.argv[1]))
