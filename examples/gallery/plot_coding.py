@@ -3,8 +3,8 @@ How many rows can be automated?
 ===============================
 
 Offices code complaints, occupations and diagnoses by hand where a machine is not sure. The more
-errors they allow, the fewer rows are left for people. This example draws that line, with a guarantee
-for every point of it, and looks at what people get to see.
+errors they allow, the fewer rows are left for people. This example draws that line, with a
+guarantee for every point of it, and looks at what people get to see.
 """
 
 import matplotlib.pyplot as plt

@@ -120,7 +120,8 @@ def _mark_of(columns: dict[str, Any]) -> str:
     total = hashlib.sha256()
     for name, cells in columns.items():
         total.update(repr(name).encode())
-        total.update(repr(cells.tolist()).encode(errors="surrogatepass"))
+        for cell in cells:
+            total.update(repr(cell).encode(errors="surrogatepass") + b"\n")
     return total.hexdigest()[:16]
 
 

@@ -186,8 +186,7 @@ def _parse_csv(text: str, name: str, separator: str) -> Table:
         raise CommandError(f"--separator must be one character; got {separator!r}.")
     # A text may be longer than what the csv module takes for a mistake.
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
-    # newline="": a line break inside a cell stays as it is.
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    reader = csv.reader(_lines(text), delimiter=separator, strict=True)
     rows: list[list[str]] = []
     lines: list[int] = []
     try:
@@ -221,6 +220,19 @@ def _parse_csv(text: str, name: str, separator: str) -> Table:
     cells[:] = rows or cells
     cells[cells == ""] = None
     return Table(pd.DataFrame(cells, columns=header, dtype=object), name, lines)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a text with their ends, as they are."""
+    if text.count("\r") != text.count("\r\n"):
+        # Some lines end with a carriage return alone; this holds four bytes per character.
+        yield from io.StringIO(text, newline="")
+        return
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end
 
 
 def _parse_jsonl(text: str, name: str) -> Table:
