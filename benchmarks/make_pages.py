@@ -32,6 +32,7 @@ import engine  # noqa: E402
 import gene_function  # noqa: E402
 import global_models  # noqa: E402
 import incremental  # noqa: E402
+import kinds_of_rows  # noqa: E402
 import network_defaults  # noqa: E402
 import overview  # noqa: E402
 import page as study_page  # noqa: E402
@@ -109,6 +110,11 @@ def write_performance(page: str) -> None:
     _taxonomy_page.write_page(page)
 
 
+def write_text_and_tables(page: str) -> None:
+    kinds_of_rows.write_page(page)
+    embeddings.write_page(page)
+
+
 def write_limits(page: str) -> None:
     result = json.loads((RESULTS / "limits.json").read_text())
     write_section(page, "limits", _limits_page.show(result))
@@ -120,7 +126,7 @@ def write_limits(page: str) -> None:
 WRITERS: dict[str, Callable[[str], None]] = {
     "README.md": write_readme,
     "docs/guide/first_model.md": start.write_page,
-    "docs/guide/text_and_tables.md": embeddings.write_page,
+    "docs/guide/text_and_tables.md": write_text_and_tables,
     "docs/index.md": write_start_page,
     "docs/command_line.md": write_start_table,
     "docs/decisions.md": _decisions_page.write_page,
