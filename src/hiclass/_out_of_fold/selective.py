@@ -17,6 +17,7 @@ limit once; ``benchmarks/automation.py`` has what happens where it does not.
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -121,8 +122,10 @@ def walk_losses(confidence: FloatArray, loss: FloatArray, limit: float, risk: fl
     -------
     Walk
     """
-    # Bets are placed one after the other, and files are often sorted by class.
-    shuffled = np.random.default_rng(0).permutation(len(loss))
+    # Bets are placed one after the other, and files are often sorted by class. Another order for
+    # other rows: with one order for all, sorted rows would be in the same pattern every time.
+    seed = zlib.crc32(np.ascontiguousarray(confidence).tobytes())
+    shuffled = np.random.default_rng(seed).permutation(len(loss))
     confidence, loss = confidence[shuffled], loss[shuffled]
     order, sizes = _prefixes(confidence, first_size(len(confidence), limit, risk))
     sizes = sizes[:: max(1, len(sizes) // _N_LOOKS)]
