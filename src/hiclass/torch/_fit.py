@@ -139,7 +139,7 @@ def penalty_of(estimator: Classifier, shape: Shape, n_rows: int) -> float:
     """
     if estimator.penalty != "auto":
         return float(estimator.penalty)
-    strength = shape.n_outputs if shape.is_linear else max(1.0, shape.n_outputs / 100)
+    strength = max(1.0, shape.n_outputs / (1 if shape.is_linear else 100))
     return 1 / (strength * max(n_rows, 1))
 
 
