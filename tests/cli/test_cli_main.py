@@ -34,7 +34,10 @@ def test_version_and_general_help(run):
         ([], "required: command"),
         (["guess"], "invalid choice: 'guess'"),
         (["fit", "x.csv", "-o", "m"], "required: --target"),
-        (["predict", "m", "x", "--min-confidence", "2"], "from 0 to 1 is needed, not '2'"),
+        (
+            ["predict", "m", "x", "--min-confidence", "2"],
+            "a number from 0 to 1 is needed, one per level",
+        ),
         (["predict", "m", "x", "--min-confidence", "x"], "from 0 to 1 is needed, not 'x'"),
         (["predict", "m", "x", "--jobs", "0"], "a number of jobs is needed"),
         (["predict", "m", "x", "--jobs", "two"], "not 'two'"),
