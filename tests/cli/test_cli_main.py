@@ -38,7 +38,7 @@ def test_version_and_general_help(run):
             ["predict", "m", "x", "--min-confidence", "2"],
             "a number from 0 to 1 is needed, one per level",
         ),
-        (["predict", "m", "x", "--min-confidence", "x"], "from 0 to 1 is needed, not 'x'"),
+        (["predict", "m", "x", "--min-confidence", "x"], "with one per class, not 'x'"),
         (["predict", "m", "x", "--jobs", "0"], "a number of jobs is needed"),
         (["predict", "m", "x", "--jobs", "two"], "not 'two'"),
         (["fit", "x", "--target", "a", "-o", "m", "--cv", "1"], "at least 2 is needed, not '1'"),
