@@ -334,6 +334,8 @@ def text_table(result: dict[str, Any]) -> str:
             f"**{part['set']}**: {part['n_train']:,} training rows, {part['n_features']:,} "
             f"features, {part['n_nodes'] - 1:,} classes, {part['device']}"
         )
+        if part.get("jobs"):
+            title += f"; {BASELINE} with n_jobs={part['jobs']}"
         parts.append(f"{title}\n\n{table(header, cells)}")
     return "\n\n".join(parts)
 
@@ -376,6 +378,26 @@ def stream_table(results: list[dict[str, Any]]) -> str:
     return table(header, cells)
 
 
+def floor_table(result: dict[str, Any]) -> str:
+    """One row per case that has a floor."""
+    header = ("case", "rows / s", "floor", "ratio", "busy", "peak GPU memory")
+    cells = [
+        (
+            row["case"],
+            f"{row['rows_per_s']:,}",
+            f"{row['floor_rows_per_s']:,}",
+            f"{row['ratio']:.2f}",
+            f"{row['busy']:.0%}" if row.get("busy") is not None else "",
+            f"{row['peak_gpu_gb']} GB" if row["peak_gpu_gb"] else "",
+        )
+        for row in result["floor"]
+        if "ratio" in row
+    ]
+    return f"{result['device']}, PyTorch {result['environment']['versions']['torch']}:\n\n" + table(
+        header, cells
+    )
+
+
 def write_page(page: str, files: Sequence[str | Path]) -> None:
     """Put the tables of result files into the sections of a page."""
     streams = []
@@ -384,6 +406,8 @@ def write_page(page: str, files: Sequence[str | Path]) -> None:
         if "texts" in result:
             gpu = any(part["device"] == "cuda" for part in result["texts"])
             write_section(page, "texts on a GPU" if gpu else "texts", text_table(result))
+        elif "floor" in result:
+            write_section(page, "floor", floor_table(result))
         elif "genes" in result:
             gpu = any(part["device"] == "cuda" for part in result["genes"])
             write_section(page, "genes on a GPU" if gpu else "genes", gene_table(result))

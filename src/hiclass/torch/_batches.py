@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from hiclass._rows import check_weights
+from hiclass._rows import check_weights, slice_rows
 from hiclass._typing import AnyArray, IntArray
 from hiclass.torch._layout import Layout
 from hiclass.torch._network import Shape, as_tensors
@@ -114,7 +114,7 @@ class Rows:
         weight = None if self.weight is None else self.weight[first:last]
         is_void = weight is not None and not weight.any()
         tensor = None if weight is None else torch.from_numpy(weight)
-        return Batch(as_tensors(self.X[first:last]), target, tensor, last - first, is_void)
+        return Batch(as_tensors(slice_rows(self.X, slice(first, last))), target, tensor, last - first, is_void)
 
 
 def cut(n_rows: int, size: int, team: Team) -> tuple[IntArray, IntArray]:

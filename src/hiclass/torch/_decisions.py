@@ -80,7 +80,8 @@ class PathDecisions:
 
     def bytes_per_row(self, decoding: Decoding | None = None) -> int:
         """The memory that a row takes at most while it is decided, by any decoding by default."""
-        n_bytes = 4 * self._n_outputs + 64 * self.walk.width
+        # Outputs of the piece before are there until those of the next one are.
+        n_bytes = 2 * 4 * self._n_outputs + 64 * self.walk.width
         if decoding is not None and decoding.step_by_step and self.step_by_step:
             return n_bytes
         widest = max(self.final.width, 3 * len(self.ends))
