@@ -114,7 +114,13 @@ class Rows:
         weight = None if self.weight is None else self.weight[first:last]
         is_void = weight is not None and not weight.any()
         tensor = None if weight is None else torch.from_numpy(weight)
-        return Batch(as_tensors(slice_rows(self.X, slice(first, last))), target, tensor, last - first, is_void)
+        return Batch(
+            as_tensors(slice_rows(self.X, slice(first, last))),
+            target,
+            tensor,
+            last - first,
+            is_void,
+        )
 
 
 def cut(n_rows: int, size: int, team: Team) -> tuple[IntArray, IntArray]:
