@@ -29,7 +29,7 @@ PAGES = [
     *(
         f"docs/{name}.md"
         for name in (
-            "command_line", "decisions", "global", "guarantees", "guide/first_model",
+            "checking", "command_line", "decisions", "global", "guarantees", "guide/first_model",
             "guide/probabilities", "guide/text_and_tables",
             "hierarchies", "how_good", "incremental", "index", "parallel", "performance",
             "persistence", "robustness", "study",
