@@ -6,8 +6,8 @@
 A model of 100,000 classes and a queue of 100,000 rows are made, whose suggestions are drawn at
 random: the desk does not use the classifiers. ``hiclass review`` then runs as a user runs it, in a
 process of its own whose memory is watched, and is used in three ways: in Chromium with real keys
-(from the event of the key to the frame after the next row is in the page), by searches over HTTP,
-and by decisions over HTTP with 100 kills (SIGKILL) at random moments.
+(from the event of the key to the next row in the page, and to the frame after that), by searches
+over HTTP, and by decisions over HTTP with 100 kills (SIGKILL) at random moments.
 """
 
 import argparse
@@ -183,13 +183,14 @@ WATCH = """
 window.keys = [];
 document.addEventListener("keydown", () => { window.pressed = performance.now(); }, true);
 new MutationObserver(() => {
-  const pressed = window.pressed;
-  requestAnimationFrame(() => setTimeout(() => window.keys.push(performance.now() - pressed)));
+  const pressed = window.pressed, there = performance.now() - pressed;
+  requestAnimationFrame(() => setTimeout(() =>
+    window.keys.push([there, performance.now() - pressed])));
 }).observe(document.getElementById("row-name"), { childList: true, subtree: true });
 """
 
 
-def with_keys(desk: Desk, n_keys: int) -> dict[str, float]:
+def with_keys(desk: Desk, n_keys: int) -> dict[str, dict[str, float]]:
     """Code rows with number keys in Chromium."""
     from selenium import webdriver
     from selenium.webdriver import ActionChains
@@ -208,7 +209,9 @@ def with_keys(desk: Desk, n_keys: int) -> dict[str, float]:
             ActionChains(browser).send_keys("12345s"[number % 6]).perform()
             while browser.execute_script("return window.keys.length") <= number:
                 time.sleep(0.005)
-        return summary([ms / 1000 for ms in browser.execute_script("return window.keys")])
+        found = browser.execute_script("return window.keys")
+        names = ("in_the_page", "painted")
+        return {n: summary([key[i] / 1000 for key in found]) for i, n in enumerate(names)}
     finally:
         browser.quit()
 
@@ -310,7 +313,7 @@ def main() -> None:
         result["kills"] = kills(args.folder, args.kills)
         print(json.dumps(result["kills"]))
     if args.json:
-        write_json(args.json, {"environment": environment(), **result})
+        write_json({"environment": environment(), **result}, args.json)
 
 
 if __name__ == "__main__":
