@@ -73,11 +73,13 @@ def run_child(
     memory_limit: float = 16e9,
     env: dict[str, str] | None = None,
     poll: float = 0.02,
+    until: Callable[[], bool] = lambda: False,
 ) -> dict[str, Any]:
     """Run a command and watch the memory of its process tree, every ``poll`` seconds.
 
-    Returns a dict: ``lines`` (its output), ``peak_bytes`` (largest sum of resident memory over the
-    tree, polled), ``stopped`` ("time limit", "memory limit" or None) and, if it failed, ``error``.
+    Where ``until`` becomes true, it is killed. Returns a dict: ``lines`` (its output),
+    ``peak_bytes`` (largest sum of resident memory over the tree, polled), ``stopped`` ("time
+    limit", "memory limit", "until" or None) and, if it failed, ``error``.
     """
     import psutil
 
@@ -90,6 +92,8 @@ def run_child(
                 stopped = "time limit"
             elif peak > memory_limit:
                 stopped = "memory limit"
+            elif until():
+                stopped = "until"
             if stopped:
                 _kill_tree(child)
                 break

@@ -89,10 +89,9 @@ def scale_table(result: dict[str, Any]) -> str:
     resumed = result["resumed"]
     equal = "the same predictions" if resumed["same"] else "other predictions"
     return (
-        f"{text}\n\nThe last fit, stopped after half of its time and started again: "
-        f"{resumed['checkpoints']:,} checkpoints were there, the rest took "
-        f"{resumed['fit_s']:.0f} s, "
-        f"peak memory {resumed['peak_bytes'] / 1e6:,.0f} MB, {equal}."
+        f"{text}\n\nThe last fit was also killed when {resumed['checkpoints']:,} of its "
+        f"{resumed['classifiers']:,} classifiers were stored, and started again: the rest took "
+        f"{resumed['fit_s']:.0f} s, peak memory {resumed['peak_bytes'] / 1e6:,.0f} MB, {equal}."
     )
 
 
@@ -112,3 +111,5 @@ def write_page(page: str) -> None:
     """Put the tables of the stored results into a page."""
     result = load("taxonomy")
     write_section(page, "taxonomy", f"\n{all_tables(result)}\n\n{machine(result)}\n")
+    result = load("taxonomy_scale")
+    write_section(page, "taxonomy_scale", f"\n{scale_table(result)}\n\n{machine(result)}\n")

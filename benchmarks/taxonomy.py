@@ -10,13 +10,14 @@ for memory, in the environment of its library (see race/environments.py). Who ta
 which settings is defined in race/contestants.py. They take turns, in every other turn backwards.
 Reading rows and converting them to the form that a library takes is not timed. Peak memory includes
 the interpreter, the imported libraries and the rows. ``--scale`` runs one recipe of ours on more
-and more rows and leaves; the largest fit is also stopped halfway and resumed from its checkpoints.
+and more rows and leaves; the largest fit is also killed halfway and resumed from its checkpoints.
 Needs psutil.
 """
 
 import argparse
 import hashlib
 import json
+import math
 import sys
 import tempfile
 from functools import partial
@@ -100,7 +101,10 @@ def scale(options):
     points = {(rows, FEWEST_LEAVES) for rows in SCALE_ROWS}
     points |= {(SCALE_ROWS[-1], leaves) for leaves in SCALE_BRANCHING}
     result = {"recipe": options.recipe, "runs": []} | environment()
-    for rows, leaves in sorted(points):
+    if options.go_on:
+        result = json.loads(Path(options.output).read_text(encoding="utf-8"))
+    known = {(run["rows"], run["leaves"]) for run in result["runs"]}
+    for rows, leaves in sorted(points - known):
         run = {"rows": rows, "leaves": leaves} | scale_run(rows, leaves, options)
         result["runs"].append(run)
         print(run, flush=True)
@@ -121,13 +125,13 @@ def scale(options):
     print(scale_table(result))
 
 
-def scale_run(rows, leaves, options, checkpoints="", time_limit=None):
+def scale_run(rows, leaves, options, checkpoints="", **stop):
     """One fit, predict and save in a fresh process."""
     size = Size(rows, SCALE_FEATURES, SCALE_BRANCHING[leaves])
     file = stored(f"scale_{rows}_{leaves}", size, options.envs / "taxonomy")
     command = [sys.executable, __file__, "--worker", options.recipe, str(file), checkpoints]
-    limit = time_limit or options.time_limit
-    child = run_child(command, time_limit=limit, memory_limit=20e9, poll=0.2)
+    limits = {"time_limit": options.time_limit, "memory_limit": 20e9}
+    child = run_child(command, **limits, poll=0.2, **stop)
     run = {"peak_bytes": child["peak_bytes"]}
     for line in child["lines"]:
         if line.startswith('{"'):
@@ -136,14 +140,22 @@ def scale_run(rows, leaves, options, checkpoints="", time_limit=None):
 
 
 def resume(whole, options):
-    """Stop the largest fit halfway, fit again with the same checkpoints, compare predictions."""
+    """Kill the largest fit when half of its classifiers are stored, fit again, compare."""
+    children = SCALE_BRANCHING[whole["leaves"]]
+    n_classifiers = sum(math.prod(children[:level]) for level in range(len(children)))
     with tempfile.TemporaryDirectory() as folder:
-        largest = whole["rows"], whole["leaves"], options, folder
-        first = scale_run(*largest, time_limit=whole["before_s"] + whole["fit_s"] / 2)
-        n_files = sum(1 for _ in Path(folder).rglob("*") if _.is_file())
-        second = scale_run(*largest)
-    same = second.get("predictions") == whole["predictions"]
-    return {"stopped": first.get("stopped"), "checkpoints": n_files, "same": same} | second
+        stored = Path(folder)
+        first = scale_run(
+            whole["rows"],
+            whole["leaves"],
+            options,
+            folder,
+            until=lambda: len(list(stored.iterdir())) > n_classifiers / 2,
+        )
+        n_files = len(list(stored.iterdir()))
+        second = scale_run(whole["rows"], whole["leaves"], options, folder)
+    found = {"stopped": first.get("stopped"), "classifiers": n_classifiers, "checkpoints": n_files}
+    return found | {"same": second.get("predictions") == whole["predictions"]} | second
 
 
 def slope(runs, key, step):
@@ -202,6 +214,7 @@ def main():
     parser.add_argument("--time-limit", type=float, default=1200, help="seconds for one run")
     parser.add_argument("--quick", action="store_true", help="a small set, one turn")
     parser.add_argument("--scale", action="store_true", help="more and more rows and leaves")
+    parser.add_argument("--go-on", action="store_true", help="keep the runs of --output")
     parser.add_argument("--recipe", choices=list(all_contestants()), default=QUICK_FAST)
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--output", help=f"default {RESULT.name} beside the other results")

@@ -21,14 +21,15 @@ import json
 import os
 import pickle
 import tempfile
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
 import scipy.sparse as sp
+import sklearn
+
+from hiclass._version import __version__
 
 _MAGIC = b"hiclass checkpoint 1\n"
 _SUFFIX = ".hiclass"
@@ -113,9 +114,9 @@ def _header(key: str, payload: bytes) -> dict[str, str]:
     return {"key": key, "sha256": hashlib.sha256(payload).hexdigest(), **_versions()}
 
 
-@cache
 def _versions() -> dict[str, str]:
-    return {"hiclass": version("hiclass"), "scikit-learn": version("scikit-learn")}
+    # Not by importlib.metadata: a checkout on the path has no metadata, and needs checkpoints, too.
+    return {"hiclass": __version__, "scikit-learn": sklearn.__version__}
 
 
 def _no_pickle(estimator: Any, error: Exception) -> str:
