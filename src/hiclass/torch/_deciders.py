@@ -22,6 +22,9 @@ from hiclass.torch._network import FittedNetwork
 
 Tensor = Any
 
+#: On the processor, NumPy sums probabilities up the tree in about two thirds of the time.
+_HOST_IS_FASTER = True
+
 
 class NetworkPaths:
     """Decides on paths; see ``_inference.deciders.PathDecider``."""
@@ -30,6 +33,7 @@ class NetworkPaths:
         columns = None if network.first is None else (network.first, network.last)
         device = network._on_device()[0]
         self._network = network
+        self._on_cpu = device.type == "cpu"
         layout: Any = network.layout
         self._decisions = PathDecisions(models, layout, columns, device)
 
@@ -39,7 +43,9 @@ class NetworkPaths:
 
     def knows(self, decoding: Decoding) -> bool:
         """Whether it decides by a decoding."""
-        return decoding in ON_DEVICE
+        if decoding not in ON_DEVICE:
+            return False
+        return not (self._on_cpu and _HOST_IS_FASTER and self._decisions.sums_up(decoding))
 
     def decide(self, decoding: Decoding, X: Any, wish: Wish) -> Decision:
         """What was decided for a chunk of rows; not yet truncated."""
