@@ -304,6 +304,7 @@ def run_set(name, options, result):
         "few": {},
     }
     entry["texts"] = sum(map(len, tree.texts))
+    result["sets"][name] = entry
     for n_rows in options.rows:
         started = time.process_time()
         rows = few(y, train, n_rows)
