@@ -1,7 +1,7 @@
 """The desk at 100,000 rows and 100,000 classes: how long from a key to the next row, and kills.
 
     PYTHON benchmarks/desk.py --json benchmarks/results/desk.json
-    PYTHON benchmarks/desk.py --small    # a hundredth of the size, to try it
+    PYTHON benchmarks/desk.py --small    # fewer rows and classes, to try it
 
 A model of 100,000 classes and a queue of 100,000 rows are made, whose suggestions are drawn at
 random: the desk does not use the classifiers. ``hiclass review`` then runs as a user runs it, in a
@@ -285,7 +285,7 @@ def main() -> None:
     parser.add_argument("--keys", type=int, default=300)
     parser.add_argument("--only", choices=["keys", "kills"])
     args = parser.parse_args()
-    shape, n_rows = (SMALL, 1000) if args.small else (SHAPE, 100_000)
+    shape, n_rows = (SMALL, 20_000) if args.small else (SHAPE, 100_000)
     args.folder.mkdir(parents=True, exist_ok=True)
     words = make_words(20_000, np.random.default_rng(2))
     model, queue = args.folder / "model.skops", args.folder / "queue.csv"

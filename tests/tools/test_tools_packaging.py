@@ -12,6 +12,11 @@ DATA = [
     "_inspect/report/report.css",
     "_inspect/report/report.html",
     "_inspect/report/report.js",
+    "_serving/desk/page/desk.css",
+    "_serving/desk/page/desk.html",
+    "_serving/desk/page/desk.js",
+    "_serving/desk/page/desk.svg",
+    "_serving/desk/page/door.html",
     "datasets/animals.csv",
     "py.typed",
 ]
