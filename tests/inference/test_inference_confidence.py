@@ -6,8 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 
-from hiclass import EnsembleClassifier, FlatClassifier, Hierarchy, LocalClassifierPerParentNode
+from hiclass import (
+    ClassTextClassifier,
+    EnsembleClassifier,
+    FlatClassifier,
+    GlobalClassifier,
+    HierarchicalClassifier,
+    Hierarchy,
+    LocalClassifierPerParentNode,
+)
 from hiclass._inference.confidence import (
     as_json,
     check_min_confidence,
@@ -59,6 +69,46 @@ def test_a_class_shares_its_threshold_with_what_is_below_and_not_named(given_, e
 def test_what_does_not_fit_the_hierarchy_is_refused(value, message):
     with pytest.raises(ValueError, match=message):
         thresholds_of(value, TREE)
+
+
+class NeverFitted(DummyClassifier):
+    """A classifier that must not get as far as being fitted."""
+
+    def fit(self, X, y, sample_weight=None):
+        raise AssertionError("something was fitted before the thresholds were checked")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LocalClassifierPerParentNode(NeverFitted()),
+        FlatClassifier(NeverFitted()),
+        GlobalClassifier(NeverFitted(), level_weight=1),
+        EnsembleClassifier([("a", FlatClassifier()), ("b", FlatClassifier(NeverFitted()))]),
+        EnsembleClassifier([("a", FlatClassifier(NeverFitted()))], class_texts="labels"),
+        HierarchicalClassifier(NeverFitted()),
+        HierarchicalClassifier(NeverFitted(), class_texts="labels"),
+        ClassTextClassifier(class_texts="labels"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([0.5], "min_confidence has 1 numbers, but the hierarchy has 2 levels"),
+        ({("a", "z"): 0.5}, "'z'"),
+    ],
+)
+def test_thresholds_that_do_not_suit_the_classes_are_found_before_anything_is_fitted(
+    model, value, message
+):
+    X = ["one word", "two words", "three words", "four words"] * 5
+    y = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "z"]] * 5
+    if not isinstance(model, ClassTextClassifier) and getattr(model, "class_texts", None) is None:
+        X = np.arange(20.0).reshape(-1, 1)
+    model = clone(model).set_params(min_confidence=value)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "hierarchy_")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from hiclass import (
 )
 from hiclass._inspect.label_errors import mistakes
 from hiclass.datasets import make_hierarchical_classification
+from hiclass.model_selection import HierarchicalKFold
 
 TREE = Hierarchy.from_paths([["a", "x"], ["a", "y"], ["b", "x"], ["b", "z"]])
 
@@ -76,9 +77,9 @@ def test_the_probability_by_hand():
     # One of the four final classes is a sibling; two are below b.
     likely = np.array([[0.05, 0.1]] * 8 + [[0.05, 0.8]] * 2)
     right = np.array([0.8] * 8 + [0.1] * 2)
-    for _ in range(200):  # the shares are a fixed point
-        posterior = likely * shares / ((1 - shares.sum()) * right + likely @ shares)[:, None]
-        np.testing.assert_allclose(posterior.mean(axis=0), shares, atol=2e-3)
+    posterior = likely * shares / ((1 - shares.sum()) * right + likely @ shares)[:, None]
+    np.testing.assert_allclose(wrong, posterior, atol=2e-3)
+    np.testing.assert_allclose(posterior.mean(axis=0), shares, atol=2e-3)  # a fixed point
     assert wrong[-1].sum() > 0.5 > wrong[0].sum()
     assert wrong[-1].argmax() == 1
 
@@ -94,16 +95,42 @@ def test_rows_of_classes_without_training_rows_are_judged_above(data):
     assert found.level[place[0]] == 1
 
 
-def test_pipelines_groups_and_other_models(data):
+def with_mistakes(y, n=24):
+    """Labels of which some are wrong from the first level on, and which rows these are."""
+    rng = np.random.default_rng(0)
+    bad, noisy = rng.permutation(len(y))[:n], y.copy()
+    for i in bad:
+        noisy[i] = other(y, i, 0, rng)
+    return noisy, bad
+
+
+def test_pipelines_and_other_models_find_mistakes(data):
     X, y = data
-    groups = np.arange(len(y)) // 4
+    noisy, bad = with_mistakes(y)
     for model in (
         make_pipeline(StandardScaler(), FlatClassifier(LogisticRegression())),
         LocalClassifierPerNode(hierarchy=Hierarchy.from_paths(y)),
         LocalClassifierPerParentNode().fit(X, y),
     ):
-        found = find_label_errors(model, X, y, cv=2, groups=groups)
-        assert found.probability[0] <= 1
+        found = find_label_errors(model, X, noisy, cv=2)
+        assert average_precision_score(np.isin(found.rows, bad), found.probability) > 0.7
+
+
+def test_rows_of_a_group_are_held_out_together(data):
+    X, y = data
+    groups = np.arange(len(y)) // 4
+    folds = HierarchicalKFold(2, shuffle=True, random_state=0, hierarchy=Hierarchy.from_paths(y))
+    splits = list(folds.split(X, y, groups))
+    for train, test in splits:
+        assert not set(groups[train]) & set(groups[test])
+    together = SimpleNamespace(split=lambda *_: splits)
+    model = LocalClassifierPerParentNode()
+    found = find_label_errors(model, X, y, cv=2, groups=groups)
+    expected = find_label_errors(model, X, y, cv=together)
+    np.testing.assert_array_equal(found.rows, expected.rows)
+    np.testing.assert_array_equal(found.probability, expected.probability)
+    apart = find_label_errors(model, X, y, cv=2)
+    assert not np.array_equal(found.probability, apart.probability)
 
 
 @pytest.mark.parametrize("form", [dict, list, Hierarchy])

@@ -5,8 +5,15 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.frozen import FrozenEstimator
 
-from hiclass import LocalClassifierPerParentNode, guarantee_error, make_report, metrics
+from hiclass import (
+    ConformalClassifier,
+    LocalClassifierPerParentNode,
+    guarantee_error,
+    make_report,
+    metrics,
+)
 from hiclass.datasets import make_hierarchical_classification
 
 
@@ -50,7 +57,6 @@ def test_the_promises_of_a_model_are_shown(model, data):
         guarantee = guarantee_error(model, *data[1], [0.1, 0.01])
     report = make_report(guarantee.apply(model), *data[2])
     found = report.data["automation"]
-    assert [level["level"] for level in found["levels"]] == [1]  # nothing is answered below
     shown = found["promises"]
     assert (shown["kind"], shown["certainty"], shown["rows"]) == ("error", 0.95, 500)
     assert [row["limit"] for row in shown["table"]] == [0.1, 0.01]
@@ -59,6 +65,32 @@ def test_the_promises_of_a_model_are_shown(model, data):
     assert ":Infinity" not in report.html
 
 
+@pytest.mark.parametrize("thresholds", [0.7, [0.0, 0.9], [np.inf, np.inf]])
+def test_the_curves_go_on_below_the_thresholds_of_the_model(model, data, thresholds):
+    """What laxer thresholds would do is the same whatever the model has now."""
+    X, y = data[2]
+    whole = make_report(model, X, y).data["automation"]
+    strict = copy.copy(model).set_params(min_confidence=thresholds)
+    found = make_report(strict, X, y).data
+    assert found["automation"] == {**whole, "truncated": True}
+    assert not whole["truncated"]
+    assert strict.min_confidence is thresholds
+    assert found["depths"]["predicted"][2] < 500  # the other sections are about the model as it is
+
+
+def test_rows_without_weight_are_not_counted_with_thresholds_either(model, data):
+    X, y = data[2]
+    weight = np.r_[np.zeros(100), np.full(400, 3.0)]
+    strict = copy.copy(model).set_params(min_confidence=0.7)
+    found = make_report(strict, X, y, sample_weight=weight).data["automation"]
+    expected = make_report(model, X[100:], y[100:]).data["automation"]
+    assert found == {**expected, "truncated": True}
+
+
 def test_a_model_without_answers_has_no_curve(model, data):
-    model = copy.copy(model).set_params(min_confidence=[np.inf, np.inf])
-    assert make_report(model, *data[2]).data["automation"]["levels"] == []
+    X, y = data[1]
+    with pytest.warns(UserWarning, match="rows"):
+        silent = ConformalClassifier(FrozenEstimator(model), alpha=0.01).fit(X[:20], y[:20])
+    found = make_report(silent, *data[2]).data["automation"]
+    assert found["levels"] == []
+    assert not found["truncated"]

@@ -344,6 +344,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
                 "multi_label and scorers out."
             )
         tree = texted_hierarchy(self.hierarchy, self.class_texts, y)
+        self._check_thresholds(tree)
         effort = EFFORTS[self.effort]
         common = self._settings(effort).common
         decoding = objective.decodings[0]

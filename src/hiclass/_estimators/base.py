@@ -195,6 +195,11 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
                 f"{self.min_confidence} ends paths earlier. Set one of the two."
             )
 
+    def _check_thresholds(self, hierarchy: Hierarchy) -> None:
+        """Refuse thresholds that do not suit the classes, before anything is fitted."""
+        if hierarchy.is_tree:  # there are none for sets of classes
+            thresholds_of(self.min_confidence, hierarchy)
+
     def _refuse_threshold(self) -> None:
         raise ValueError(
             f"threshold={self.threshold!r} selects sets of classes by their probabilities, but "

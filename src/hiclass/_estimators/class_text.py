@@ -142,6 +142,7 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
         with fitting(self):
             self._check_parameters()
             target = encode_texted(self.hierarchy, self.class_texts, y)
+            self._check_thresholds(target.hierarchy)
             texts, vectors = self._read_rows(X, y, target)
             self.encoder_ = self._fit_encoder([*target.texts, *texts])
             if vectors is None:

@@ -252,7 +252,10 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             if groups is not None:
                 fit_params = {**fit_params, "groups": groups}
             params = self._params_of_models(sample_weight, fit_params)
-            models = [clone(model).fit(X, y, **params[name]) for name, model in self.models]
+            models = []
+            for name, model in self.models:
+                models.append(clone(model).fit(X, y, **params[name]))
+                self._check_thresholds(models[0].hierarchy_)  # before the others are fitted
             joint = self._join([model._models for model in models], weights)
             joint, f = self._learn_out_of_fold(X, y, params, models, joint, sample_weight, unit)
             self._name_models(models, joint.weights)
@@ -267,7 +270,14 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         self._check_words(fit_params)
         learn = self.weights is None or self._learns_weights
         found = fit_ensemble(
-            self.models, self.class_texts, X, y, sample_weight, groups, learn=learn
+            self.models,
+            self.class_texts,
+            X,
+            y,
+            sample_weight,
+            groups,
+            learn=learn,
+            check=self._check_thresholds,
         )
         joint, f = found.joint, None
         if not learn:

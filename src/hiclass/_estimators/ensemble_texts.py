@@ -7,6 +7,7 @@ class, and is learned out of fold, where some classes are held out as a whole.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +31,7 @@ from hiclass._out_of_fold.words_and_rows import (
 from hiclass._rows import take_rows
 from hiclass._state import EnsembleModels, Options, TextModels
 from hiclass._typing import IntArray
+from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import read_groups
 
 #: The name of the model that ``class_texts`` adds.
@@ -77,6 +79,7 @@ def fit_ensemble(
     groups: Any,
     *,
     learn: bool,
+    check: Callable[[Hierarchy], None],
 ) -> TextEnsemble:
     """Fit models on rows and texts of classes, and learn how much each of them counts.
 
@@ -92,6 +95,8 @@ def fit_ensemble(
         Weights and groups of the rows.
     learn : bool
         Whether it is learned how much each model counts.
+    check : callable
+        Called with the classes before anything is fitted, to refuse what does not suit them.
 
     Returns
     -------
@@ -99,6 +104,7 @@ def fit_ensemble(
     """
     named = _with_words(models, class_texts)
     target = encode_texted(*_classes(named, class_texts), y)
+    check(target.hierarchy)
     rows = with_text_rows(X, target, sample_weight, max(_MOST_TEXTS, len(target.nodes)))
     unit = None if groups is None else read_groups(groups, rows.n_rows)
     fitted = [_fit(model, rows, sample_weight is not None, unit) for _, model in named]

@@ -155,7 +155,9 @@ def encode_labels(
     if hierarchy is None or hierarchy.is_tree:
         if model.threshold != 0.5:
             model._refuse_threshold()
-        return encode(y, hierarchy)
+        target = encode(y, hierarchy)
+        model._check_thresholds(target.hierarchy)
+        return target
     check_set_parameters(model)
     return encode_in_dag(y, hierarchy)
 

@@ -453,7 +453,9 @@ def guarantee_cost(
     Notes
     -----
     Thresholds are tested as in :func:`guarantee_error`. The test is not binomial but a bet on every
-    row, which needs nothing but bounded costs, and fewer rows the less the costs vary.
+    row, which needs nothing but bounded costs, and fewer rows the less the costs vary. Bets follow
+    each other: the promise holds for every order of the rows, but another order may lead to a
+    slightly different threshold.
 
     Examples
     --------

@@ -81,16 +81,15 @@ def decide_held_out(model: Any, X: Any, y: Any, caller: str) -> HeldOut:
             "leaf_only=True wants every path to end at a leaf, which min_confidence would end "
             "earlier. Fit with leaf_only=False to use a threshold."
         )
-    decision = _uncut(model, opened.transform(X))
+    decision: Decision = without_thresholds(model)._decide(opened.transform(X))
     return HeldOut(model, decision, true_nodes(model, y, len(decision.nodes)))
 
 
-def _uncut(model: Any, X: Any) -> Decision:
-    """Decisions of a model without its own threshold."""
+def without_thresholds(model: Any) -> Any:
+    """A fitted model that truncates no path; the given one is not changed."""
     model = copy.copy(model)
     model.min_confidence = 0.0
-    decision: Decision = model._decide(X)
-    return decision
+    return model
 
 
 def true_nodes(model: Any, y: Any, n_rows: int) -> IntArray:

@@ -25,6 +25,7 @@ import numpy as np
 from scipy.special import bdtr
 
 from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass.metrics._automation import surest_first
 
 #: The walk starts at up to so many times the rows that are needed if none is wrong.
 _START = 4
@@ -140,13 +141,8 @@ def walk_losses(confidence: FloatArray, loss: FloatArray, limit: float, risk: fl
 
 
 def _prefixes(confidence: FloatArray, first: int) -> tuple[IntArray, IntArray]:
-    """Rows from the surest on, and how many of them are answered at each threshold of the walk.
-
-    Rows of equal confidence are answered together.
-    """
-    order = np.argsort(-confidence, kind="stable")
-    ordered = confidence[order]
-    sizes = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], len(order) > 0)) + 1
+    """Rows from the surest on, and how many of them are answered at each threshold of the walk."""
+    order, sizes = surest_first(confidence)
     return order, sizes[sizes >= first]
 
 

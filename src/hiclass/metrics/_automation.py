@@ -129,9 +129,7 @@ def curve_of(
     level: int, confidence: FloatArray, wrong: AnyArray, n_rows: int, certainty: float
 ) -> AutomationCurve:
     """The curve of a level from the confidences and errors of the rows that could be answered."""
-    order = np.argsort(-confidence, kind="stable")
-    ordered = confidence[order]
-    n_answered = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], len(order) > 0)) + 1
+    order, n_answered = surest_first(confidence)
     n_wrong = np.cumsum(wrong[order])[n_answered - 1]
     lower, upper = share_interval(n_answered, n_wrong, 1 - certainty)
     return AutomationCurve(
@@ -142,8 +140,19 @@ def curve_of(
         n_wrong / n_answered,
         lower,
         upper,
-        ordered[n_answered - 1],
+        confidence[order][n_answered - 1],
     )
+
+
+def surest_first(confidence: FloatArray) -> tuple[IntArray, IntArray]:
+    """Rows from the surest on, and how many of them are answered at each threshold.
+
+    Rows of equal confidence are answered together.
+    """
+    order = np.argsort(-confidence, kind="stable")
+    ordered = confidence[order]
+    ends = np.append(ordered[1:] != ordered[:-1], len(order) > 0)
+    return order, np.flatnonzero(ends) + 1
 
 
 def share_interval(n: IntArray, k: IntArray, risk: float) -> tuple[FloatArray, FloatArray]:

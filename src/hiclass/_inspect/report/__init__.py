@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from hiclass._estimators.held_out import without_thresholds
 from hiclass._files import write_whole
+from hiclass._inference.confidence import is_set
 from hiclass._inference.decodings import Decoding
 from hiclass._inspect.models import OpenModel, local_models, open_model
 from hiclass._inspect.report import _data
@@ -159,7 +161,7 @@ def make_report(
         "sources": _data.sources(rows),
         "reliability": _data.reliability(rows) if soft else None,
         "thresholds": _data.thresholds(rows) if soft else None,
-        "automation": collect_automation(model, rows) if soft else None,
+        "automation": _automation(model, opened, X_seen, y, rows) if soft else None,
         "features": collect_features(opened, rows.hierarchy),
         "examples": None,
     }
@@ -167,6 +169,20 @@ def make_report(
         kept = [texts[i] for i in np.flatnonzero(rows.keep).tolist()]
         data["examples"] = _data.pick_examples(rows, kept)
     return Report(data)
+
+
+def _automation(
+    model: Any, opened: OpenModel, X_seen: Any, y: Any, rows: _data.Rows
+) -> dict[str, Any]:
+    """Curves of all that could be answered: thresholds of the model would end them early."""
+    truncated = is_set(getattr(opened.model, "min_confidence", 0.0))
+    if truncated:
+        whole = without_thresholds(opened.model)
+        y_pred, confidence = whole.predict(X_seen), whole.predict_confidence(X_seen)
+        # Weights play no role here, but rows without any do not count.
+        weight = rows.keep.astype(np.float64)
+        rows = _data.read_rows(opened.model.hierarchy_, y, y_pred, confidence, weight)
+    return {**collect_automation(model, rows), "truncated": truncated}
 
 
 def _check_examples(examples: Any, n_rows: int) -> list[str] | None:

@@ -679,7 +679,8 @@
     slider.addEventListener("input", update);
     select.addEventListener("change", update);
     body.append(
-      el("p", { class: "muted lead", id: "automation-label" }, "Answer the surest rows by the model and give the others to people. The interval holds for one place of the slider at a time; to choose a threshold with a guarantee, use guarantee_error."),
+      el("p", { class: "muted lead", id: "automation-label" }, "Answer the surest rows by the model and give the others to people. The interval holds for one place of the slider at a time; to choose a threshold with a guarantee, use guarantee_error."
+        + (found.truncated ? " All that the model could answer is shown, without its own thresholds (min_confidence)." : "")),
       el("div", { class: "controls screen" }, el("label", {}, "Level ", select)),
       el("div", { class: "confidence" },
         el("div", {}, el("div", { class: "slider" }, el("span", { class: "muted" }, "Rows answered"), slider, output), live, chart),
