@@ -183,13 +183,13 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_decision_parameters(self) -> None:
         check_parameters(self, self._decision_parameters)
-        if "min_confidence" in self._decision_parameters:
+        if not isinstance(self.min_confidence, Real):
             check_min_confidence(self.min_confidence)
         if self._is_about_sets():
             check_set_parameters(self)
         elif "_models" in self.__dict__ and self.threshold != 0.5:
             self._refuse_threshold()
-        if self.leaf_only and is_set(self.min_confidence):
+        if self.leaf_only and self._truncates():
             raise ValueError(
                 f"leaf_only=True wants every path to end at a leaf, but min_confidence="
                 f"{self.min_confidence} ends paths earlier. Set one of the two."
@@ -316,7 +316,15 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     @property
     def _thresholds(self) -> Thresholds:
         """What ``min_confidence`` says about the nodes."""
+        if isinstance(self.min_confidence, Real):
+            return float(self.min_confidence)
         return thresholds_of(self.min_confidence, self.hierarchy_)
+
+    def _truncates(self) -> bool:
+        """Whether ``min_confidence`` has a threshold above 0."""
+        if isinstance(self.min_confidence, Real):
+            return bool(self.min_confidence > 0)
+        return is_set(self.min_confidence)
 
     def _f_to_expect(self) -> float | None:
         """The F-score that ``decoding="expected_f1"`` goes by, given or learned, if either."""
@@ -331,7 +339,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def _needs_probabilities(self, direct: bool) -> str:
         """Which parameter, if any, needs probabilities from the local classifiers."""
-        if is_set(self.min_confidence):
+        if self._truncates():
             return f"min_confidence={self.min_confidence}"
         needed = self._decoding.needs_proba(direct)
         return f"decoding={self.decoding!r}" if needed else ""
@@ -339,7 +347,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     def _may_end(self) -> bool:
         """Whether a prediction may leave levels out: from parameters and training rows only."""
         fewest = self._decoding.fewest_labels
-        if is_set(self.min_confidence) or fewest == 0:
+        if self._truncates() or fewest == 0:
             return True
         if fewest is not None and not self.leaf_only and self._format.ndim == 2:
             return bool(fewest < self._format.n_levels) or self._ends_early()

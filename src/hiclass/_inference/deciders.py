@@ -4,14 +4,13 @@ A model with one classifier for all classes is usually decoded from the probabil
 returns. A classifier whose probabilities are on a device registers a *decider* for its type: it
 takes rows and returns nodes and confidences, so that probabilities never leave the device. It
 decides as the functions of ``decodings`` and ``sets`` do. What it does not know is decided there.
+It is registered with ``decider_for`` in ``paths``.
 """
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hiclass._inference.paths import unrestricted
 from hiclass._typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -40,15 +39,3 @@ class SetDecider(Protocol):
 
     def nodes(self, X: Any, thresholds: FloatArray) -> IntArray:
         """One most specific node for every row of a chunk."""
-
-
-@singledispatch
-def decider_for(classifier: Any, models: Any) -> Any:
-    """A decider of models with one classifier for all classes; None for most classifiers."""
-    return None
-
-
-def decider_of(models: Any) -> Any:
-    """The decider of models, restricted and adapted ones among them, if they have one."""
-    classifiers = getattr(unrestricted(models), "classifiers", {})
-    return decider_for(classifiers[0], models) if 0 in classifiers else None

@@ -18,13 +18,13 @@ from hiclass._inference import joint_search
 from hiclass._inference.candidates import Candidates as Candidates
 from hiclass._inference.candidates import Decision as Decision
 from hiclass._inference.candidates import best_values, confidence_along
-from hiclass._inference.confidence import Thresholds, along_paths, is_set
-from hiclass._inference.deciders import decider_of
+from hiclass._inference.confidence import Thresholds, along_paths
 from hiclass._inference.joint_search import Found, can_search, settle
 from hiclass._inference.paths import (
     Group,
     Queries,
     branch_proba,
+    decider_of,
     direct_final_proba,
     final_to_nodes,
     node_proba,
@@ -256,9 +256,13 @@ def with_confidence(models: LocalModels, proba: FloatArray, nodes: IntArray) -> 
     return Decision(nodes, np.where(path >= 0, confidence, np.nan))
 
 
+def _truncates(thresholds: Thresholds) -> bool:
+    return bool(np.any(thresholds > 0))
+
+
 def truncate(decision: Decision, hierarchy: Hierarchy, min_confidence: Thresholds) -> Decision:
     """Truncate every path before its first node with less than its threshold as probability."""
-    if not is_set(min_confidence):
+    if not _truncates(min_confidence):
         return decision
     with np.errstate(invalid="ignore"):
         sure = decision.confidence >= along_paths(min_confidence, hierarchy, decision.nodes)
@@ -375,14 +379,14 @@ class Decoding:
 
     def _wants_best(self, wish: Wish) -> bool:
         """Whether to search for the best final class only."""
-        return self.only_best and not is_set(wish.min_confidence)
+        return self.only_best and not _truncates(wish.min_confidence)
 
     def _search(self, models: LocalModels, X: Any, wish: Wish) -> Decision:
         def propose(found: Found) -> tuple[tuple[IntArray, FloatArray], AnyArray]:
             assert self.propose is not None
             nodes, proven = self.propose(models, found, wish)
             confidence = np.full((found.n, models.hierarchy.depth), np.nan)
-            if is_set(wish.min_confidence):
+            if _truncates(wish.min_confidence):
                 least = along_paths(wish.min_confidence, models.hierarchy, nodes)
                 confidence = confidence_along(models.hierarchy, nodes, found.levels)
                 proven &= found.proven(confidence, least)

@@ -74,6 +74,18 @@ def unrestricted(models: Any) -> Any:
     return models
 
 
+@singledispatch
+def decider_for(classifier: Any, models: Any) -> Any:
+    """A decider of models with one classifier for all classes; None for most classifiers."""
+    return None
+
+
+def decider_of(models: Any) -> Any:
+    """The decider of models, restricted and adapted ones among them, if they have one."""
+    classifiers = getattr(unrestricted(models), "classifiers", {})
+    return decider_for(classifiers[0], models) if 0 in classifiers else None
+
+
 def holds_packed(models: Any) -> bool:
     """Whether some classifier does not see all columns, and so cannot check them."""
     models = unrestricted(models)

@@ -23,9 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from hiclass._closure import as_sets
-from hiclass._inference.deciders import decider_of
 from hiclass._inference.evidence import column_order, rows_at
-from hiclass._inference.paths import node_proba
+from hiclass._inference.paths import decider_of, node_proba
 from hiclass._problems.strategies import STRATEGIES
 from hiclass._rows import n_rows_of, protect
 from hiclass._state import SetEnsembleModels, SetModels

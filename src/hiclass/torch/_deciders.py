@@ -14,8 +14,8 @@ import torch
 
 from hiclass._inference.candidates import Decision
 from hiclass._inference.confidence import is_set
-from hiclass._inference.deciders import decider_for
 from hiclass._inference.decodings import Decoding, Wish
+from hiclass._inference.paths import decider_for
 from hiclass._typing import FloatArray, IntArray
 from hiclass.torch._decisions import ON_DEVICE, PathDecisions, SetDecisions, closed_sets
 from hiclass.torch._network import FittedNetwork
