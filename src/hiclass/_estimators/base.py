@@ -197,7 +197,8 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_thresholds(self, hierarchy: Hierarchy) -> None:
         """Refuse thresholds that do not suit the classes, before anything is fitted."""
-        if hierarchy.is_tree:  # there are none for sets of classes
+        is_number = isinstance(self.min_confidence, Real)
+        if hierarchy.is_tree and not is_number:  # there are none for sets of classes
             thresholds_of(self.min_confidence, hierarchy)
 
     def _refuse_threshold(self) -> None:
