@@ -324,7 +324,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     def _truncates(self) -> bool:
         """Whether ``min_confidence`` has a threshold above 0."""
         if isinstance(self.min_confidence, Real):
-            return bool(self.min_confidence > 0)
+            return float(self.min_confidence) > 0
         return is_set(self.min_confidence)
 
     def _f_to_expect(self) -> float | None:
