@@ -145,7 +145,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray or CSR matrix of shape (n_texts, n_features_out_)
+        ndarray or CSR matrix of shape (n_texts, n_features_out)
             The vectors.
 
         Raises
@@ -169,7 +169,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray or CSR matrix of shape (n_texts, n_features_out_)
+        ndarray or CSR matrix of shape (n_texts, n_features_out)
             The vectors.
 
         Raises
