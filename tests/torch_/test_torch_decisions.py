@@ -170,6 +170,22 @@ def test_a_path_that_may_stop_stops_on_a_tie():
         np.testing.assert_allclose(model.predict_confidence(X[:1]), [[1.0, np.nan]])
 
 
+def test_confidences_never_rise_where_running_sums_fall_by_a_rounding():
+    """A sum that is computed in parallel may: here that of "a" is below that of its first child."""
+    import torch
+
+    from hiclass.torch._deciders import NetworkPaths
+
+    X, y = np.eye(3), [["a", "x"], ["a", "y"], ["b", "z"]]
+    model = quick_network(loss="leaf", max_epochs=1).fit(X, y)
+    decider = NetworkPaths(model._network(), model._models)
+    falls = np.nextafter(0.6, 0.0)
+    running = torch.tensor([[0.6, falls, 1.0]], dtype=torch.float64)
+    nodes, reached = decider._decisions.walk.on_sums(running)
+    assert model.hierarchy_.path(int(nodes[0])) == ("a", "x")
+    assert reached.tolist() == [[falls, falls]]
+
+
 def test_rows_go_through_in_pieces_that_keep_within_a_budget(hard, monkeypatch):
     X, y = hard
     model = network(max_epochs=2, expected_f1=0.8).fit(X, y)

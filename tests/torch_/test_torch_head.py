@@ -296,7 +296,6 @@ def test_the_module_of_a_classifier_computes_what_it_predicts(hard, params, loss
     model = network(loss=loss, max_epochs=3, **params).fit(X, y)
     module = model.module_
     assert isinstance(module, torch.nn.Module)
-    assert model.module_ is module
     outputs = module(torch.tensor(X, dtype=torch.float32))
     proba = module.head.predict_node_proba(outputs).numpy()
     np.testing.assert_allclose(proba, model.predict_node_proba(X), atol=1e-5)
@@ -311,6 +310,27 @@ def test_the_module_of_a_classifier_computes_what_it_predicts(hard, params, loss
         for weight in module.parameters():
             weight.add_(1.0)
     np.testing.assert_allclose(model.predict_node_proba(X), proba, atol=1e-5)
+
+
+def test_every_access_makes_a_new_module_with_the_fitted_weights(hard):
+    import torch
+
+    X, y = hard
+    model = network(max_epochs=1).fit(X, y)
+    trained, fitted = model.module_, model.module_.state_dict()
+    with torch.no_grad():
+        for weight in trained.parameters():
+            weight.add_(1.0)
+    expected = {name: weight + 1.0 for name, weight in fitted.items()}
+    model.predict(X)
+    for _ in range(6):  # models that share the network, more than are kept ready
+        model.restricted_to([("Plant",)]).predict(X)
+    again = model.module_
+    assert again is not trained
+    for name, weight in again.state_dict().items():
+        torch.testing.assert_close(weight, fitted[name], rtol=0, atol=0)
+    for name, weight in trained.named_parameters():
+        torch.testing.assert_close(weight.detach(), expected[name], rtol=0, atol=0)
 
 
 def test_the_module_of_a_restricted_classifier_and_of_sets_decides_like_it(hard):

@@ -162,8 +162,9 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node; only with ``threshold="tuned"``.
     module_ : torch.nn.Module
-        The network with weights of its own: an ``encoder`` and a :class:`HierarchicalHead`,
-        ``head``. What becomes of it does not change this classifier.
+        A copy of the network: an ``encoder`` and a :class:`HierarchicalHead`, ``head``. Every access
+        makes a new one with the fitted weights: keep it in a variable to train it further. What
+        becomes of it does not change this classifier.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -462,7 +463,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
 
     @property
     def module_(self) -> Any:
-        """The fitted network as a ``torch.nn.Module``: ``encoder``, then ``head``."""
+        """A new copy of the network as a ``torch.nn.Module``: ``encoder``, then ``head``."""
         self._check_fitted()
         return as_module(self._models, multi_label=self.multi_label)
 

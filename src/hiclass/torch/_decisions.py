@@ -200,7 +200,8 @@ class _Walk:
             return here if inside is None else here.masked_fill_(~inside, -1.0)
 
         nodes, reached = self._down(joint, len(running), 1.0)
-        return nodes, reached.div_(running[:, -1:]).clamp_(0.0, 1.0)
+        # As in `along`: a running sum that is computed in parallel may fall by a rounding.
+        return nodes, reached.div_(running[:, -1:]).clamp_(0.0, 1.0).cummin(dim=1).values
 
     def _down(self, values: Callable[..., Tensor], n: int, start: float) -> tuple[Tensor, Tensor]:
         device = self._start.device

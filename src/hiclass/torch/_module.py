@@ -47,14 +47,8 @@ class HierarchicalNetwork(nn.Module):
 
 
 def as_module(models: Any, *, multi_label: bool) -> HierarchicalNetwork:
-    """The network of fitted models as a module, with weights of its own."""
+    """The network of fitted models as a new module, with weights of its own."""
     network: FittedNetwork = unrestricted(models).classifiers[0]
-    module: HierarchicalNetwork = network.kept(models, _make_module)
-    module.head.criterion.multi_label = multi_label
-    return module
-
-
-def _make_module(network: FittedNetwork, models: Any) -> HierarchicalNetwork:
     shape = network.shape
     weights = {name: torch.tensor(value) for name, value in as_arrays(network.weights).items()}
     # The first layer has a row per feature, the others have one per output.
@@ -66,6 +60,7 @@ def _make_module(network: FittedNetwork, models: Any) -> HierarchicalNetwork:
         layers += [layer, nn.ReLU()] if has_activation else [layer]
     columns = None if network.first is None else (network.first, network.last)
     head = HierarchicalHead._from_parts(models, network.layout, columns, last)
+    head.criterion.multi_label = multi_label
     device = network._on_device()[0]
     return HierarchicalNetwork(nn.Sequential(*layers), head).to(device).eval()
 
