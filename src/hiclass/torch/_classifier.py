@@ -162,9 +162,9 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node; only with ``threshold="tuned"``.
     module_ : torch.nn.Module
-        A copy of the network: an ``encoder`` and a :class:`HierarchicalHead`, ``head``. Every access
-        makes a new one with the fitted weights: keep it in a variable to train it further. What
-        becomes of it does not change this classifier.
+        A copy of the network: an ``encoder`` and a :class:`HierarchicalHead`, ``head``. Every
+        access makes a new one with the fitted weights: keep it in a variable to train it further.
+        What becomes of it does not change this classifier.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
