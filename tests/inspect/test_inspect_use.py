@@ -94,6 +94,11 @@ def test_sparse_features_pipelines_and_names(data):
     found = compare_use(model, words[500:1500], sp.csr_array(now))
     assert found.features[0].what == "feature 2"
     assert found.features[0].now == 0
+    names = [f"word {j}" for j in range(words.shape[1])]
+    found = compare_use(model, words[500:1500], sp.csr_array(now), feature_names=names)
+    assert found.features[0].what == "feature word 2"
+    with pytest.raises(ValueError, match="feature_names has 1 names"):
+        compare_use(model, words[500:1500], words[1500:], feature_names=["a"])
     pipeline = make_pipeline(StandardScaler(), LocalClassifierPerParentNode()).fit(X[:500], y[:500])
     assert not compare_use(pipeline, X[500:900], X[900:1300]).alarm
     assert "No change by more than chance" in str(compare_use(pipeline, X[500:900], X[900:1300]))

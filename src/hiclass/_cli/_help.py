@@ -116,6 +116,15 @@ examples:
 Models like the given one are fitted on folds of the file. Every row gets the probability that its
 label is wrong, the level from which on it is, and the likelier class there.
 """
+COMPARE = """\
+examples:
+  hiclass compare model.skops valid.csv new.csv
+  hiclass compare model.skops valid.csv new.csv --max-false-alarms 0.001 -o compared.csv
+
+Confidence, shares of the predicted classes, the share of rows that is answered and features are
+compared. What has changed by more than chance is written, and what that means for the guarantee of
+the model. Use rows of then that the model was not fitted on: those would look too well known.
+"""
 SERVE = """\
 examples:
   hiclass serve model.skops

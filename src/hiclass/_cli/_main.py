@@ -97,6 +97,10 @@ def _run(args: argparse.Namespace) -> None:
         from hiclass._cli._label_errors import find
 
         find(args)
+    elif args.command == "compare":
+        from hiclass._cli._compare import compare
+
+        compare(args)
     elif args.command == "guarantee":
         from hiclass._cli._guarantee import guarantee
 

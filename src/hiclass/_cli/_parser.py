@@ -25,6 +25,7 @@ class _Parser(argparse.ArgumentParser):
 
 def make_parser() -> argparse.ArgumentParser:
     """Make the parser of all commands."""
+    from hiclass._cli._parser_checks import add_compare, add_guarantee, add_label_errors
     from hiclass._cli._parser_desk import add_review, add_triage
 
     parser = _Parser(
@@ -44,8 +45,9 @@ def make_parser() -> argparse.ArgumentParser:
         _add_explain,
         _add_report,
         _add_tune,
-        _add_guarantee,
-        _add_label_errors,
+        add_guarantee,
+        add_label_errors,
+        add_compare,
         _add_predict,
         add_triage,
         add_review,
@@ -307,93 +309,6 @@ def _add_tune(commands: Any) -> None:
         required=True,
         metavar="FILE",
         help="the new model file: the same model with another min_confidence",
-    )
-
-
-def _add_guarantee(commands: Any) -> None:
-    command = _add_command(
-        commands,
-        "guarantee",
-        "choose confidences so that few of the labels given are wrong, for certain",
-        _help.GUARANTEE,
-        "MODEL FILE [--max-error E] [--level NAME ...] -o FILE [options]",
-    )
-    _add_model_file(command)
-    _add_input(command)
-    _add_label_options(command)
-    promise = command.add_argument_group("promise")
-    promise.add_argument(
-        "--max-error",
-        type=_inner_share,
-        metavar="E",
-        help="of the rows that are answered, the share that may be wrong (default: 0.05)",
-    )
-    promise.add_argument(
-        "--certainty",
-        type=_inner_share,
-        default=0.95,
-        metavar="P",
-        help="the probability with which that holds (default: 0.95)",
-    )
-    promise.add_argument(
-        "--level",
-        nargs="+",
-        metavar="LEVEL",
-        help="the levels that it is about, by name or number; by default all at once",
-    )
-    promise.add_argument(
-        "--branch-level",
-        metavar="LEVEL",
-        help="make a promise of its own for every class of this level that has rows enough",
-    )
-    promise.add_argument(
-        "--costs",
-        metavar="FILE",
-        help="limit the mean cost instead: a file with columns of the levels and a column cost, "
-        "what a wrong label costs for rows of this class (all others: 1)",
-    )
-    promise.add_argument(
-        "--max-cost", type=float, metavar="C", help="the mean cost that is allowed"
-    )
-    _add_jobs(command)
-    command.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        metavar="FILE",
-        help="the new model file: the same model with these thresholds",
-    )
-
-
-def _add_label_errors(commands: Any) -> None:
-    command = _add_command(
-        commands,
-        "label-errors",
-        "rank the rows of a labelled file by how probably their label is wrong",
-        _help.LABEL_ERRORS,
-        "MODEL FILE [-o FILE] [--rows N] [options]",
-    )
-    _add_model_file(command)
-    _add_input(command)
-    _add_label_options(command)
-    command.add_argument(
-        "--cv",
-        type=_at_least(2),
-        default=5,
-        metavar="FOLDS",
-        help="every row is judged by a model that is fitted on the other folds (default: 5)",
-    )
-    command.add_argument(
-        "--rows", type=_at_least(1), metavar="N", help="write the first N rows only; by default all"
-    )
-    _add_jobs(command)
-    command.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help="by default standard output"
-    )
-    command.add_argument(
-        "--output-format",
-        choices=_FORMATS,
-        help="by default told by the name of the output; csv if it has no extension",
     )
 
 

@@ -16,6 +16,7 @@ from scipy.special import xlogy
 
 from hiclass._estimators.guarantees import guarantee_of
 from hiclass._estimators.offers import require_paths
+from hiclass._inspect.models import open_model
 from hiclass._rows import chunks_of_rows, n_rows_of, slice_rows
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._wrapping import unwrap_fitted
@@ -107,7 +108,12 @@ class UseComparison:
 
 
 def compare_use(
-    model: Any, X_then: Any, X_now: Any, *, max_false_alarms: float = 0.01
+    model: Any,
+    X_then: Any,
+    X_now: Any,
+    *,
+    max_false_alarms: float = 0.01,
+    feature_names: Any = None,
 ) -> UseComparison:
     """Compare what a model sees and says now with what it saw and said then; without labels.
 
@@ -123,6 +129,9 @@ def compare_use(
         Rows of now.
     max_false_alarms : float, default=0.01
         The probability of an alarm if nothing has changed.
+    feature_names : sequence of str, default=None
+        Names of the features that the classifier sees. By default those that the steps of a
+        pipeline before it give, or those of the frame that it was fitted on.
 
     Returns
     -------
@@ -165,7 +174,7 @@ def compare_use(
     if not n_then or not n_now:
         raise ValueError("There are no rows to compare. Give some of then and some of now.")
     decisions = [opened.model._decide(X) for X in rows]
-    names = opened.names_out(None)
+    names = open_model(model, feature_names).names
     shifts, classes = [], []
     tree = opened.model.hierarchy_
     for level in range(1, tree.depth + 1):

@@ -1,0 +1,136 @@
+"""The parsers of the commands that check what a model promises, its labels and its use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hiclass._cli import _help
+from hiclass._cli._parser import (
+    _FORMATS,
+    _add_command,
+    _add_input,
+    _add_jobs,
+    _add_label_options,
+    _add_model_file,
+    _at_least,
+    _inner_share,
+)
+
+
+def add_guarantee(commands: Any) -> None:
+    """Add ``hiclass guarantee``."""
+    command = _add_command(
+        commands,
+        "guarantee",
+        "choose confidences so that few of the labels given are wrong, for certain",
+        _help.GUARANTEE,
+        "MODEL FILE [--max-error E] [--level NAME ...] -o FILE [options]",
+    )
+    _add_model_file(command)
+    _add_input(command)
+    _add_label_options(command)
+    promise = command.add_argument_group("promise")
+    promise.add_argument(
+        "--max-error",
+        type=_inner_share,
+        metavar="E",
+        help="of the rows that are answered, the share that may be wrong (default: 0.05)",
+    )
+    promise.add_argument(
+        "--certainty",
+        type=_inner_share,
+        default=0.95,
+        metavar="P",
+        help="the probability with which that holds (default: 0.95)",
+    )
+    promise.add_argument(
+        "--level",
+        nargs="+",
+        metavar="LEVEL",
+        help="the levels that it is about, by name or number; by default all at once",
+    )
+    promise.add_argument(
+        "--branch-level",
+        metavar="LEVEL",
+        help="make a promise of its own for every class of this level that has rows enough",
+    )
+    promise.add_argument(
+        "--costs",
+        metavar="FILE",
+        help="limit the mean cost instead: a file with columns of the levels and a column cost, "
+        "what a wrong label costs for rows of this class (all others: 1)",
+    )
+    promise.add_argument(
+        "--max-cost", type=float, metavar="C", help="the mean cost that is allowed"
+    )
+    _add_jobs(command)
+    command.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="the new model file: the same model with these thresholds",
+    )
+
+
+def add_label_errors(commands: Any) -> None:
+    """Add ``hiclass label-errors``."""
+    command = _add_command(
+        commands,
+        "label-errors",
+        "rank the rows of a labelled file by how probably their label is wrong",
+        _help.LABEL_ERRORS,
+        "MODEL FILE [-o FILE] [--rows N] [options]",
+    )
+    _add_model_file(command)
+    _add_input(command)
+    _add_label_options(command)
+    command.add_argument(
+        "--cv",
+        type=_at_least(2),
+        default=5,
+        metavar="FOLDS",
+        help="every row is judged by a model that is fitted on the other folds (default: 5)",
+    )
+    command.add_argument(
+        "--rows", type=_at_least(1), metavar="N", help="write the first N rows only; by default all"
+    )
+    _add_jobs(command)
+    command.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help="by default standard output"
+    )
+    command.add_argument(
+        "--output-format",
+        choices=_FORMATS,
+        help="by default told by the name of the output; csv if it has no extension",
+    )
+
+
+def add_compare(commands: Any) -> None:
+    """Add ``hiclass compare``."""
+    command = _add_command(
+        commands,
+        "compare",
+        "say whether a model still sees what it was made for; without labels",
+        _help.COMPARE,
+        "MODEL THEN NOW [-o FILE] [options]",
+    )
+    _add_model_file(command)
+    _add_input(command, "THEN", "rows of then that the model was not fitted on; as for predict")
+    command.add_argument("now", metavar="NOW", help="rows of now, in the same format")
+    command.add_argument(
+        "--max-false-alarms",
+        type=_inner_share,
+        default=0.01,
+        metavar="P",
+        help="the probability of an alarm if nothing has changed (default: 0.01)",
+    )
+    _add_jobs(command)
+    command.add_argument(
+        "-o", "--output", metavar="FILE", help="a table of all that was compared, with p-values"
+    )
+    command.add_argument(
+        "--output-format",
+        choices=_FORMATS,
+        help="by default told by the name of the output; csv if it has no extension",
+    )
