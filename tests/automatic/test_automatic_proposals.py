@@ -232,6 +232,8 @@ def test_a_quick_model_of_numbers_and_categories_is_a_forest_that_needs_no_tempe
     assert names(propose(mixed[:, 1:], size(), settings("quick"))) == ["flat kernel"]
     large = size(n_rows=10**7, local=5.0 * 10**7)
     assert "local forest" not in names(propose(mixed, large, settings("quick")))
+    few = size(n_rows=59)  # fewer than ten per class
+    assert names(propose(mixed, few, settings("quick"))) == ["flat kernel"]
 
 
 def test_trees_look_at_all_of_a_few_columns():

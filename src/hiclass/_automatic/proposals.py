@@ -42,6 +42,8 @@ _FEW_COLUMNS = 50
 #: Dense rows of so many columns are like embeddings; with so many classes, a discriminant analysis
 #: serves where nothing is measured. So many landmarks, and most numbers that they may take.
 _MANY_COLUMNS, _MANY_CLASSES, _LANDMARKS, _MOST_COEFFICIENTS = 128, 50, 1_000, 50_000_000
+#: Rows per final class from which on trees are chosen without a comparison: their leaves have two.
+_ROWS_FOR_TREES = 10
 #: What the trees of a forest may hold: every node of a tree has a number for each class.
 _MOST_BYTES = 2e9
 #: The F-score that models expect that measure none.
@@ -234,7 +236,8 @@ def _propose_networks(size: Size, settings: Settings, found: Proposals) -> None:
 
 def _for_dense(X: FloatArray, size: Size, settings: Settings) -> Proposals:
     effort, found = settings.effort, Proposals()
-    if not effort.n_folds and _is_mixed(X) and _forest_fits(size, effort, Proposals()):
+    enough = size.n_rows >= _ROWS_FOR_TREES * size.n_final
+    if not effort.n_folds and enough and _is_mixed(X) and _forest_fits(size, effort, Proposals()):
         # Distances say little where columns mean different things.
         found.chosen.append(_propose_forest(size, settings, calibration=None))
         return found
