@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from sklearn.exceptions import InconsistentVersionWarning
-from write_golden import X
+from write_golden import rows_of
 
 import hiclass
 
@@ -20,7 +20,7 @@ def test_a_file_of_every_kind_of_model_loads_and_predicts_as_it_did(name):
         # scikit-learn warns where another version of it wrote the local classifiers.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         model = hiclass.load(FOLDER / f"{name}.skops")
-    assert model.predict(X[:10]).tolist() == PREDICTIONS[name]
+    assert model.predict(rows_of(name)).tolist() == PREDICTIONS[name]
 
 
 def test_there_is_a_file_for_every_prediction_and_no_other():

@@ -4,12 +4,17 @@ Run it once when the format of model files changes, from the root of the checkou
 
     python tests/golden/write_golden.py
 
-The local classifiers are naive Bayes, ridge, linear SVMs and kernel machines, whose fitted
-attributes are the same in all versions of scikit-learn that hiclass supports. What the models
-predict is kept beside them.
+With names of models it writes only those, for a new kind of model:
+
+    python tests/golden/write_golden.py discriminant encoder
+
+The local classifiers are naive Bayes, ridge, linear SVMs, kernel machines and discriminant
+analysis, and texts are hashed: their fitted attributes are the same in all versions of scikit-learn
+that hiclass supports. What the models predict is kept beside them.
 """
 
 import json
+import sys
 import warnings
 from pathlib import Path
 from zipfile import ZIP_DEFLATED
@@ -17,13 +22,17 @@ from zipfile import ZIP_DEFLATED
 import numpy as np
 import scipy.sparse as sp
 import skops.io
+from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from hiclass import (
     ByDepth,
+    ClassTextClassifier,
     ConformalClassifier,
+    DiscriminantClassifier,
     EnsembleClassifier,
     FlatClassifier,
     GlobalClassifier,
@@ -33,6 +42,7 @@ from hiclass import (
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
+    TextEncoder,
 )
 
 FOLDER = Path(__file__).parent
@@ -41,6 +51,16 @@ PATHS = np.array([["a", "x"], ["a", "y"], ["b", "z"], ["b", ""]], dtype=object)
 Y = PATHS[(X[:, 0] > 0) * 2 + (X[:, 1] > 0)]
 SETS = [["x", "z"] if row[1] > 0.5 else ["y"] if row[0] > 0 else ["z"] for row in X]
 DAG = Hierarchy.from_edges([("a", "x"), ("a", "y"), ("b", "y"), ("b", "z")])
+#: Rows that are texts: the words of a class, and some that all share.
+WORDS = {"x": "cat purr", "y": "dog bark", "z": "fern spore", "": "oak trunk"}
+TEXTS = [f"{WORDS[path[1]]} {('the', 'a', 'in')[i % 3]} {i % 7}" for i, path in enumerate(Y)]
+CLASSES = {("a", "x"): "cats that purr", ("a", "y"): "a dog", ("b",): "oak and fern"}
+OF_TEXTS = {"encoder", "class_texts", "class_texts_only", "class_texts_ensemble"}
+
+
+def rows_of(name):
+    """The rows that a model predicts in the test."""
+    return TEXTS[:10] if name in OF_TEXTS else X[:10]
 
 
 def in_batches(model):
@@ -94,20 +114,37 @@ def models():
     yield "kernel", LocalClassifierPerParentNode(kernel, calibration="joint").fit(X, Y)
     # A kernel machine over all final classes behind features that pass through.
     yield "automatic", HierarchicalClassifier(effort="quick", random_state=0).fit(X, Y)
+    yield "discriminant", FlatClassifier(DiscriminantClassifier(random_state=0)).fit(X, Y)
+    curved = DiscriminantClassifier(n_landmarks=5, random_state=0)
+    yield "discriminant_landmarks", LocalClassifierPerParentNode(curved).fit(X, Y)
+    words = HashingVectorizer(n_features=32)
+    per_parent = LocalClassifierPerParentNode(LinearSVC(random_state=0))
+    yield "encoder", make_pipeline(TextEncoder(words), per_parent).fit(TEXTS, Y)
+    tree = Hierarchy.from_paths(PATHS, texts=CLASSES)
+    yield "class_texts", ClassTextClassifier(words, hierarchy=tree).fit(TEXTS, Y)
+    yield "class_texts_only", ClassTextClassifier(words, hierarchy=tree).fit(None, None)
+    of_rows = make_pipeline(words, LinearSVC(random_state=0))
+    members = [
+        ("rows", FlatClassifier(of_rows, calibration="temperature")),
+        ("words", ClassTextClassifier(words)),
+    ]
+    yield "class_texts_ensemble", EnsembleClassifier(members, class_texts=tree).fit(TEXTS, Y)
 
 
-def main():
-    predictions = {}
+def main(names):
+    path = FOLDER / "predictions.json"
+    predictions = json.loads(path.read_text(encoding="utf-8")) if names else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, model in models():
+            if names and name not in names:
+                continue
             skops.io.dump(
                 model, FOLDER / f"{name}.skops", compression=ZIP_DEFLATED, compresslevel=9
             )
-            predictions[name] = model.predict(X[:10]).tolist()
-    text = json.dumps(predictions, indent=1)
-    (FOLDER / "predictions.json").write_text(text + "\n", encoding="utf-8")
+            predictions[name] = model.predict(rows_of(name)).tolist()
+    path.write_text(json.dumps(predictions, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -75,6 +75,11 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
     EnsembleClassifier : Words together with what learns from rows.
     Hierarchy.with_texts : Texts of classes.
 
+    Notes
+    -----
+    A fitted model, and a file of it, has a vector of every training row. With the default, these
+    vectors tell which words a row had.
+
     Examples
     --------
     >>> from hiclass import ClassTextClassifier
