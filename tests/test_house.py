@@ -163,7 +163,7 @@ def test_no_more_places_than_now_check_whether_something_is_of_sets():
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr == "of_sets"
     ]
-    assert len(found) <= 40, found
+    assert len(found) <= 30, found
 
 
 def test_no_test_imports_from_another_test_module():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -44,6 +44,12 @@ class LabelFormat:
 
     of_sets: ClassVar[Literal[False]] = False
 
+    def reaching(self, depth: int) -> LabelFormat:
+        """The same with room for paths of some length."""
+        if self.ndim == 1:
+            return self
+        return replace(self, n_levels=max(self.n_levels, depth))
+
 
 @dataclass(frozen=True)
 class SetFormat:
@@ -70,6 +76,10 @@ class SetFormat:
     missing: Any = None
 
     of_sets: ClassVar[Literal[True]] = True
+
+    def reaching(self, depth: int) -> SetFormat:
+        """The same: it has room for paths of any length."""
+        return self
 
 
 @dataclass(frozen=True)

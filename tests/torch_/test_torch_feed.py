@@ -13,7 +13,7 @@ pytestmark = pytest.mark.heavy
 class _Layout:
     """Nodes are targets; those above 5 stand for two."""
 
-    of_sets = False
+    is_compact = True
 
     def select(self, target):
         return target

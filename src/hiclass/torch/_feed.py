@@ -124,7 +124,7 @@ class _Slot:
 
 def stay_on(rows: Rows, device: Any) -> Rows | DeviceRows:
     """Rows on the device where they fit into the free memory of a GPU; otherwise as they are."""
-    if device.type != "cuda" or rows.layout.of_sets:
+    if device.type != "cuda" or not rows.layout.is_compact:
         return rows
     free, _ = torch.cuda.mem_get_info(device)
     return DeviceRows(rows, device) if _bytes_of(rows.X) <= _MOST_OF_MEMORY * free else rows

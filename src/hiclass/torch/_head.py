@@ -8,36 +8,19 @@ once per device and are not part of a state dict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
 import torch
 from torch import nn
 
-from hiclass._inference.candidates import Decision
-from hiclass._inference.confidence import check_min_confidence, thresholds_of
-from hiclass._inference.decodings import DECODINGS, Wish, truncate
-from hiclass._state import LabelFormat, LocalModels, SetFormat, SetModels
-from hiclass._targets.paths import as_hierarchy, decode, encode
-from hiclass._targets.sets import encode_in_dag, encode_sets, write_sets
+from hiclass._targets.paths import as_hierarchy
 from hiclass._typing import AnyArray, FloatArray
-from hiclass.torch._decisions import PathDecisions, SetDecisions, closed_sets
 from hiclass.torch._known import Known
-from hiclass.torch._losses import make_loss, on_device
-from hiclass.torch._network import rows_within
+from hiclass.torch._tasks import Answers, Choice, check_choice, task_of
 
 Tensor = Any
-
-
-class _AsTheyAre:
-    """Stands for the last layer where its outputs are there already."""
-
-    @staticmethod
-    def all(outputs: Tensor) -> Tensor:
-        return outputs
 
 
 class _PerDevice:
@@ -54,22 +37,6 @@ class _PerDevice:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_make": self._make, "_made": {}}
-
-
-class _LossTables:
-    """The loss of every row, on one device."""
-
-    def __init__(self, layout: Any, device: Any) -> None:
-        self._loss = make_loss(layout, device, behind_hidden=False)
-        tables = () if layout.of_sets else (layout.first, layout.last)
-        self._tables = [on_device(table, device) for table in tables]
-
-    def __call__(self, outputs: Tensor, target: Tensor) -> Tensor:
-        compared = [table[target] for table in self._tables] or [target]
-        # The second table counts only for rows of which it is not known where in a class they are.
-        if len(compared) == 2 and not bool((compared[1] - compared[0] > 1).any()):
-            del compared[1]
-        return self._loss(_AsTheyAre, outputs, tuple(compared))
 
 
 class HierarchicalLoss(nn.Module):
@@ -123,8 +90,8 @@ class HierarchicalLoss(nn.Module):
         reduction: str = "mean",
     ) -> None:
         super().__init__()
-        _check_choice("loss", loss, ("leaf", "conditional"))
-        _check_choice("reduction", reduction, tuple(_REDUCTIONS))
+        check_choice("loss", loss, ("leaf", "conditional"))
+        check_choice("reduction", reduction, tuple(_REDUCTIONS))
         self.hierarchy = as_hierarchy(hierarchy)
         self.multi_label = multi_label
         self.reduction = reduction
@@ -136,7 +103,8 @@ class HierarchicalLoss(nn.Module):
     def _set_up(self, layout: Any) -> None:
         self.layout = layout
         self.n_outputs = int(layout.n_outputs)
-        self._computed = _PerDevice(partial(_LossTables, layout))
+        self._task = task_of(self.hierarchy, layout)
+        self._computed = _PerDevice(self._task.loss_on)
 
     def encode(self, y: Any) -> Tensor:
         """Turn labels into what the loss compares outputs with.
@@ -158,19 +126,7 @@ class HierarchicalLoss(nn.Module):
         ValueError
             If the hierarchy has no such class, or a path may not end there.
         """
-        if not self.layout.of_sets:
-            nodes = encode(y, self.hierarchy).nodes
-            unknown = self.layout.first[nodes] < 0
-            if unknown.any():
-                row = int(np.argmax(unknown))
-                name = self.hierarchy.describe(int(nodes[row]))
-                raise ValueError(
-                    f"Row {row} of y: the network has no output for the class {name}. Leave such "
-                    f"rows out, or make a head for a hierarchy with this class."
-                )
-            return torch.from_numpy(nodes.astype(np.int64))
-        sets = (encode_sets if self.multi_label else encode_in_dag)(y, self.hierarchy)
-        return torch.from_numpy(self.layout.compared(self.layout.select(sets))[0])
+        return self._task.encode(y, multi_label=self.multi_label)
 
     def forward(self, outputs: Tensor, target: Tensor) -> Tensor:
         """Compute the loss.
@@ -206,11 +162,6 @@ _REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "sum": torch.sum,
     "none": lambda losses: losses,
 }
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
 
 
 class HierarchicalHead(nn.Module):
@@ -273,15 +224,7 @@ class HierarchicalHead(nn.Module):
             hierarchy, loss, leaf_only=leaf_only, multi_label=multi_label
         )
         self.linear = nn.Linear(in_features, self.criterion.n_outputs)
-        tree, layout = self.criterion.hierarchy, self.criterion.layout
-        if layout.of_sets:
-            everything = np.ones(tree.n_nodes, dtype=bool)
-            models: Any = SetModels("global", tree, {}, {}, everything, layout.nodes)
-        else:
-            options = Known.of_all(tree, sets=False, leaf_only=leaf_only).options
-            assert options is not None
-            models = LocalModels("global", tree, options, {}, {}, soft=True, is_direct=True)
-        self._decide_with(models, None)
+        self._decide_with(self.criterion._task.models(leaf_only=leaf_only), None)
 
     @classmethod
     def _from_parts(cls, models: Any, layout: Any, columns: Any, linear: nn.Linear) -> Any:
@@ -295,8 +238,10 @@ class HierarchicalHead(nn.Module):
         return head
 
     def _decide_with(self, models: Any, columns: Any) -> None:
-        make = partial(_make_decisions, models, self.criterion.layout, columns)
-        self._decisions = _PerDevice(make)
+        self._answers = _PerDevice(partial(self.criterion._task.answers_on, models, columns))
+
+    def _answers_for(self, outputs: Tensor) -> Answers:
+        return self._answers.on(outputs.device)
 
     @property
     def hierarchy(self) -> Any:
@@ -384,10 +329,8 @@ class HierarchicalHead(nn.Module):
             Paths; ``""``, for labels that are no strings ``None``, after the end of a path. Where
             predictions are sets, a list of the most specific labels of every row.
         """
-        if self.criterion.layout.of_sets:
-            return self._predict_sets(outputs, threshold)
-        nodes = self._decide(outputs, decoding, expected_f1, min_confidence).nodes
-        return decode(nodes, self.hierarchy, _format_of(self.hierarchy), may_end=True)
+        choice = Choice(decoding, expected_f1, min_confidence)
+        return self._answers_for(outputs).predict(outputs, choice, threshold)
 
     def predict_confidence(
         self,
@@ -416,7 +359,8 @@ class HierarchicalHead(nn.Module):
         confidence : ndarray of shape (n_rows, depth)
             It never rises along a path. NaN after the end of a path.
         """
-        return self._decide(outputs, decoding, expected_f1, min_confidence).confidence
+        choice = Choice(decoding, expected_f1, min_confidence)
+        return self._answers_for(outputs).confidence(outputs, choice)
 
     def predict_paths(self, outputs: Tensor, k: int = 5) -> tuple[AnyArray, FloatArray]:
         """Return the k most probable paths of every row.
@@ -435,11 +379,7 @@ class HierarchicalHead(nn.Module):
         proba : ndarray of shape (n_rows, k)
             The probability that a row ends exactly there.
         """
-        decisions = self._path_decisions(outputs)
-        found = [decisions.best_paths(z, k) for z in _pieces(outputs, decisions.bytes_per_row())]
-        nodes, proba = (torch.cat(part).cpu().numpy() for part in zip(*found, strict=True))
-        labels = decode(nodes, self.hierarchy, _format_of(self.hierarchy), may_end=True)
-        return labels, proba
+        return self._answers_for(outputs).best_paths(outputs, k)
 
     def predict_node_proba(self, outputs: Tensor) -> Tensor:
         """Return the probability of every node of the hierarchy.
@@ -455,56 +395,4 @@ class HierarchicalHead(nn.Module):
             One column per node of ``hierarchy``, in double precision; 1 for the root.
         """
         with torch.no_grad():
-            return self._decisions.on(outputs.device).node_proba(outputs)
-
-    def _path_decisions(self, outputs: Tensor) -> Any:
-        if self.criterion.layout.of_sets:
-            raise ValueError(
-                "Predictions are sets of classes here, not paths. Use predict and "
-                "predict_node_proba."
-            )
-        return self._decisions.on(outputs.device)
-
-    def _decide(
-        self, outputs: Tensor, decoding: str, expected_f1: float | None, min_confidence: Any
-    ) -> Decision:
-        decisions = self._path_decisions(outputs)
-        _check_choice("decoding", decoding, tuple(DECODINGS))
-        check_min_confidence(min_confidence)
-        rule, thresholds = DECODINGS[decoding], thresholds_of(min_confidence, self.hierarchy)
-        wish = Wish(f=expected_f1, min_confidence=thresholds)
-        rule.check(wish)
-        pieces = _pieces(outputs, decisions.bytes_per_row(rule))
-        found = [decisions.decide(rule, z, wish) for z in pieces]
-        nodes, confidence = (torch.cat(part).cpu().numpy() for part in zip(*found, strict=True))
-        return truncate(Decision(nodes, confidence), self.hierarchy, thresholds)
-
-    def _predict_sets(self, outputs: Tensor, threshold: float) -> AnyArray:
-        tree = self.hierarchy
-        decisions = self._decisions.on(outputs.device)
-        thresholds = np.full(tree.n_nodes, float(threshold))
-        sets = [
-            closed_sets(decisions.sets(z, thresholds), len(z), tree.n_nodes)
-            for z in _pieces(outputs, decisions.bytes_per_row)
-        ]
-        format = SetFormat("lists", as_paths=tree.identity == "path")
-        return np.asarray(write_sets(sp.csr_array(sp.vstack(sets)), tree, format))
-
-
-def _make_decisions(models: Any, layout: Any, columns: Any, device: Any) -> Any:
-    if layout.of_sets:
-        return SetDecisions(models, layout, device)
-    return PathDecisions(models, layout, columns, device)
-
-
-def _pieces(outputs: Tensor, bytes_per_row: int) -> Iterator[Tensor]:
-    """Some rows after the other, so that deciding keeps within a budget of memory."""
-    size = rows_within(bytes_per_row, outputs.device)
-    return iter(outputs.detach().split(size))
-
-
-def _format_of(hierarchy: Any) -> LabelFormat:
-    """Paths of labels as they are."""
-    strings = all(isinstance(label, str) for label in hierarchy.labels[1:].tolist())
-    missing = "" if strings else None
-    return LabelFormat(2, hierarchy.depth, np.dtype(object), missing)
+            return self._answers_for(outputs).node_proba(outputs)

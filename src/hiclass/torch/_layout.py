@@ -11,7 +11,7 @@ Everything is NumPy and plain, so that a fitted network can be written to a file
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -67,7 +67,9 @@ class TreeLayout:
     edge_parent: IntArray
     edge_weight: AnyArray
 
-    of_sets = False
+    of_sets: ClassVar[Literal[False]] = False
+    #: Whether what rows are compared with is a few numbers each, which may stay on a device.
+    is_compact: ClassVar[bool] = True
 
     def select(self, target: Any) -> IntArray:
         """What counts of encoded labels: the most specific node of every row."""
@@ -183,7 +185,8 @@ class SetLayout:
     pair_above: IntArray
     pair_below: IntArray
 
-    of_sets = True
+    of_sets: ClassVar[Literal[True]] = True
+    is_compact: ClassVar[bool] = False
 
     def select(self, target: Any) -> Any:
         """What counts of encoded labels: the set of every row, with a column per output."""

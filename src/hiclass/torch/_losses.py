@@ -11,6 +11,7 @@ looked at, and behind a hidden layer only their outputs are computed at all.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,9 @@ def on_device(array: Any, device: Any) -> Tensor:
     return torch.from_numpy(np.require(array, requirements="W")).to(device)
 
 
+@singledispatch
 def make_loss(layout: Any, device: Any, *, behind_hidden: bool) -> Any:
     """The loss for a layout: an object that takes what the last layer gets and a batch."""
-    if layout.of_sets:
-        return SetLoss(layout, device)
     if len(layout.group_start) == 2:  # one softmax
         return LeafLoss(layout)
     paths = PathLoss(layout, device)
@@ -43,6 +43,11 @@ def make_loss(layout: Any, device: Any, *, behind_hidden: bool) -> Any:
         paths.looks_up = True
         return paths
     return paths if paths.width <= 2 * layout.n_outputs else GroupLoss(layout, device)
+
+
+@make_loss.register
+def _of_sets(layout: SetLayout, device: Any, *, behind_hidden: bool) -> Any:
+    return SetLoss(layout, device)
 
 
 # -- one final class per row -------------------------------------------------------------------

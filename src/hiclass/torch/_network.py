@@ -21,7 +21,7 @@ import torch.nn.functional as F  # noqa: N812
 
 from hiclass._rows import slice_rows
 from hiclass._typing import AnyArray, IntArray
-from hiclass.torch._layout import Layout
+from hiclass.torch._layout import Layout, SetLayout, TreeLayout
 from hiclass.torch._losses import SetProba, on_device
 from hiclass.torch._proba import PathProba
 
@@ -34,6 +34,8 @@ _MOST_NUMBERS = 1 << 24
 _MOST_BYTES, _MOST_BYTES_GPU = 1 << 27, 1 << 32
 #: What is decided with is kept for so many models that share a network, restricted ones say.
 _N_KEPT = 4
+#: From outputs to the probabilities of final classes, or of nodes where rows are sets of classes.
+_PROBA: dict[type[Layout], Any] = {TreeLayout: PathProba, SetLayout: SetProba}
 
 
 @dataclass(frozen=True)
@@ -229,8 +231,8 @@ class FittedNetwork:
             if self._ready is None:
                 device = find_device(self.device, or_cpu=True)
                 weights = {n: on_device(w, device) for n, w in as_arrays(self.weights).items()}
-                proba: Any = SetProba if self.layout.of_sets else PathProba
-                self._ready = device, weights, proba(self.layout, device)
+                proba = _PROBA[type(self.layout)](self.layout, device)
+                self._ready = device, weights, proba
             return self._ready
 
     def kept(self, models: Any, make: Callable[[FittedNetwork, Any], Any]) -> Any:

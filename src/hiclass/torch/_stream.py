@@ -46,12 +46,11 @@ def read_batch(y: Any, classes: Any, estimator: Classifier) -> tuple[Known, Any]
     """The classes of the network, and the encoded labels of a batch."""
     known = vars(estimator).get("_known")
     if known is not None:
-        return known, encode_next(y, known, estimator._format, estimator, classes)
-    target = encode_labels(estimator, y, _announced(y, classes, estimator))
-    if not target.of_sets and target.format.ndim == 2:
-        # Paths of the first batch may be shorter than those to come.
-        n_levels = max(target.format.n_levels, target.hierarchy.depth)
-        target = replace(target, format=replace(target.format, n_levels=n_levels))
+        encode_y = encoder_of(known, estimator._format, estimator, remembers=False)
+        return known, encode_next(y, known, encode_y, estimator, classes)
+    target: Any = encode_labels(estimator, y, _announced(y, classes, estimator))
+    # Paths of the first batch may be shorter than those to come.
+    target = replace(target, format=target.format.reaching(target.hierarchy.depth))
     return Known.announced(target, leaf_only=estimator.leaf_only), target
 
 
@@ -69,18 +68,17 @@ def _announced(y: Any, classes: Any, estimator: Classifier) -> Hierarchy:
 def encode_next(
     y: Any,
     known: Known,
-    format: Any,
+    encode_y: Callable[[Any], AnyTarget],
     estimator: Classifier,
     classes: Any = None,
-    finder: Finder | None = None,
 ) -> AnyTarget:
     """Labels of a batch that is not the first: the classes, and how they are written, are known.
 
-    A ``finder`` may know the nodes of labels that came before.
+    ``encode_y`` is from :func:`encoder_of`.
     """
     try:
         _check_classes(classes, known.hierarchy, estimator)
-        target = _encode_known(y, known, format, estimator, finder)
+        target = encode_y(y)
     except ValueError as error:
         error.add_note(
             "All classes must be known before the first batch: give them with classes= or "
@@ -91,19 +89,27 @@ def encode_next(
     return target
 
 
-def _encode_known(
-    y: Any, known: Known, format: Any, estimator: Classifier, finder: Finder | None
-) -> AnyTarget:
+def encoder_of(
+    known: Known, format: Any, estimator: Classifier, *, remembers: bool
+) -> Callable[[Any], AnyTarget]:
+    """What encodes the labels of batches; it may remember the nodes of those that came before."""
+    hierarchy = known.hierarchy
     if known.of_sets:
-        return (encode_sets if estimator.multi_label else encode_in_dag)(y, known.hierarchy)
+        encode_rows = encode_sets if estimator.multi_label else encode_in_dag
+        return lambda y: encode_rows(y, hierarchy)
+    finder = Finder(hierarchy, format.ndim) if remembers else None
+    return partial(_encode_paths, finder, hierarchy, format)
+
+
+def _encode_paths(finder: Finder | None, hierarchy: Hierarchy, format: Any, y: Any) -> Target:
     nodes = None if finder is None else finder.find(y)
     if nodes is None:
         columns = read_paths(y)
-        nodes = nodes_of(columns, known.hierarchy)
+        nodes = nodes_of(columns, hierarchy)
         check_form(columns, format)
         if finder is not None:
             finder.note(y, nodes)
-    return Target(known.hierarchy, nodes, format)
+    return Target(hierarchy, nodes, format)
 
 
 def _check_classes(classes: Any, hierarchy: Hierarchy, estimator: Classifier) -> None:
@@ -264,7 +270,7 @@ def fit_stream(
     trainer = start(estimator, layout, rows, seed, n_rows=rows_to_expect(0))
     course = course_of(estimator, trainer.shape)
     course.keep_on_interrupt = team.size == 1
-    finder = Finder(known.hierarchy, format.ndim) if not known.of_sets else None
+    encode_y = encoder_of(known, format, estimator, remembers=True)
     counts = Counts(known)
     if state is not None:
         counts.load(state["more"])
@@ -272,7 +278,7 @@ def fit_stream(
     def read(item: Any) -> tuple[Rows, AnyTarget]:
         X, y, sample_weight = item
         X = estimator._as_rows(X, reset=False)
-        target = encode_next(y, known, format, estimator, finder=finder)
+        target = encode_next(y, known, encode_y, estimator)
         check_n_labels(target.n_rows, X.shape[0])
         return make_rows(X, target, layout, sample_weight), target
 
