@@ -60,6 +60,11 @@ def test_a_level_is_named_or_numbered(triage, model):
     assert by_name[:2] == by_number[:2]
     assert "suggestion_3" not in by_name[1][0]
     assert all(len(json.loads(row["suggestion_1"])) == 1 for row in by_name[1])
+    # No label is written that nobody asked for.
+    assert all(row["predicted_product"] for row in by_name[0])
+    assert {row["predicted_sub_product"] for row in by_name[0]} == {""}
+    assert {row["confidence_sub_product"] for row in by_name[0]} == {""}
+    assert any(row["predicted_sub_product"] for row in triage("--min-confidence", "0.5")[0])
 
 
 def test_by_branch(triage):

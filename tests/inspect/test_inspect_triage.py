@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -68,6 +69,46 @@ def test_down_to_a_level_only_that_counts(model):
     expected = model.predict_confidence(NEW)[:, 0] >= 0.7
     np.testing.assert_array_equal(found.sure, expected)
     assert found.sure.sum() > triage(model, NEW).sure.sum()
+    # Nothing below it, which no threshold need cover.
+    np.testing.assert_array_equal(found.predicted[:, 0], model.predict(NEW)[:, 0])
+    np.testing.assert_array_equal(found.confidence[:, 0], model.predict_confidence(NEW)[:, 0])
+    assert (model.predict(NEW)[:, 1] != "").any()
+    assert (found.predicted[:, 1] == "").all()
+    assert np.isnan(found.confidence[:, 1]).all()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LocalClassifierPerNode(LogisticRegression(), decoding="best_path"),
+        LocalClassifierPerParentNode(LogisticRegression(), decoding="expected_f1"),
+        FlatClassifier(LogisticRegression()),
+    ],
+    ids=["best_path", "expected_f1", "flat"],
+)
+@pytest.mark.parametrize("thresholds", [0.6, [0.5, 0.8], {"A": 0.9, "C": 0.2}], ids=str)
+def test_one_decision_says_what_predict_says_with_and_without_thresholds(estimator, thresholds):
+    model = clone(estimator).fit(X, Y)
+    without = model.predict(NEW)
+    model.set_params(min_confidence=thresholds)
+    found = triage(model, NEW, reasons=False)
+    np.testing.assert_array_equal(found.predicted, model.predict(NEW))
+    np.testing.assert_allclose(found.confidence, model.predict_confidence(NEW))
+    kept = (model.predict(NEW) == without).all(axis=1) & (without[:, 0] != "")
+    np.testing.assert_array_equal(found.sure, kept)
+
+
+def test_the_model_decides_once(model, monkeypatch):
+    seen = []
+    decide = type(model)._decide
+
+    def counted(self, rows, **options):
+        seen.append(len(rows))
+        return decide(self, rows, **options)
+
+    monkeypatch.setattr(type(model), "_decide", counted)
+    triage(model, NEW)
+    assert seen == [80]
 
 
 def test_suggestions_of_whole_paths_are_the_most_probable_ones(model):
@@ -182,6 +223,16 @@ def test_nothing_for_people(model):
 def test_wrong_parameters_are_refused(model, options, match):
     with pytest.raises(ValueError, match=match):
         triage(model, NEW, **options)
+
+
+def test_a_model_without_probabilities_or_with_whole_paths_only_is_refused(model):
+    with pytest.raises(AttributeError, match="has no probabilities"):
+        triage(
+            LocalClassifierPerParentNode(LinearSVC()).fit(X, Y).set_params(min_confidence=0.5), NEW
+        )
+    leaves = LocalClassifierPerParentNode(leaf_only=True).fit(X, Y).set_params(min_confidence=0.5)
+    with pytest.raises(ValueError, match="leaf_only=True wants every path to end at a leaf"):
+        triage(leaves, NEW)
 
 
 def test_a_model_without_thresholds_is_refused():

@@ -1,6 +1,7 @@
 """The desk in a real browser: Chromium, headless, with real clicks and keys."""
 
 import json
+import socket
 import sys
 import threading
 import time
@@ -84,7 +85,9 @@ def view(one_browser, tmp_path):
 
 
 def row_shown(browser):
-    return int(text(browser, "#row-name").split()[-3].replace(",", ""))
+    """The number of the row; None while there is none yet."""
+    words = text(browser, "#row-name").split()
+    return int(words[-3].replace(",", "")) if words else None
 
 
 def press_each(browser, *keys):
@@ -275,6 +278,43 @@ def test_at_the_end_skipped_rows_come_again(view):
     assert desk.progress()["left"] + desk.progress()["skipped"] == 1
 
 
+def test_after_skipped_rows_those_that_others_undo_are_taken(view):
+    browser, desk = view()
+    press_each(browser, "s")
+    for row in range(2, 6):
+        desk.decide("other", "other", row, TREE.find(("Loan", "Car")))
+    press(browser, "1")
+    wait_until(browser, lambda: text(browser, "#end-name") == "All rows are decided")
+    find(browser, "#again").click()
+    wait_until(browser, lambda: text(browser, "#row-name") == "Skipped row 1 of 6")
+    press(browser, "1")
+    wait_until(browser, lambda: "6 coded, 0 skipped" in text(browser, "#end-text"))
+    desk.undo("other", "other")
+    desk.leave("other")
+    find(browser, "#refresh").click()
+    wait_until(browser, lambda: text(browser, "#row-name") == "Row 6 of 6")
+    press(browser, "1")
+    wait_until(browser, lambda: "6 coded, 0 skipped" in text(browser, "#end-text"))
+    assert len(desk.decisions()) == 6
+
+
+def test_a_decision_whose_reply_was_lost_is_sent_again_and_done(view):
+    browser, desk = view()
+    browser.execute_script(
+        "const real = window.fetch; window.fetch = async (...given) => {"
+        " await real(...given); window.fetch = real; throw new TypeError('lost'); };"
+    )
+    press(browser, "1")
+    wait_until(browser, lambda: "The desk does not answer" in text(browser, "#problem"))
+    assert row_shown(browser) == 1
+    assert code(desk, 0) == ("Card", "Charge")
+    press(browser, "1")
+    wait_for_row(browser, 2)
+    assert not find(browser, "#problem").is_displayed()
+    status = find(browser, "#status").get_attribute("textContent")
+    assert status == "Coded Card \u203a Charge. Row 2 of 6."
+
+
 def test_hostile_texts_do_nothing(view, tmp_path):
     paths = [(a, b) for a in EVIL[:2] for b in EVIL[2:]]
     tree = Hierarchy.from_paths(paths, texts={paths[0]: EVIL})
@@ -335,10 +375,19 @@ def test_two_browsers_do_not_do_the_same_work(view):
         assert len({decision.by for decision in desk.decisions().values()}) == 2
 
 
-def test_a_restart_goes_on_where_it_was(one_browser, tmp_path):
+@pytest.fixture
+def own_port():
+    """A port that no other test is given, whether or not something listens on it."""
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
+def test_a_restart_goes_on_where_it_was(one_browser, own_port, tmp_path):
     browser = one_browser
     desk = make_desk(tmp_path / "j")
-    with served(desk) as address:
+    with served(desk, own_port) as address:
         browser.get(address)
         wait_for_row(browser, 1)
         press_each(browser, "1", "1")
@@ -348,8 +397,7 @@ def test_a_restart_goes_on_where_it_was(one_browser, tmp_path):
     assert row_shown(browser) == 3
     desk.journal.close()
     desk = make_desk(tmp_path / "j")
-    port = int(address.split(":")[2].split("/")[0])
-    with served(desk, port) as again:
+    with served(desk, own_port) as again:
         press(browser, "1")  # the page of before has no key any more
         wait_until(browser, lambda: "the desk was started again" in text(browser, "#problem"))
         browser.get(again)

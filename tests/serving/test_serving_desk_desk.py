@@ -119,6 +119,29 @@ def test_a_row_of_a_page_that_went_silent_is_given_to_others(desk, clock):
     assert desk.decide("w", "a", 1, NODES[0]) == 1
 
 
+def test_what_is_sent_again_after_a_lost_reply_is_done_already(desk):
+    assert desk.decide("w", "a", 2, NODES[2], comment="c", identical=True) == 2
+    assert row_of(desk.take("w")) == 0
+    # The reply was lost: the page still shows row 2, and its person decides again.
+    assert desk.decide("w", "a", 2, NODES[2], comment="c", identical=True) == 2
+    assert desk.progress()["coded"] == 2
+    assert desk.progress()["taken"] == 0
+    # One undo takes back all of it: nothing was written twice.
+    for node, comment in ((NODES[0], "c"), (NODES[2], "other"), (SKIPPED, "c")):
+        with pytest.raises(DeskError, match="You have coded this row already, in another way"):
+            desk.decide("w", "a", 2, node, comment=comment)
+    with pytest.raises(DeskError, match="Somebody else"):
+        desk.decide("v", "b", 2, NODES[2], comment="c")
+    assert row_of(again(desk).undo("w", "a")) == 2
+
+
+def test_skipping_once_more_can_be_taken_back_by_itself(desk):
+    desk.decide("w", "a", 0, SKIPPED)
+    desk.decide("w", "a", 0, SKIPPED)
+    desk.undo("w", "a")
+    assert desk.progress()["skipped"] == 1
+
+
 def test_undo_takes_back_the_last_own_decision(desk):
     for row in range(3):
         desk.decide("w", "anna" if row != 1 else "bert", row, NODES[row], comment=f"c{row}")

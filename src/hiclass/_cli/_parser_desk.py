@@ -57,7 +57,8 @@ def add_triage(commands: Any) -> None:
     sure.add_argument(
         "--level",
         metavar="LEVEL",
-        help="the level that has to be coded, by its number or name; by default whole paths",
+        help="the level that has to be coded, by its number or name, and nothing below it; by "
+        "default whole paths",
     )
     _add_label_options(command)
     queue = command.add_argument_group("output")

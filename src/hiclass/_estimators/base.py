@@ -60,7 +60,7 @@ from hiclass._targets.paths import (
     path_classes,
 )
 from hiclass._targets.sets import set_classes
-from hiclass._typing import AnyArray, FloatArray
+from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._version import as_stamped, read_stamped, reduce_stamped
 from hiclass.hierarchy import Hierarchy
 
@@ -409,7 +409,10 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self._check_fitted()
         if self._models.of_sets:
             return predict_sets(self, X)
-        nodes = self._decide(X, only_nodes=True).nodes
+        return self._labels_of(self._decide(X, only_nodes=True).nodes)
+
+    def _labels_of(self, nodes: IntArray) -> AnyArray:
+        """Nodes in the form of ``y`` in ``fit``."""
         return decode(nodes, self.hierarchy_, self._format, may_end=self._may_end())
 
     @offered_if(has_paths)
@@ -427,7 +430,10 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             The probability of the node that ``predict`` returns at each level; it never rises
             along a path. NaN after the end of a path.
         """
-        confidence = self._decide(X).confidence
+        return self._by_level(self._decide(X).confidence)
+
+    def _by_level(self, confidence: FloatArray) -> FloatArray:
+        """Confidences with one column for each level of ``y`` in ``fit``."""
         padded = np.full((len(confidence), self._format.n_levels), np.nan)
         width = min(padded.shape[1], confidence.shape[1])
         padded[:, :width] = confidence[:, :width]

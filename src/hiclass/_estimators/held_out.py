@@ -9,7 +9,7 @@ from typing import Any
 from hiclass._compat import check_is_fitted
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.offers import require_paths
-from hiclass._inference.decodings import Decision
+from hiclass._inference.decodings import Decision, truncate
 from hiclass._targets.paths import check_n_labels, known_nodes
 from hiclass._typing import IntArray
 from hiclass._wrapping import named, unwrap
@@ -90,6 +90,26 @@ def without_thresholds(model: Any) -> Any:
     model = copy.copy(model)
     model.min_confidence = 0.0
     return model
+
+
+def decide_both(model: Any, X: Any) -> tuple[Decision, Decision]:
+    """Let a model decide once: as it does with its thresholds, and as it would without them.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted hierarchical classifier.
+    X : rows
+        Rows as it sees them.
+
+    Returns
+    -------
+    cut, whole : Decision
+        With and without thresholds.
+    """
+    model._check_decision_parameters()
+    whole: Decision = without_thresholds(model)._decide(X)
+    return truncate(whole, model.hierarchy_, model._thresholds), whole
 
 
 def true_nodes(model: Any, y: Any, n_rows: int) -> IntArray:

@@ -7,7 +7,6 @@ suggestions, and the features that speak for the first and for the second of the
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from hiclass._estimators.guarantees import guarantee_of
+from hiclass._estimators.held_out import decide_both
+from hiclass._estimators.offers import has_paths
 from hiclass._inference.confidence import is_set
 from hiclass._inspect.models import open_model
 from hiclass._inspect.pairs import PairReason, parting, reasons_of_pairs
@@ -47,7 +48,8 @@ class Triage:
     sure : ndarray of bool of shape (n_samples,)
         Whether the model may code a row by itself.
     predicted : ndarray of shape (n_samples, n_levels), or (n_samples,) for 1-D ``y``
-        The predicted paths of all rows, as ``predict`` returns them.
+        The predicted paths of all rows, as ``predict`` returns them, down to the level that was
+        asked for.
     confidence : ndarray of shape (n_samples, n_levels)
         The probabilities of their nodes.
     review : ndarray of int
@@ -145,7 +147,8 @@ def triage(
     -----
     A row is sure if thresholds do not shorten its path, down to the level that is asked for. Where
     a model predicts that a path ends early, a guarantee covers the labels of the path; it does not
-    cover that nothing follows.
+    cover that nothing follows. Labels below the level that is asked for are left out: nothing is
+    promised about them.
 
     Examples
     --------
@@ -167,10 +170,15 @@ def triage(
             "guarantee, guarantee_error(model, X, y, max_error=0.05).apply(model) with rows that "
             "it was not fitted on, or by min_confidence."
         )
+    has_paths(classifier)
     _check(tree, level, k, order, costs)
     rows = opened.transform(X)
-    predicted, confidence = classifier.predict(rows), classifier.predict_confidence(rows)
-    sure = _are_sure(classifier, rows, predicted, level)
+    cut, whole = decide_both(classifier, rows)
+    ends = _at(tree, cut.nodes, level)
+    sure = (ends == _at(tree, whole.nodes, level)) & (ends > 0)
+    confidence = classifier._by_level(cut.confidence)
+    if level is not None:
+        confidence[:, level:] = np.nan
     review = np.flatnonzero(~sure)
     some = take_rows(rows, review)
     suggestions, proba = _suggest(classifier, some, level, k)
@@ -189,7 +197,7 @@ def triage(
         )
     return Triage(
         sure=sure,
-        predicted=predicted,
+        predicted=classifier._labels_of(ends),
         confidence=confidence,
         review=review[places],
         suggestions=suggestions[places],
@@ -218,17 +226,6 @@ def _at(tree: Hierarchy, nodes: IntArray, level: int | None) -> IntArray:
     if level is None:
         return nodes
     return np.where(tree.levels[nodes] >= level, tree._at_level(nodes, level), nodes)
-
-
-def _are_sure(classifier: Any, X: Any, predicted: Any, level: int | None) -> AnyArray:
-    """Whether thresholds leave the paths as they are, down to a level."""
-    tree = classifier.hierarchy_
-    whole = copy.copy(classifier)
-    whole.min_confidence = 0.0
-    nodes = [nodes_of(read_labels(labels), tree) for labels in (predicted, whole.predict(X))]
-    ends, all_ends = (_at(tree, some, level) for some in nodes)
-    sure: AnyArray = (ends == all_ends) & (ends > 0)
-    return sure
 
 
 # -- suggestions -------------------------------------------------------------------------------

@@ -233,6 +233,8 @@ class Desk:
     ) -> int:
         """Code a row, or skip it; it is on disk when this returns.
 
+        What a session has coded and sends once more, because a reply was lost, is done already.
+
         Parameters
         ----------
         worker : str
@@ -256,7 +258,7 @@ class Desk:
         Raises
         ------
         DeskError
-            If somebody else has decided it, or is looking at it.
+            If it is decided in another way, or if somebody else is looking at it.
         OSError
             If it could not be written; nothing has changed then.
         """
@@ -270,6 +272,17 @@ class Desk:
                 f"The comment has {len(comment):,} characters, and at most {_LONGEST:,} are "
                 f"stored. Shorten it.",
             )
+        if self._nodes[row] > 0:
+            found = self._decisions[self._latest[row]]
+            if (found.by, found.node, found.comment) == (by, node, comment):
+                self.leave(worker)
+                return len(found.rows)
+            if found.by == by:
+                raise DeskError(
+                    "taken",
+                    "You have coded this row already, in another way, and that counts. Undo takes "
+                    "it back.",
+                )
         if self._nodes[row] > 0 or self._is_taken(row, worker):
             raise DeskError("taken", "Somebody else has taken this row in the meantime.")
         rows = [row]

@@ -504,7 +504,8 @@ $("skip").addEventListener("click", skip);
 $("undo").addEventListener("click", undo);
 $("end-undo").addEventListener("click", undo);
 $("again").addEventListener("click", () => { state.skipped = true; act(take); });
-$("refresh").addEventListener("click", () => act(take));
+// What others have undone or left comes before what was skipped.
+$("refresh").addEventListener("click", () => { state.skipped = false; act(take); });
 $("help-open").addEventListener("click", () => $("help").showModal());
 $("help-close").addEventListener("click", () => $("help").close());
 $("shortcuts").checked = localStorage.getItem("shortcuts") !== "off";
