@@ -18,6 +18,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from hiclass import HierarchicalClassifier, LocalClassifierPerParentNode, make_report
+from hiclass._inspect.label_errors import LabelErrors
 
 pytestmark = pytest.mark.heavy
 
@@ -108,7 +109,17 @@ def evil_report():
     y = [[EVIL[0], EVIL[1]], [EVIL[0], EVIL[2]], [EVIL[3], EVIL[1]], [EVIL[3], EVIL[2]]]
     model = LocalClassifierPerParentNode().fit(X, y)
     wrong = [y[1], y[0], y[3], y[2]]
-    return make_report(model, X, wrong, title=EVIL[0], feature_names=EVIL, examples=EVIL)
+    suspects = LabelErrors(
+        rows=np.array([2, 0]),
+        probability=np.array([0.9, 0.25]),
+        level=np.array([2, 1]),
+        given=[(EVIL[3], EVIL[1]), (EVIL[0], EVIL[1])],
+        suggested=[(EVIL[3], EVIL[2]), (EVIL[3],)],
+        confidence=np.array([[0.1, 0.8], [np.nan, 0.0]]),
+        shares=np.array([0.02, 0.2]),
+    )
+    options = {"feature_names": EVIL, "examples": EVIL, "label_errors": suspects}
+    return make_report(model, X, wrong, title=EVIL[0], **options)
 
 
 # -- the browser -------------------------------------------------------------------------------
@@ -187,6 +198,33 @@ def test_choices_and_candidates_are_shown_where_a_model_has_chosen(view):
     assert all(fact in text(browser, "#choices dl") for _, fact in found["facts"])
     browser, _ = view("20")
     assert not find_all(browser, "#choices, a[href='#choices']")
+
+
+@pytest.mark.parametrize("width", [1360, 390])
+def test_labels_that_are_probably_wrong_are_shown_if_they_are_given(view, width):
+    browser, _ = view("20")
+    assert not find_all(browser, "#label-errors, a[href='#label-errors']")
+    resize(browser, width, 800)
+    browser, _ = view("evil")
+    lead = text(browser, "#label-errors .lead")
+    assert "Of 2 labels, 1 is more probably wrong than right" in lead
+    assert "wrong are 2.0 % from level 1 on, 20 % from level 2 on" in lead
+    is_open = find(browser, "#label-errors details").get_attribute("open") is not None
+    assert is_open == (width == 1360)
+    cells = browser.execute_script(
+        "return [...document.querySelectorAll('#suspects tbody tr')]"
+        ".map((row) => [...row.cells].map((cell) => cell.textContent))"
+    )
+    then, none = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} ", "\N{EN DASH}"
+    given, likelier = then.join([EVIL[3], EVIL[1]]), then.join([EVIL[3], EVIL[2]])
+    assert cells == [
+        ["2", "90 %", "2", given, likelier, "0.10 / 0.80"],
+        ["0", "25 %", "1", then.join(EVIL[:2]), EVIL[3], f"{none} / 0.00"],
+    ]
+    # What both paths share is muted.
+    shared = find_all(browser, "#suspects tbody tr:first-child span.muted")
+    assert [span.get_attribute("textContent") for span in shared] == [EVIL[3]] * 2
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
 def test_a_notebook_shows_it_in_a_frame(view):
@@ -572,7 +610,7 @@ def test_names_with_html_or_script_are_shown_as_text(view):
     assert features
     assert not find_all(browser, "img")
     assert not find_all(browser, "main script")
-    assert not find_all(browser, "#detail .features b, #table b")
+    assert not find_all(browser, "#detail .features b, #table b, #suspects b")
     assert browser.execute_script("return window.harm") is None
     assert len(find_all(browser, "script")) == 2
 

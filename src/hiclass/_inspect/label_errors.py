@@ -110,7 +110,7 @@ def find_label_errors(
 
     See Also
     --------
-    make_report : Shows them, if it is given what this returns.
+    make_report : Shows them, with ``label_errors=`` what this returns.
 
     Notes
     -----

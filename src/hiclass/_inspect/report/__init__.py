@@ -22,6 +22,7 @@ from hiclass._inspect.report._automation import collect_automation
 from hiclass._inspect.report._choices import collect_choices
 from hiclass._inspect.report._features import collect_features
 from hiclass._inspect.report._render import inline, to_html
+from hiclass._inspect.report._suspects import collect_suspects
 from hiclass._problems.policies import Policy
 from hiclass._version import __version__
 
@@ -80,6 +81,7 @@ def make_report(
     feature_names: Any = None,
     examples: Any = None,
     sample_weight: Any = None,
+    label_errors: Any = None,
 ) -> Report:
     """Make a page that shows how a model does on some rows, node by node.
 
@@ -103,6 +105,9 @@ def make_report(
         row of the data is in the file, only totals, the names of classes and those of features.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
+    label_errors : LabelErrors, default=None
+        What :func:`find_label_errors` returned, for these rows or for those of ``fit``. With it the
+        page shows the 50 rows whose label is most probably wrong, by their number and their labels.
 
     Returns
     -------
@@ -112,7 +117,7 @@ def make_report(
     Raises
     ------
     TypeError
-        If ``title`` or ``examples`` is of a wrong type.
+        If ``title``, ``examples`` or ``label_errors`` is of a wrong type.
     ValueError
         If there is not one example per row.
 
@@ -134,6 +139,7 @@ def make_report(
     opened = open_model(model, feature_names)
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a string; got {title!r}.")
+    suspects = collect_suspects(label_errors)
     X_seen = opened.transform(X)
     y_pred = opened.model.predict(X_seen)
     texts = _check_examples(examples, len(y_pred))
@@ -162,6 +168,7 @@ def make_report(
         "reliability": _data.reliability(rows) if soft else None,
         "thresholds": _data.thresholds(rows) if soft else None,
         "automation": _automation(model, opened, X_seen, y, rows) if soft else None,
+        "label_errors": suspects,
         "features": collect_features(opened, rows.hierarchy),
         "examples": None,
     }

@@ -701,6 +701,24 @@
       el("p", { class: "caption" }, `With ${percent(found.certainty)} certainty, from ${plural(found.rows, "row", "rows")} of calibration, for rows that come from where these came from; the last two columns are those rows.`)];
   }
 
+  // -- labels that are probably wrong ----------------------------------------------------------
+
+  function labelErrors() {
+    const found = data.label_errors;
+    if (!found) { leaveOut("label-errors"); return; }
+    const shares = found.shares.map((share, i) => `${percent(share)} from level ${i + 1} on`).join(", ");
+    // What is right in both paths is muted: the difference is what people look for.
+    const labels = (labels, from) => labels.map((label, i) => [i ? " › " : "", el("span", { class: i < from - 1 ? "muted" : null }, label)]);
+    byId("label-errors-body").append(
+      el("p", { class: "muted lead" }, `Every row was judged by models that were fitted on other rows. Of ${plural(found.rows, "label", "labels")}, ${rows(found.likely)} ${found.likely === 1 ? "is" : "are"} more probably wrong than right; as estimated, wrong are ${shares}.`),
+      el("details", { open: narrow ? null : "" }, el("summary", {}, `The ${plural(found.table.length, "most suspicious row", "most suspicious rows")}`),
+        el("div", { class: "scroll" }, el("table", { id: "suspects" },
+          el("thead", {}, el("tr", {}, ["Row", "Wrong with", "From level", "Label", "Likelier", "Their probabilities"].map((text) => el("th", { scope: "col" }, text)))),
+          el("tbody", {}, found.table.map((row) => el("tr", {}, el("td", {}, String(row.row)), el("td", {}, percent(row.probability)), el("td", {}, String(row.level)),
+            el("td", {}, labels(row.given, row.level)), el("td", {}, labels(row.suggested, row.level)), el("td", {}, row.confidence.map(short).join(" / "))))))),
+        el("p", { class: "caption" }, "Rows are counted from 0, as find_label_errors does. The last column has the probability of the label, and of the likelier one, at that level.")));
+  }
+
   // -- the table of classes --------------------------------------------------------------------
 
   const columnsOfTable = [
@@ -857,6 +875,7 @@
   detail(0);
   confidence();
   automation();
+  labelErrors();
   buildTable();
   choices();
   about();
