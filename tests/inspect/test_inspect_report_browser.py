@@ -19,6 +19,7 @@ from sklearn.svm import LinearSVC
 
 from hiclass import HierarchicalClassifier, LocalClassifierPerParentNode, make_report
 from hiclass._inspect.label_errors import LabelErrors
+from hiclass._inspect.use import OUTSIDE, Shift, UseComparison
 
 pytestmark = pytest.mark.heavy
 
@@ -118,7 +119,20 @@ def evil_report():
         confidence=np.array([[0.1, 0.8], [np.nan, 0.0]]),
         shares=np.array([0.02, 0.2]),
     )
-    options = {"feature_names": EVIL, "examples": EVIL, "label_errors": suspects}
+    compared = UseComparison(
+        n_then=1200,
+        n_now=1,
+        shifts=(
+            Shift("share of rows answered at level 1", 0.5, 0.5, 1.0, "Fisher's exact"),
+            Shift(f"feature {EVIL[0]}", 0.25, np.nan, 1e-9, EVIL[1]),
+            Shift(OUTSIDE, 0.125, 0.25, 0.002, "Kolmogorov-Smirnov"),
+        ),
+        classes=(Shift(EVIL[1], 0.02, 0.4, 0.001),),
+        features=(Shift(f"feature {EVIL[0]}", 0.25, np.nan, 1e-9),),
+        max_false_alarms=0.005,
+        guarantee=EVIL[3],
+    )
+    options = {"feature_names": EVIL, "examples": EVIL, "label_errors": suspects, "use": compared}
     return make_report(model, X, wrong, title=EVIL[0], **options)
 
 
@@ -200,6 +214,14 @@ def test_choices_and_candidates_are_shown_where_a_model_has_chosen(view):
     assert not find_all(browser, "#choices, a[href='#choices']")
 
 
+def cells_of(browser, table):
+    return browser.execute_script(
+        "return [...document.querySelectorAll(`${arguments[0]} tbody tr`)]"
+        ".map((row) => [...row.cells].map((cell) => cell.textContent))",
+        table,
+    )
+
+
 @pytest.mark.parametrize("width", [1360, 390])
 def test_labels_that_are_probably_wrong_are_shown_if_they_are_given(view, width):
     browser, _ = view("20")
@@ -211,19 +233,44 @@ def test_labels_that_are_probably_wrong_are_shown_if_they_are_given(view, width)
     assert "wrong are 2.0 % from level 1 on, 20 % from level 2 on" in lead
     is_open = find(browser, "#label-errors details").get_attribute("open") is not None
     assert is_open == (width == 1360)
-    cells = browser.execute_script(
-        "return [...document.querySelectorAll('#suspects tbody tr')]"
-        ".map((row) => [...row.cells].map((cell) => cell.textContent))"
-    )
+    cells = cells_of(browser, "#suspects")
     then, none = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} ", "\N{EN DASH}"
     given, likelier = then.join([EVIL[3], EVIL[1]]), then.join([EVIL[3], EVIL[2]])
     assert cells == [
-        ["2", "90 %", "2", given, likelier, "0.10 / 0.80"],
-        ["0", "25 %", "1", then.join(EVIL[:2]), EVIL[3], f"{none} / 0.00"],
+        ["3", "90 %", "2", given, likelier, "0.10 / 0.80"],
+        ["1", "25 %", "1", then.join(EVIL[:2]), EVIL[3], f"{none} / 0.00"],
     ]
     # What both paths share is muted.
     shared = find_all(browser, "#suspects tbody tr:first-child span.muted")
     assert [span.get_attribute("textContent") for span in shared] == [EVIL[3]] * 2
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [1360, 390])
+def test_what_has_changed_is_shown_if_it_is_given(view, width):
+    browser, _ = view("20")
+    assert not find_all(browser, "#use, a[href='#use']")
+    resize(browser, width, 800)
+    browser, _ = view("evil")
+    lead, outside = (part.text for part in find_all(browser, "#use .lead"))
+    assert "1,200 rows of then and 1 of now" in lead
+    assert "2 of 3 comparisons differ by more than chance, most clearly feature" in lead
+    assert "its mean was 0.125 then, 0.25 now. Rows look less like any class than then" in outside
+    assert find(browser, "#use .note").get_attribute("textContent") == EVIL[3]
+    is_open = find(browser, "#use details").get_attribute("open") is not None
+    assert is_open == (width == 1360)
+    none, answered = "\N{EN DASH}", "share of rows answered at level 1"
+    assert cells_of(browser, "#compared") == [
+        [f"feature {EVIL[0]}", "0.25", none, EVIL[1], "< 0.0001", "< 0.0001", "yes"],
+        [OUTSIDE, "0.125", "0.25", "Kolmogorov-Smirnov", "0.0020", "0.0040", "yes"],
+        [answered, "0.5", "0.5", "Fisher's exact", "1.0000", "1.0000", "no"],
+    ]
+    assert cells_of(browser, "#moved-classes") == [[EVIL[1], "2.0 %", "40 %", "0.0010"]]
+    assert cells_of(browser, "#moved-features") == [
+        [f"feature {EVIL[0]}", "0.25", none, "< 0.0001"]
+    ]
+    caption = find(browser, "#use .caption").get_attribute("textContent")
+    assert "at most the limit of 0.5 %" in caption
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
@@ -610,7 +657,7 @@ def test_names_with_html_or_script_are_shown_as_text(view):
     assert features
     assert not find_all(browser, "img")
     assert not find_all(browser, "main script")
-    assert not find_all(browser, "#detail .features b, #table b, #suspects b")
+    assert not find_all(browser, "#detail .features b, #table b, #suspects b, #use b")
     assert browser.execute_script("return window.harm") is None
     assert len(find_all(browser, "script")) == 2
 

@@ -17,7 +17,7 @@ from hiclass import (
     guarantee_error,
     outside_score,
 )
-from hiclass._inspect.use import Shift, UseComparison, _features
+from hiclass._inspect.use import OUTSIDE, Shift, UseComparison, _features
 from hiclass.datasets import make_hierarchical_classification
 
 
@@ -50,6 +50,10 @@ def test_what_is_compared_by_hand(model, data):
     expected = fisher_exact([[n[0], 400 - n[0]], [n[1], 300 - n[1]]])[1]
     assert shift.p_value == pytest.approx(expected)
     assert "classes of level 1, share that moved" in by_name
+    a, b = (outside_score(model, part) for part in (then, now))
+    shift = by_name[OUTSIDE]
+    assert (shift.then, shift.now) == (pytest.approx(a.mean()), pytest.approx(b.mean()))
+    assert shift.p_value == pytest.approx(ks_2samp(a, b, method="asymp").pvalue)
     first = model.predict(then)[:, 0]
     for shift in found.classes:
         assert 0 <= shift.p_value <= 1

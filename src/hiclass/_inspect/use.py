@@ -7,7 +7,7 @@ nothing has changed, an alarm is as rare as it was asked to be.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,9 @@ from hiclass._wrapping import unwrap_fitted
 
 #: Classes, or features, that are shown.
 _MOST_SHOWN = 10
+#: The comparison that is about rows which belong to no class.
+OUTSIDE = "outside score (how little rows look like any class)"
+_KS, _HYPERGEOMETRIC = "Kolmogorov-Smirnov", "hypergeometric"
 #: A class that is expected less often joins the other rare ones: the test is about large samples.
 _LEAST_EXPECTED = 5
 
@@ -39,12 +42,15 @@ class Shift:
         Its mean, or its share, in both sets of rows.
     p_value : float
         How probable a difference at least as large is if nothing has changed.
+    test : str, default=""
+        The name of the test.
     """
 
     what: str
     then: float
     now: float
     p_value: float
+    test: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class UseComparison:
         The numbers of rows.
     shifts : tuple of Shift
         Everything that was tested: confidence, shares of classes and share of rows answered at
-        every level, features.
+        every level, the outside score, features.
     classes : tuple of Shift
         The classes whose share has changed most, with their own p-values.
     features : tuple of Shift
@@ -146,15 +152,17 @@ def compare_use(
     See Also
     --------
     outside_score : How little a row looks like any class.
+    make_report : Shows the comparison, with ``use=`` what this returns.
     guarantee_error : Holds as long as nothing changes.
 
     Notes
     -----
-    Confidences at every level are compared by the test of Kolmogorov and Smirnov, the predicted
-    classes of every level by a chi-squared test in which rare classes are pooled, the share of rows
-    that is answered at a level by Fisher's exact test, and features by the smallest of their own
-    p-values times their number: the test of Kolmogorov and Smirnov for numbers, the hypergeometric
-    one for whether a sparse feature is there. Holm's procedure shares the false alarms among all.
+    Confidences at every level, and the outside score of the rows (:func:`outside_score`), are
+    compared by the test of Kolmogorov and Smirnov, the predicted classes of every level by a
+    chi-squared test in which rare classes are pooled, the share of rows that is answered at a level
+    by Fisher's exact test, and features by the smallest of their own p-values times their number:
+    the test of Kolmogorov and Smirnov for numbers, the hypergeometric one for whether a sparse
+    feature is there. Holm's procedure shares the false alarms among all.
 
     Examples
     --------
@@ -187,6 +195,7 @@ def compare_use(
         of_level, single = _classes(tree, level, *nodes)
         shifts.append(of_level)
         classes += single
+    shifts.append(_numbers(OUTSIDE, *(_outside(opened.model, X) for X in rows)))
     features = _features(rows[0], rows[1], names)
     if features:
         smallest = features[0]
@@ -213,7 +222,7 @@ def _with_guarantee(found: UseComparison, model: Any) -> UseComparison:
         else "Nothing speaks against the guarantee of the model; a change that is too small to "
         "see, or of the labels alone, would not show."
     )
-    return UseComparison(**{**vars(found), "guarantee": text})
+    return replace(found, guarantee=text)
 
 
 def _answered(level: int, given: list[FloatArray], n: tuple[int, int]) -> Shift:
@@ -223,14 +232,15 @@ def _answered(level: int, given: list[FloatArray], n: tuple[int, int]) -> Shift:
     table = [[len(part), total - len(part)] for part, total in zip(given, n, strict=True)]
     then, now = (len(part) / total for part, total in zip(given, n, strict=True))
     p_value = float(fisher_exact(table)[1])
-    return Shift(f"share of rows answered at level {level}", then, now, p_value)
+    what = f"share of rows answered at level {level}"
+    return Shift(what, then, now, p_value, "Fisher's exact")
 
 
 def _numbers(what: str, then: FloatArray, now: FloatArray) -> Shift:
     from scipy.stats import ks_2samp
 
     p_value = float(ks_2samp(then, now, method="asymp").pvalue)
-    return Shift(what, float(then.mean()), float(now.mean()), p_value)
+    return Shift(what, float(then.mean()), float(now.mean()), p_value, _KS)
 
 
 def _classes(tree: Any, level: int, then: IntArray, now: IntArray) -> tuple[Shift, list[Shift]]:
@@ -248,10 +258,11 @@ def _classes(tree: Any, level: int, then: IntArray, now: IntArray) -> tuple[Shif
     shares = counts / counts.sum(axis=1, keepdims=True)
     # Half the sum of the differences: the share of rows that would have to change their class.
     moved = float(np.abs(shares[0] - shares[1]).sum() / 2)
-    whole = Shift(f"classes of level {level}, share that moved", 0.0, moved, p_value)
+    what = f"classes of level {level}, share that moved"
+    whole = Shift(what, 0.0, moved, p_value, "chi-squared")
     each = _two_sided(hypergeom, counts[1], total, len(now), len(then) + len(now))
     single = [
-        Shift(tree.describe(int(v)), float(a), float(b), float(p))
+        Shift(tree.describe(int(v)), float(a), float(b), float(p), _HYPERGEOMETRIC)
         for v, a, b, p in zip(nodes, shares[0], shares[1], each, strict=True)
         if v > 0
     ]
@@ -280,13 +291,11 @@ def _features(then: Any, now: Any, names: list[str] | None) -> list[Shift]:
     if not found:
         return []
     order = sorted(range(len(found)), key=lambda j: found[j][2])
-    shifts = [
-        Shift(f"feature {names[j] if names else j}", found[j][0], found[j][1], found[j][2])
-        for j in order
-    ]
-    first = shifts[0]
-    corrected = min(1.0, first.p_value * len(shifts))
-    return [Shift(first.what, first.then, first.now, corrected), *shifts[1:]]
+    test = _HYPERGEOMETRIC if sparse else _KS
+    shifts = [Shift(f"feature {names[j] if names else j}", *found[j], test) for j in order]
+    corrected = min(1.0, shifts[0].p_value * len(shifts))
+    test = f"{test}, smallest of {len(shifts):,}"
+    return [replace(shifts[0], p_value=corrected, test=test), *shifts[1:]]
 
 
 def _is_numeric(X: Any) -> bool:
@@ -354,12 +363,16 @@ def outside_score(model: Any, X: Any) -> FloatArray:
     """
     opened = unwrap_fitted(model)
     require_paths(opened.model, "outside_score")
-    rows = opened.transform(X)
-    tree = opened.model.hierarchy_
+    return _outside(opened.model, opened.transform(X))
+
+
+def _outside(model: Any, rows: Any) -> FloatArray:
+    """The outside scores of rows as the classifier sees them."""
+    tree = model.hierarchy_
     levels = [nodes for nodes in tree.nodes_by_level[1:] if len(nodes) > 1]
     score = np.zeros(n_rows_of(rows))
     for chunk in chunks_of_rows(rows, tree.n_nodes):
-        proba = opened.model.predict_node_proba(slice_rows(rows, chunk))
+        proba = model.predict_node_proba(slice_rows(rows, chunk))
         for nodes in levels:
             here = proba[:, nodes]
             score[chunk] -= xlogy(here, here).sum(axis=1) / np.log(len(nodes)) / len(levels)

@@ -23,6 +23,7 @@ from hiclass._inspect.report._choices import collect_choices
 from hiclass._inspect.report._features import collect_features
 from hiclass._inspect.report._render import inline, to_html
 from hiclass._inspect.report._suspects import collect_suspects
+from hiclass._inspect.report._use import collect_use
 from hiclass._problems.policies import Policy
 from hiclass._version import __version__
 
@@ -82,6 +83,7 @@ def make_report(
     examples: Any = None,
     sample_weight: Any = None,
     label_errors: Any = None,
+    use: Any = None,
 ) -> Report:
     """Make a page that shows how a model does on some rows, node by node.
 
@@ -108,6 +110,9 @@ def make_report(
     label_errors : LabelErrors, default=None
         What :func:`find_label_errors` returned, for these rows or for those of ``fit``. With it the
         page shows the 50 rows whose label is most probably wrong, by their number and their labels.
+    use : UseComparison, default=None
+        What :func:`compare_use` returned, for example with these rows as those of now. With it the
+        page shows what has changed since then.
 
     Returns
     -------
@@ -117,7 +122,7 @@ def make_report(
     Raises
     ------
     TypeError
-        If ``title``, ``examples`` or ``label_errors`` is of a wrong type.
+        If ``title``, ``examples``, ``label_errors`` or ``use`` is of a wrong type.
     ValueError
         If there is not one example per row.
 
@@ -139,7 +144,7 @@ def make_report(
     opened = open_model(model, feature_names)
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a string; got {title!r}.")
-    suspects = collect_suspects(label_errors)
+    suspects, compared = collect_suspects(label_errors), collect_use(use)
     X_seen = opened.transform(X)
     y_pred = opened.model.predict(X_seen)
     texts = _check_examples(examples, len(y_pred))
@@ -169,6 +174,7 @@ def make_report(
         "thresholds": _data.thresholds(rows) if soft else None,
         "automation": _automation(model, opened, X_seen, y, rows) if soft else None,
         "label_errors": suspects,
+        "use": compared,
         "features": collect_features(opened, rows.hierarchy),
         "examples": None,
     }

@@ -714,9 +714,47 @@
       el("details", { open: narrow ? null : "" }, el("summary", {}, `The ${plural(found.table.length, "most suspicious row", "most suspicious rows")}`),
         el("div", { class: "scroll" }, el("table", { id: "suspects" },
           el("thead", {}, el("tr", {}, ["Row", "Wrong with", "From level", "Label", "Likelier", "Their probabilities"].map((text) => el("th", { scope: "col" }, text)))),
-          el("tbody", {}, found.table.map((row) => el("tr", {}, el("td", {}, String(row.row)), el("td", {}, percent(row.probability)), el("td", {}, String(row.level)),
+          el("tbody", {}, found.table.map((row) => el("tr", {}, el("td", {}, rows(row.row + 1)), el("td", {}, percent(row.probability)), el("td", {}, String(row.level)),
             el("td", {}, labels(row.given, row.level)), el("td", {}, labels(row.suggested, row.level)), el("td", {}, row.confidence.map(short).join(" / "))))))),
-        el("p", { class: "caption" }, "Rows are counted from 0, as find_label_errors does. The last column has the probability of the label, and of the likelier one, at that level.")));
+        el("p", { class: "caption" }, "Row 1 is the first one, as in the output of hiclass label-errors; in Python, find_label_errors counts from 0. The last column has the probability of the label, and of the likelier one, at that level.")));
+  }
+
+  // -- then and now: whether the model still sees what it was made for ---------------------------
+
+  function use() {
+    const found = data.use;
+    if (!found) { leaveOut("use"); return; }
+    const amount = (x) => (x === null ? "–" : String(Number(x.toPrecision(3))));
+    const chance = (p) => (p < 0.0001 ? "< 0.0001" : p.toFixed(4));
+    const limit = `${Number((100 * found.max_false_alarms).toPrecision(3))} %`;
+    const thenNow = (row) => `${amount(row.then)} then, ${amount(row.now)} now`;
+    const total = found.tests.length;
+    const verdict = found.changed
+      ? `${found.changed} of ${plural(total, "comparison", "comparisons")} ${found.changed === 1 ? "differs" : "differ"} by more than chance, most clearly ${found.tests[0].what}: ${thenNow(found.tests[0])}.`
+      : `Nothing has changed by more than chance, in ${plural(total, "comparison", "comparisons")}.`;
+    const outside = found.outside === null ? null : found.tests[found.outside];
+    const strangers = outside && `Rows that belong to no class have a high outside score, from 0 to 1; its mean was ${thenNow(outside)}. ${
+      found.outside >= found.changed ? "Chance explains the difference."
+        : outside.now > outside.then ? "Rows look less like any class than then, by more than chance: some may belong to none." : "It has changed by more than chance, but rows do not look less like the classes than then."}`;
+    const table = (id, columns, body) => el("div", { class: "scroll" }, el("table", { id },
+      el("thead", {}, el("tr", {}, columns.map((text) => el("th", { scope: "col" }, text)))), el("tbody", {}, body)));
+    const cells = (row, show) => [el("td", {}, row.what), el("td", {}, show(row.then)), el("td", {}, show(row.now))];
+    const most = (id, kind, title, list, show, caption) => (list.length
+      ? el("div", {}, el("h3", {}, title), table(id, [kind, "Then", "Now", "p-value"],
+        list.map((row) => el("tr", {}, cells(row, show), el("td", {}, chance(row.p_value))))), el("p", { class: "caption" }, caption))
+      : null);
+    byId("use-body").append(
+      el("p", { class: "muted lead" }, `${plural(found.then, "row", "rows")} of then and ${rows(found.now)} of now were compared as the model sees them, without labels. ${verdict}`),
+      ...(strangers ? [el("p", { class: "muted lead" }, strangers)] : []),
+      ...(found.guarantee ? [el("p", { class: "note" }, found.guarantee)] : []),
+      el("details", { open: narrow ? null : "" }, el("summary", {}, "All that was compared"),
+        table("compared", ["Compared", "Then", "Now", "Test", "p-value", "Adjusted", "Changed"],
+          found.tests.map((row, i) => el("tr", {}, cells(row, amount), el("td", {}, row.test), el("td", {}, chance(row.p_value)), el("td", {}, chance(row.adjusted)),
+            el("td", {}, i < found.changed ? "yes" : "no")))),
+        el("p", { class: "caption" }, `Means or shares of rows. Something has changed where the p-value, adjusted for all comparisons together (Holm), is at most the limit of ${limit}: that is the probability of an alarm if nothing has changed.`),
+        el("div", { class: "columns" },
+          most("moved-classes", "Class", "Classes that changed most", found.classes, percent, "Shares of the predicted classes. Each p-value is about one class alone."),
+          most("moved-features", "Feature", "Features that changed most", found.features, amount, "Means, or the shares of rows that have the feature. The first p-value is adjusted for all features, the others are about one feature alone."))));
   }
 
   // -- the table of classes --------------------------------------------------------------------
@@ -876,6 +914,7 @@
   confidence();
   automation();
   labelErrors();
+  use();
   buildTable();
   choices();
   about();
