@@ -299,6 +299,12 @@ class TestExplain:
         assert list(tmp_path.iterdir()) == [path]
 
 
+def shown_in(page):
+    """The data of a report."""
+    found = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page.read_text("utf-8"), re.S)
+    return json.loads(found[1])
+
+
 class TestReport:
     def test_it_is_the_report_of_evaluate(self, run, model, train, tmp_path):
         options = ["--examples", "id", "--min-confidence", "0.9"]
@@ -318,6 +324,41 @@ class TestReport:
     def test_it_needs_a_file(self, fails, model, train, tmp_path):
         assert "-o needs the name of a file" in fails("report", model, train, "-o", "-")
         assert "is a folder" in fails("report", model, train, "-o", tmp_path)
+
+    def test_it_shows_wrong_labels_and_changes_only_if_asked_for(self, run, model, tmp_path):
+        rows = make_rows(120)
+        wrong = next(i for i, row in enumerate(rows) if i > 20 and row[1:3] == ["Loan", "Car"])
+        rows[wrong][1:3] = ["Card", "Debit"]
+        now = write_csv(tmp_path / "now.csv", rows)
+        cars = [row for row in make_rows(1000) if row[1:3] == ["Loan", "Car"]]
+        then = write_csv(tmp_path / "then.csv", cars)
+        page = tmp_path / "a.html"
+        run("report", model, now, "-o", page)
+        assert (shown_in(page)["label_errors"], shown_in(page)["use"]) == (None, None)
+        _, err = run("report", model, now, "-o", page, "--label-errors", "--compare", then)
+        assert "Fitting copies of the model" in err
+        assert f"Read {then}: 200 rows" in err
+        shown = shown_in(page)
+        # The same rows as those of the command, which counts from 1.
+        out, _ = run("label-errors", model, now, "--rows", "10", "-q")
+        found = [row["row"] + 1 for row in shown["label_errors"]["table"]]
+        assert found[:10] == [int(row["row"]) for row in read(out)]
+        assert wrong + 1 in found[:10]
+        use = shown["use"]
+        assert (use["then"], use["now"]) == (200, 120)
+        out, _ = run("compare", model, then, now, "-q")
+        changed = [line.split(": ")[0] for line in out.splitlines()[1:]]
+        assert [row["what"] for row in use["tests"][: use["changed"]]] == changed != []
+
+    def test_what_cannot_be_checked_is_said(self, fails, model, train, tmp_path):
+        report = ["report", model, train, "-o", tmp_path / "a.html"]
+        assert "--compare needs the name of a file" in fails(*report, "--compare", "-")
+        few = write_csv(tmp_path / "few.csv", make_rows(60)[:1])
+        message = fails("report", model, few, "-o", tmp_path / "a.html", "--label-errors")
+        assert message.startswith(f"{few}: ")
+        short = write_csv(tmp_path / "short.csv", [row[:4] for row in make_rows(5)], HEADER[:4])
+        assert "short.csv has no column 'amount'" in fails(*report, "--compare", short)
+        assert not (tmp_path / "a.html").exists()
 
 
 class TestTune:

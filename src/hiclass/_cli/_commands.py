@@ -19,6 +19,7 @@ from hiclass._cli._early import count_early
 from hiclass._cli._errors import CommandError
 from hiclass._cli._features import placed, prepare, texts
 from hiclass._cli._inputs import features_of, labelled_for, labelled_rows, name_levels, read_rows
+from hiclass._cli._label_errors import errors_in
 from hiclass._cli._labels import check_types
 from hiclass._cli._models import Model, load_model, save_model
 from hiclass._cli._paths import check_separator, join_paths
@@ -32,6 +33,7 @@ from hiclass._cli._tables import (
     write_table,
 )
 from hiclass._estimators.conformal import tune_confidence
+from hiclass._inspect.use import compare_use
 
 
 def predict(args: argparse.Namespace) -> None:
@@ -142,17 +144,26 @@ def report(args: argparse.Namespace) -> None:
     """Write the report on a model and a labelled file."""
     if args.output == "-":
         raise CommandError("-o needs the name of a file, such as report.html.")
+    if args.compare == "-":
+        raise CommandError("--compare needs the name of a file, not standard input.")
     check_output(args.output)
     model = load_model(args.model_file)
     table, y, _ = labelled_for(args, model)
     examples = None if args.examples is None else texts(table, args.examples)
     features = features_of(model, table)
-    _set_up(args, model.opened.model)
-    title = args.title or Path(table.name).name
-    names = model.opened.names_out(None)
+    then = None if args.compare is None else features_of(model, read_rows(args, args.compare))
+    classifier, names = model.opened.model, model.opened.names_out(None)
+    _set_up(args, classifier)
+    errors = use = None
+    if args.label_errors:
+        _screen.note("Fitting copies of the model on folds of these rows", args.quiet)
+        errors = errors_in(table, classifier, features, y)
+    if then is not None:
+        use = compare_use(classifier, then, features, feature_names=names)
     write_report(
-        model.opened.model, features, y, args.output, title=title, names=names, examples=examples
-    )
+        classifier, features, y, args.output, title=args.title or Path(table.name).name,
+        names=names, examples=examples, label_errors=errors, use=use,
+    )  # fmt: skip
     _screen.note(f"Wrote {args.output}", args.quiet)
 
 
@@ -164,12 +175,12 @@ def write_report(
     *,
     title: str,
     names: list[str] | None,
-    examples: Any = None,
+    **shown: Any,
 ) -> None:
-    """Write the report on a classifier to a file, whole or not at all."""
+    """Write the report on a classifier, with what else it shows, to a file: whole or not at all."""
     from hiclass._inspect.report import make_report
 
-    made = make_report(classifier, X, y, title=title, feature_names=names, examples=examples)
+    made = make_report(classifier, X, y, title=title, feature_names=names, **shown)
     with open_output(path) as file:
         file.write(made.html.encode("utf-8"))
 

@@ -60,9 +60,11 @@ REPORT = """\
 examples:
   hiclass report model.skops test.csv -o report.html
   hiclass report model.skops test.csv -o report.html --examples narrative
+  hiclass report model.skops new.csv -o report.html --label-errors --compare valid.csv
 
 The report is one HTML file that loads nothing from the network. No row of the data is in it unless
---examples asks for it. Use rows that the model was not fitted on.
+--examples or, by number and labels, --label-errors asks for it. Use rows that the model was not
+fitted on.
 """
 TUNE = """\
 examples:

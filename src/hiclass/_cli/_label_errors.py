@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +12,8 @@ from hiclass._cli._errors import CommandError
 from hiclass._cli._inputs import features_of, labelled_for
 from hiclass._cli._models import load_model
 from hiclass._cli._recipe import set_jobs
-from hiclass._cli._tables import check_output, format_of, write_table
-from hiclass._inspect.label_errors import find_label_errors
+from hiclass._cli._tables import Table, check_output, format_of, write_table
+from hiclass._inspect.label_errors import LabelErrors, find_label_errors
 
 
 def find(args: argparse.Namespace) -> None:
@@ -25,10 +26,7 @@ def find(args: argparse.Namespace) -> None:
     table, y, _ = labelled_for(args, model)
     classifier = model.opened.model
     set_jobs(classifier, args.jobs)
-    try:
-        found = find_label_errors(classifier, features_of(model, table), y, cv=args.cv)
-    except (ValueError, TypeError) as error:
-        raise CommandError(f"{table.name}: {error}") from error
+    found = errors_in(table, classifier, features_of(model, table), y, cv=args.cv)
     n_shown = len(found) if args.rows is None else min(args.rows, len(found))
     rows = found.rows[:n_shown]
     columns = {name: table.column(name)[rows] for name in table.frame.columns}
@@ -47,3 +45,11 @@ def find(args: argparse.Namespace) -> None:
     write_table(frame, args.output, format=format, as_they_are=False)
     shares = ", ".join(f"{share:.1%} at level {i}" for i, share in enumerate(found.shares, start=1))
     _screen.note(f"Labels that are wrong, as estimated: {shares}", args.quiet)
+
+
+def errors_in(table: Table, classifier: Any, X: Any, y: Any, *, cv: int = 5) -> LabelErrors:
+    """The labels of a table that are probably wrong; copies of the model are fitted on folds."""
+    try:
+        return find_label_errors(classifier, X, y, cv=cv)
+    except (ValueError, TypeError) as error:
+        raise CommandError(f"{table.name}: {error}") from error

@@ -266,6 +266,8 @@ def _add_explain(commands: Any) -> None:
 
 
 def _add_report(commands: Any) -> None:
+    from hiclass._cli._parser_checks import add_checks
+
     command = _add_command(
         commands,
         "report",
@@ -282,6 +284,7 @@ def _add_report(commands: Any) -> None:
     )
     command.add_argument("--title", help="the title of the report; by default the name of the file")
     _add_examples(command)
+    add_checks(command)
 
 
 def _add_tune(commands: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 from hiclass._cli import _help
@@ -133,4 +134,20 @@ def add_compare(commands: Any) -> None:
         "--output-format",
         choices=_FORMATS,
         help="by default told by the name of the output; csv if it has no extension",
+    )
+
+
+def add_checks(command: argparse.ArgumentParser) -> None:
+    """Add what a report can show of the labels and of the use of a model."""
+    command.add_argument(
+        "--label-errors",
+        action="store_true",
+        help="show the rows whose label is probably wrong: copies of the model are fitted on five "
+        "folds of FILE",
+    )
+    command.add_argument(
+        "--compare",
+        metavar="THEN",
+        help="show what has changed: rows of then, which the model was not fitted on, against "
+        "those of FILE",
     )
