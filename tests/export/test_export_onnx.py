@@ -45,6 +45,7 @@ from hiclass import (
     Hierarchy,
     LocalClassifierPerLevel,
     LocalClassifierPerParentNode,
+    TableFeatures,
     to_onnx,
 )
 from hiclass._export import onnx, onnx_steps
@@ -346,6 +347,19 @@ def test_transformers_before_the_model_are_in_the_graph(before, estimator, anima
         assert out["labels"].tolist() == model.predict(rows).tolist()
         proba = hiclass.predict_node_proba(model, rows)
         np.testing.assert_allclose(out["node_probabilities"], proba, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_features_that_the_estimator_to_start_with_makes_of_numbers(missing, animals):
+    X, y = animals
+    rows = wide(animals)
+    if missing:
+        X = np.where(np.arange(X.size).reshape(X.shape) % 7 == 0, np.nan, X)
+        rows[::5, 0] = np.nan
+    model = make_pipeline(TableFeatures(), FlatClassifier()).fit(X, y)
+    out = run(model, rows)
+    proba = hiclass.predict_node_proba(model, rows)
+    np.testing.assert_allclose(out["node_probabilities"], proba, rtol=0, atol=TOLERANCE)
 
 
 def test_features_are_those_that_the_first_step_reads(animals):

@@ -59,6 +59,29 @@ def test_two_processes_train_the_network_that_one_trains(hard, tmp_path):
     assert one["score"] > 0.65
 
 
+@pytest.fixture
+def group(tmp_path):
+    """A process group of this process alone."""
+    import torch
+
+    place = f"file://{tmp_path}/meet"
+    torch.distributed.init_process_group("gloo", init_method=place, rank=0, world_size=1)
+    yield
+    torch.distributed.destroy_process_group()
+
+
+def test_a_team_adds_up_and_shares_over_its_group(group):
+    import torch
+
+    from hiclass.torch._team import ALONE, Team, find_team
+
+    assert find_team(True) == ALONE == find_team(False)
+    team, some = Team(0, 2), torch.arange(3.0)
+    team.add_up(some)  # over the one process that there is
+    assert some.tolist() == [0.0, 1.0, 2.0]
+    assert team.share({"a": 1}) == {"a": 1}
+
+
 def test_without_a_process_group_the_remedy_is_named(hard):
     with pytest.raises(ValueError, match=r"distributed=True needs a process group.*torchrun"):
         network(distributed=True).fit(*hard)

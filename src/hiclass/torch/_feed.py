@@ -61,7 +61,7 @@ class _PlainLane:
         return batch.to(self._device)
 
 
-class _CudaLane:
+class _CudaLane:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs it)
     """By way of pinned memory, on a stream of its own, so that copies and kernels overlap."""
 
     def __init__(self, device: Any) -> None:
