@@ -12,12 +12,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from hiclass import (
+    Hierarchy,
     LocalClassifierPerParentNode,
     compare_use,
     guarantee_error,
     outside_score,
 )
-from hiclass._inspect.use import OUTSIDE, Shift, UseComparison, _features
+from hiclass._inspect.use import OUTSIDE, Shift, UseComparison, _classes, _features, _numbers
 from hiclass.datasets import make_hierarchical_classification
 
 
@@ -151,3 +152,22 @@ def test_rows_between_all_classes_look_like_none(model, data):
     middle = np.tile(X[:500].mean(axis=0), (20, 1))
     both = np.concatenate([score, outside_score(model, middle)])
     assert roc_auc_score([0] * 100 + [1] * 20, both) > 0.9
+
+
+def test_few_rows_are_compared_exactly():
+    # By hand: 2 of the 20 ways to choose three of six rows separate the samples; one row beyond a
+    # hundred others is first or last among 101; two rows can only differ.
+    assert _numbers("", np.arange(3.0), np.arange(3.0, 6)).p_value == pytest.approx(2 / 20)
+    assert _numbers("", np.arange(100.0), np.array([200.0])).p_value == pytest.approx(2 / 101)
+    assert _numbers("", np.array([1.0]), np.array([2.0])).p_value == 1
+
+
+def test_one_row_of_a_rare_class_is_no_alarm():
+    # Of 10,023 rows, 3 are of a third class, and one of them is among the 20 of now: that happens
+    # in 0.6 % of such samples, and says nothing about the shares of the two large classes.
+    tree = Hierarchy.from_paths([["a"], ["b"], ["c"]])
+    then = np.repeat([1, 2, 3], [5000, 5000, 3])
+    now = np.repeat([1, 2, 3], [10, 9, 1])
+    assert _classes(tree, 1, then, now)[0].p_value > 0.5
+    # A change of the large classes is still seen.
+    assert _classes(tree, 1, then, np.repeat([1, 3], [19, 1]))[0].p_value < 0.001
