@@ -106,3 +106,13 @@ def test_missing_columns_are_named(fails, data, tmp_path):
     common = ("--target", *TARGET, "--text", "narrative", "-o", tmp_path / "m.skops")
     assert "added.csv has no column 'sub_product'" in fails("fit", data, "--add", added, *common)
     assert "Give --add FILE, too." in fails("fit", data, "--update", "m.skops", *common)
+
+
+def test_what_an_update_would_ignore_is_refused(run, fails, data, reviewed, tmp_path):
+    first, before = tmp_path / "a.skops", ("--text", "narrative", "--model", "batches")
+    run("fit", data, "--target", *TARGET, *before, "-o", first)
+    update = (*before, "--add", reviewed, "--update", first, "-o", tmp_path / "b.skops")
+    error = fails("fit", data, "--target", "product", *update)
+    assert f"--target is product, but that of {first} is product sub_product." in error
+    error = fails("fit", data, "--target", *TARGET, *update, "--cv", "2")
+    assert "Leave one of --cv and --update out." in error

@@ -27,3 +27,13 @@ def test_a_column_that_is_there_already_is_refused(fails, model, tmp_path):
     path = write_csv(tmp_path / "row.csv", make_rows(60), header=["row", *HEADER[1:]])
     message = fails("label-errors", model, path, "--cv", "2")
     assert "row.csv already has a column 'row'. Rename it." in message
+
+
+def test_rows_have_their_numbers_in_the_file(run, model, tmp_path):
+    rows = make_rows(60)
+    rows[4][1:3] = rows[9][1:3] = ["", ""]
+    path = write_csv(tmp_path / "gaps.csv", rows)
+    out, _ = run("label-errors", model, path, "--cv", "2", "--skip-unlabelled")
+    found = read(out)
+    assert len(found) == 58
+    assert all(rows[int(row["row"]) - 1][0] == row["id"] for row in found)

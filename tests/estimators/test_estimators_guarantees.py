@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -318,3 +319,12 @@ def test_a_classifier_that_chooses_by_itself_takes_it(data):
     predicted = model.predict(X_new)
     assert (predicted[:, 1] == "").any()
     np.testing.assert_array_equal(predicted, pickle.loads(pickle.dumps(model)).predict(X_new))
+
+
+def test_a_batch_that_is_learned_ends_the_guarantee(data):
+    (X, y), calibration, _ = data
+    # The batch brings no class that is new, so that nothing but the local classifiers changes.
+    model = LocalClassifierPerParentNode(GaussianNB()).partial_fit(X, y)
+    guarantee_error(model, *calibration, 0.3, levels=1).apply(model)
+    assert guarantee_of(model) is not None
+    assert guarantee_of(model.partial_fit(X, y)) is None

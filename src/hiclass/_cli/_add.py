@@ -142,7 +142,12 @@ def update(args: argparse.Namespace) -> bool:
     """
     model = load_model(args.update)
     classifier = model.opened.model
-    args.target, args.path_separator = model.target, model.separator
+    if list(args.target) != list(model.target):
+        raise CommandError(
+            f"--target is {' '.join(args.target)}, but that of {args.update} is "
+            f"{' '.join(model.target)}. Give the same, or leave --update out."
+        )
+    args.path_separator = model.separator
     if not hasattr(classifier, "partial_fit"):
         _screen.note(
             f"{args.update} cannot learn from single batches (--model batches can): fitting on all "
@@ -150,6 +155,11 @@ def update(args: argparse.Namespace) -> bool:
             args.quiet,
         )
         return False
+    if args.cv is not None:
+        raise CommandError(
+            f"--cv fits models on FILE, but {args.update} learns the rows of --add alone. Leave "
+            f"one of --cv and --update out."
+        )
     added, y = read_added(args)
     y = like(y, classifier.hierarchy_, model.levels, added)
     X = prepare(added, model.features.columns_)

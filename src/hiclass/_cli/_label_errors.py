@@ -31,7 +31,8 @@ def find(args: argparse.Namespace) -> None:
     rows = found.rows[:n_shown]
     columns = {name: table.column(name)[rows] for name in table.frame.columns}
     added = {
-        "row": rows + 1,
+        # The number in the file, also where rows without labels are left out.
+        "row": table.frame.index.to_numpy()[rows] + 1,
         "label_error_probability": found.probability[:n_shown].round(6),
         "label_error_level": found.level[:n_shown],
         "suggested": np.array(

@@ -205,6 +205,7 @@ def _learn(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> None
     updated = _update(recipe, models, stream, index, X)
     check_all_scores(recipe, updated, index, X)
     model._stream = stream
+    model.__dict__.pop("guarantee_", None)  # it was about the model before this batch
     model.__dict__.pop("_n_own", None)  # from now on counted with the batches
     if _is_unchanged(model, updated, format):
         model._models = updated
