@@ -89,6 +89,7 @@ def test_the_thresholds_of_the_model_are_used(run, fails, model, new, tmp_path, 
     [
         (["-o", "-", "--review", "q.csv"], "-o and --review need names of files"),
         (["-o", "q.csv", "--review", "q.csv"], "-o and --review are both q.csv. Give two names."),
+        (["-o", "q.csv", "--review", "./q.csv"], "-o and --review are both q.csv. Give two names."),
         (["-o", "d.csv", "--review", "q.x"], "q.x: the format cannot be told from the name"),
         (["-o", "no/d.csv", "--review", "q.csv"], "there is no folder no"),
         (

@@ -171,3 +171,20 @@ def test_one_row_of_a_rare_class_is_no_alarm():
     assert _classes(tree, 1, then, now)[0].p_value > 0.5
     # A change of the large classes is still seen.
     assert _classes(tree, 1, then, np.repeat([1, 3], [19, 1]))[0].p_value < 0.001
+
+
+def test_columns_of_frames_are_compared_like_those_of_matrices(data):
+    pd = pytest.importorskip("pandas")
+    X, y = data
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    model = LocalClassifierPerParentNode().fit(frame[:500], y[:500])
+    found = compare_use(model, frame[500:900], frame[900:1200])
+    same = compare_use(
+        LocalClassifierPerParentNode().fit(X[:500], y[:500]),
+        X[500:900],
+        X[900:1200],
+        feature_names=list("abcdef"),
+    )
+    assert found.features == same.features
+    assert len(found.features) == 6
+    assert found.features[0] in found.shifts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from hiclass._cli import _screen
@@ -30,7 +31,8 @@ def triage(args: argparse.Namespace) -> None:
             raise CommandError("-o and --review need names of files: there are two results.")
         check_output(path)
         format_of(path, None, output=True)
-    if len(set(outputs)) < 2:
+    # One file has many names: the queue would take the place of the rows that are done.
+    if len({Path(path).resolve() for path in outputs}) < 2:
         raise CommandError(f"-o and --review are both {args.output}. Give two names.")
     model = load_model(args.model_file)
     table = read_rows(args)

@@ -291,6 +291,7 @@ def _features(then: Any, now: Any, names: list[str] | None) -> list[Shift]:
 
     The first has the p-value of the smallest of all: times their number.
     """
+    then, now = (X.to_numpy() if hasattr(X, "to_numpy") else X for X in (then, now))  # frames
     sparse = sp.issparse(then)
     if not sparse and not _is_numeric(then):
         return []
