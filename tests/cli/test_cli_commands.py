@@ -350,6 +350,14 @@ class TestReport:
         changed = [line.split(": ")[0] for line in out.splitlines()[1:]]
         assert [row["what"] for row in use["tests"][: use["changed"]]] == changed != []
 
+    def test_wrong_labels_have_their_row_numbers_in_the_file(self, run, model, tmp_path):
+        rows = make_rows(60)
+        rows[4][1:3] = rows[9][1:3] = ["", ""]
+        path, page = write_csv(tmp_path / "gaps.csv", rows), tmp_path / "a.html"
+        run("report", model, path, "-o", page, "--label-errors", "--skip-unlabelled")
+        for row in shown_in(page)["label_errors"]["table"]:
+            assert row["given"] == [label for label in rows[row["row"]][1:3] if label]
+
     def test_what_cannot_be_checked_is_said(self, fails, model, train, tmp_path):
         report = ["report", model, train, "-o", tmp_path / "a.html"]
         assert "--compare needs the name of a file" in fails(*report, "--compare", "-")

@@ -6,6 +6,7 @@ import argparse
 import html
 import json
 import sys
+from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,8 @@ def report(args: argparse.Namespace) -> None:
     if args.label_errors:
         _screen.note("Fitting copies of the model on folds of these rows", args.quiet)
         errors = errors_in(table, classifier, features, y)
+        # The numbers in the file, also where rows without labels are left out.
+        errors = replace(errors, rows=table.frame.index.to_numpy()[errors.rows])
     if then is not None:
         use = compare_use(classifier, then, features, feature_names=names)
     write_report(
