@@ -165,7 +165,11 @@ def test_a_limit_that_nothing_promises_is_refused(run, fails, easy, new, labelle
     assert "promises nothing about level 2, 'sub_product'" in error
     error = fails("triage", sure, new, "--max-error", "0.1", "--level", "product", *options)
     assert "promises at most 0.2 of errors at level 1, not 0.1. Give labelled" in error
-    run("triage", sure, new, "--max-error", "0.2", "--level", "product", *options)
+    promised = ("--max-error", "0.2", "--level", "product", *options)
+    run("triage", sure, new, *promised)
+    run("triage", sure, new, "--certainty", "0.9", *promised)
+    error = fails("triage", sure, new, "--certainty", "0.99", *promised)
+    assert "keeps its promise with a certainty of 0.95, not 0.99. Give labelled" in error
     few = write_csv(tmp_path / "few.csv", make_rows(10))
     error = fails("triage", easy, new, "--max-error", "0.01", "--labelled", few, *options)
     assert error.startswith(str(few))

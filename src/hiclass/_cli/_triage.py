@@ -109,6 +109,11 @@ def _check_promise(args: argparse.Namespace, model: Model, level: int | None) ->
     )
     if found is None or found.kind != "error":
         raise CommandError(f"{args.model_file} comes with no promise about errors. {remedy}")
+    if args.certainty is not None and found.certainty < args.certainty:
+        raise CommandError(
+            f"{args.model_file} keeps its promise with a certainty of {found.certainty:g}, not "
+            f"{args.certainty:g}. {remedy}"
+        )
     for number in range(1, len(model.levels) + 1) if level is None else [level]:
         limits = [promise.limit for promise in found.promises if promise.level == number]
         if not limits:
