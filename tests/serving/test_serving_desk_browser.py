@@ -224,6 +224,7 @@ def test_the_tree_is_browsed_with_keys(view):
     wait_for_row(browser, 2)
     assert code(desk, 0) == ("Loan", "Student")
     find_all(browser, "#trail button")[0].click()
+    wait_until(browser, lambda: text(browser, "#classes").startswith("Card"))
     press(browser, "ARROW_DOWN", "ENTER")
     wait_for_row(browser, 3)
     assert code(desk, 1) == ("Loan",)
