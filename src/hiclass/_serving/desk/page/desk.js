@@ -410,10 +410,9 @@ function keyInQuery(event) {
   const item = state.listed[state.active];
   const isEmpty = input.value === "";
   const atEnd = input.selectionStart === input.value.length;
-  const n = state.listed.length;
   const keys = {
-    ArrowDown: () => n && activate((state.active + 1) % n),
-    ArrowUp: () => n && activate((state.active - 1 + n) % n),
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
     Enter: takeActive,
     Escape: () => (isEmpty ? $("row").focus() : (input.value = "", find(""))),
   };
@@ -425,7 +424,13 @@ function keyInQuery(event) {
   keys[event.key]();
 }
 
-// Enter may be pressed before the classes for the last letter are there.
+// Keys may be pressed before the classes that they are meant for are there.
+async function move(step) {
+  await state.loading;
+  const n = state.listed.length;
+  if (n) activate((state.active + step + n) % n);
+}
+
 async function takeActive() {
   const wanted = state.loading;
   await wanted;
