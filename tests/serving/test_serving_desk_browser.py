@@ -200,7 +200,7 @@ def test_classes_are_found_by_words_and_keys(view):
     press(browser, "/", "car")
     wait_until(browser, lambda: len(find_all(browser, "#classes li")) == 2)
     press(browser, "ARROW_DOWN")
-    assert box.get_attribute("aria-activedescendant") == "class-1"
+    wait_until(browser, lambda: box.get_attribute("aria-activedescendant") == "class-1")
     press(browser, "ARROW_UP", "ARROW_UP", "ENTER")
     wait_for_row(browser, 3)
     assert code(desk, 1) == ("Card",)
