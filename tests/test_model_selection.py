@@ -309,6 +309,46 @@ def test_every_class_of_sets_is_spread(n_splits):
     assert np.abs(counts - ideal).mean() < 0.6
 
 
+def iterative_stratification(closed, n_splits):
+    """The algorithm of Sechidis, Tsoumakas and Vlahavas (2011), literally, over closed sets."""
+    n_rows, n_nodes = closed.shape
+    wanted = np.full(n_splits, n_rows / n_splits)
+    wanted_of = closed.sum(axis=0)[:, None] / n_splits * np.ones(n_splits)
+    fold = np.full(n_rows, -1)
+    while (fold < 0).any():
+        left = closed[fold < 0].sum(axis=0)
+        node = min((v for v in range(n_nodes) if left[v]), key=lambda v: left[v])
+        for row in np.flatnonzero((fold < 0) & closed[:, node]):
+            most = max(range(n_splits), key=lambda k: (wanted_of[node, k], wanted[k]))
+            fold[row] = most
+            wanted_of[closed[row], most] -= 1
+            wanted[most] -= 1
+    return fold
+
+
+@pytest.mark.parametrize("dag", [0.0, 0.3])
+def test_sets_are_spread_at_least_as_evenly_as_by_iterative_stratification(dag):
+    ours, theirs = 0.0, 0.0
+    for seed in range(5):
+        data = make_hierarchical_classification(
+            300, 1, branching=5, dag=dag, multi_label=True, ragged=0.2, random_state=seed
+        )
+        closed = data.hierarchy.indicator(data.target).toarray()
+        parts = folds(data.target, 3, multi_label=True, hierarchy=data.hierarchy)
+        ours += unevenness(closed, parts)
+        literal = iterative_stratification(closed, 3)
+        theirs += unevenness(closed, [np.flatnonzero(literal == k) for k in range(3)])
+    assert ours <= theirs
+
+
+def unevenness(closed, parts):
+    """The chi-squared statistic of the classes and the folds."""
+    counts = np.array([closed[test].sum(axis=0) for test in parts])
+    total = counts.sum(axis=0)
+    shares = total[total > 0] / len(parts)
+    return ((counts[:, total > 0] - shares) ** 2 / shares).sum()
+
+
 def test_single_labels_of_a_dag_are_spread_by_all_that_is_above_them():
     pets = {"pet": ["cat", "dog"], "feline": ["cat", "lion"], "canine": ["dog", "wolf"]}
     y = ["cat", "dog", "lion", "wolf", "cat", "dog", "lion", "wolf"]

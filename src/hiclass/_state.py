@@ -501,9 +501,37 @@ class SetEnsembleModels:
     temperature = None
 
 
+@dataclass(frozen=True)
+class RestrictedSetModels:
+    """A model of sets in which all labels are among some classes.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+        A tree or a DAG.
+    populated : ndarray of bool
+        The nodes that can be predicted: those inside that have training rows, and all above them.
+    ends : ndarray of int
+        As in ``SetModels``, within these classes.
+    base : SetModels, SetEnsembleModels or RestrictedSetModels
+        The model that it was made from.
+    inside : ndarray of bool
+        The given classes and everything below them.
+    """
+
+    hierarchy: Any
+    populated: AnyArray
+    ends: IntArray
+    base: Any
+    inside: AnyArray
+
+    of_sets = has_proba = is_direct = True
+    temperature = None
+
+
 #: Fitted models by what they predict: one path per row, or sets of classes.
 PathModels = LocalModels | EnsembleModels | TextModels | RestrictedModels | AdaptedModels
-AnySetModels = SetModels | SetEnsembleModels
+AnySetModels = SetModels | SetEnsembleModels | RestrictedSetModels
 
 
 @dataclass(frozen=True)

@@ -137,14 +137,7 @@ def test_a_dag_with_one_label_per_row_predicts_one_label_per_row(estimator_class
     assert model.classes_.tolist() == [n for n in DAG.labels.tolist() if n in set(y)]
     assert model.score(X, y) == 1.0
     assert model.predict_node_proba(X).shape == (50, DAG.n_nodes)
-    for name in (
-        "predict_proba",
-        "predict_paths",
-        "predict_confidence",
-        "restricted_to",
-        "adapted_to",
-        "prior_",
-    ):
+    for name in ("predict_proba", "adapted_to", "prior_"):
         assert not hasattr(model, name)
     with pytest.raises(AttributeError, match="change its threshold"):
         model.adapted_to(prior={})
@@ -602,7 +595,7 @@ def test_a_threshold_is_refused_where_predictions_are_paths(estimator_class):
 
 def test_methods_for_single_paths_are_not_offered(estimator_class):
     model = estimator_class(multi_label=True)
-    for name in ("predict_proba", "predict_log_proba", "predict_paths", "predict_confidence"):
+    for name in ("predict_proba", "predict_log_proba"):
         assert not hasattr(model, name)
         with pytest.raises(AttributeError) as caught:
             getattr(model, name)

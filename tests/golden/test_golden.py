@@ -59,6 +59,7 @@ def test_the_types_that_files_consist_of_keep_their_names():
         "hiclass._state.Options",
         "hiclass._state.Packed",
         "hiclass._state.RestrictedModels",
+        "hiclass._state.RestrictedSetModels",
         "hiclass._state.Scaling",
         "hiclass._state.SetEnsembleModels",
         "hiclass._state.SetFormat",

@@ -93,6 +93,8 @@ def models():
     sets = {"multi_label": True, "hierarchy": DAG}
     yield "sets_node", LocalClassifierPerNode(estimator, threshold="tuned", **sets).fit(X, SETS)
     yield "sets_parent", LocalClassifierPerParentNode(estimator, **sets).fit(X, SETS)
+    per_parent = LocalClassifierPerParentNode(estimator, **sets).fit(X, SETS)
+    yield "sets_restricted", per_parent.restricted_to(["b"])
     yield (
         "sets_ensemble",
         EnsembleClassifier(

@@ -28,7 +28,12 @@ from hiclass._compat import (
 from hiclass._engine.local_classifiers import Prototype
 from hiclass._estimators.adapting import adapted_to, n_iter, prior
 from hiclass._estimators.offers import adapts, has_paths, has_proba
-from hiclass._estimators.sets import check_set_parameters, predict_sets
+from hiclass._estimators.sets import (
+    check_set_parameters,
+    predict_set_confidence,
+    predict_sets,
+    rank_classes,
+)
 from hiclass._inference.chunks import map_in_threads
 from hiclass._inference.confidence import (
     Thresholds,
@@ -50,7 +55,7 @@ from hiclass._inference.decodings import (
 )
 from hiclass._inference.levels import label_proba
 from hiclass._inference.paths import holds_packed, node_proba, width_of
-from hiclass._inference.restrictions import allowed_nodes, restrict
+from hiclass._inference.restrictions import allowed_nodes, restrict, restrict_sets
 from hiclass._rows import check_X, is_as_fitted, map_chunks, n_rows_of
 from hiclass._state import AnySetModels, LabelFormat, PathModels, SetFormat
 from hiclass._targets.paths import (
@@ -407,7 +412,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             indicator of all classes, sparse or dense, as ``y`` was.
         """
         self._check_fitted()
-        if self._models.of_sets:
+        if self._is_about_sets():
             return predict_sets(self, X)
         return self._labels_of(self._decide(X, only_nodes=True).nodes)
 
@@ -415,9 +420,9 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         """Nodes in the form of ``y`` in ``fit``."""
         return decode(nodes, self.hierarchy_, self._format, may_end=self._may_end())
 
-    @offered_if(has_paths)
-    def predict_confidence(self, X: Any) -> FloatArray:
-        """Return the probability of every node on the predicted paths.
+    @offered_if(has_proba)
+    def predict_confidence(self, X: Any) -> Any:
+        """Return the probability of every node on the predicted paths, or of the predicted sets.
 
         Parameters
         ----------
@@ -428,8 +433,14 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         -------
         confidence : ndarray of shape (n_samples, n_levels)
             The probability of the node that ``predict`` returns at each level; it never rises
-            along a path. NaN after the end of a path.
+            along a path. NaN after the end of a path. Where predictions are sets of classes, the
+            probability of every predicted class, in the form of ``predict``: lists for lists, and
+            in an indicator 0 for a class that is not predicted. In a DAG with one label per row,
+            an array of shape (n_samples,).
         """
+        self._check_fitted()
+        if self._is_about_sets():
+            return predict_set_confidence(self, X)
         return self._by_level(self._decide(X).confidence)
 
     def _by_level(self, confidence: FloatArray) -> FloatArray:
@@ -508,9 +519,9 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             return set_classes(hierarchy, models.populated, models.ends, self._format)
         return path_classes(hierarchy, self._format, models.options.ends)
 
-    @offered_if(has_paths)
+    @offered_if(has_proba)
     def predict_paths(self, X: Any, k: int = 5) -> tuple[AnyArray, FloatArray]:
-        """Return the k most probable paths of every row.
+        """Return the k most probable paths, or labels, of every row.
 
         Parameters
         ----------
@@ -523,8 +534,11 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         -------
         paths : ndarray of shape (n_samples, k, n_levels), or (n_samples, k) for 1-D ``y``
             Labels, the most probable path first; missing labels where there are fewer paths.
+            Where predictions are sets of classes, an array of shape (n_samples, k) of labels or
+            path tuples: of the classes at which a training row ends, the most probable first.
         proba : ndarray of shape (n_samples, k)
-            The probability that a row ends exactly there; 0 where there are fewer paths.
+            The probability that a row ends exactly there; 0 where there are fewer paths. For sets
+            of classes, the probability that the class is in the set.
 
         Raises
         ------
@@ -533,6 +547,9 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be an integer of at least 1; got {k!r}.")
+        self._check_fitted()
+        if self._is_about_sets():
+            return rank_classes(self, X, int(k))
         X = self._check_rows(X)
         models, k = self._models, int(k)
         may_end = self._ends_early() or k > len(models.options.ends)
@@ -550,7 +567,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self._fill(out, paths, X, width, everywhere=models.is_direct)
         return labels, proba
 
-    @offered_if(has_paths)
+    @offered_if(has_proba)
     def restricted_to(self, classes: Iterable[Any]) -> Any:
         """Return a light copy of the fitted model that knows for sure: it is one of these classes.
 
@@ -563,7 +580,9 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         -------
         model : same type
             A model that shares the local classifiers. Its probabilities are conditional on the
-            given classes; other classes have probability 0.
+            given classes; other classes have probability 0. Where predictions are sets of classes,
+            those of the given classes stay as they are, and a class above them is as probable as
+            the most probable one of them.
 
         Raises
         ------
@@ -573,7 +592,10 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self._check_fitted()
         model = copy.copy(self)
         model.__dict__.pop("guarantee_", None)  # it is about all classes together
-        model._models = restrict(self._models, allowed_nodes(self._models, classes))
+        if self._is_about_sets():
+            model._models = restrict_sets(self._models, classes)
+        else:
+            model._models = restrict(self._models, allowed_nodes(self._models, classes))
         return model
 
     adapted_to = offered_if(adapts)(adapted_to)

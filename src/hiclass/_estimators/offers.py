@@ -20,7 +20,8 @@ def has_paths(model: Any) -> None:
     if model._is_about_sets():
         raise AttributeError(
             f"A prediction of this {type(model).__name__} is a set of classes, which has no path "
-            f"and no columns per level. Use predict_node_proba."
+            f"and no columns per level. Use predict_node_proba, which has a column per class, or "
+            f"predict_paths, which ranks them."
         )
     has_proba(model)
 

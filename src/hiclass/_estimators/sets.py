@@ -9,10 +9,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from hiclass._inference.confidence import is_set
-from hiclass._inference.sets import decide_nodes, decide_sets
+from hiclass._inference.sets import (
+    best_nodes,
+    closed_by,
+    decide_nodes,
+    decide_sets,
+    rank_final,
+    set_node_proba,
+)
+from hiclass._rows import n_rows_of
 from hiclass._targets.paths import decode
-from hiclass._targets.sets import write_sets
-from hiclass._typing import FloatArray
+from hiclass._targets.sets import write_confidence, write_nodes, write_sets
+from hiclass._typing import AnyArray, FloatArray
 
 
 def check_set_parameters(model: Any) -> None:
@@ -48,6 +56,58 @@ def predict_sets(model: Any, X: Any) -> Any:
         return decode(np.concatenate(parts), hierarchy, format, may_end=False)
     parts = model._map(lambda chunk: decide_sets(models, chunk, thresholds), X)
     return write_sets(sp.csr_array(sp.vstack(parts)), hierarchy, format)
+
+
+def predict_set_confidence(model: Any, X: Any) -> Any:
+    """The probability of every predicted class, in the form of the prediction."""
+    X = model._check_rows(X)
+    model._check_decision_parameters()
+    models, thresholds = model._models, _thresholds(model)
+    hierarchy, format = model.hierarchy_, model._format
+    if not format.of_sets:
+
+        def of_node(chunk: Any) -> FloatArray:
+            proba = set_node_proba(models, chunk)
+            return proba[np.arange(len(proba)), best_nodes(proba, thresholds, models)]
+
+        return np.concatenate(model._map(of_node, X))
+
+    def of_sets(chunk: Any) -> Any:
+        proba = set_node_proba(models, chunk)
+        return write_confidence(closed_by(proba, thresholds, models), proba, hierarchy, format)
+
+    return _stack(model._map(of_sets, X, hierarchy.n_nodes))
+
+
+def _stack(parts: list[Any]) -> Any:
+    """What was written chunk by chunk, as one array, matrix or frame."""
+    if len(parts) == 1:
+        return parts[0]
+    if sp.issparse(parts[0]):
+        return sp.csr_array(sp.vstack(parts))
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    if hasattr(parts[0], "vstack"):  # polars
+        import polars
+
+        return polars.concat(parts)
+    import pandas
+
+    return pandas.concat(parts, ignore_index=True)
+
+
+def rank_classes(model: Any, X: Any, k: int) -> tuple[AnyArray, FloatArray]:
+    """The k most probable final classes of every row, by name, and their probabilities."""
+    X = model._check_rows(X)
+    models, hierarchy = model._models, model.hierarchy_
+    n_rows = n_rows_of(X)
+    out: list[AnyArray] = [np.empty((n_rows, k), dtype=np.intp), np.empty((n_rows, k))]
+    width = hierarchy.n_nodes
+    model._fill(out, lambda chunk: rank_final(models, chunk, k), X, width, everywhere=True)
+    nodes, proba = out
+    labels = write_nodes(nodes, hierarchy, model._format)
+    dtype = getattr(model._format, "dtype", np.dtype(object))
+    return labels.astype(dtype) if k <= len(models.ends) else labels, proba
 
 
 def _thresholds(model: Any) -> FloatArray:

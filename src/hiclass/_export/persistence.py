@@ -48,6 +48,7 @@ from hiclass._state import (
     Options,
     Packed,
     RestrictedModels,
+    RestrictedSetModels,
     Scaling,
     SetEnsembleModels,
     SetFormat,
@@ -86,6 +87,7 @@ _TYPES: tuple[type[Any], ...] = (
     # Sets of classes per row.
     SetModels,
     SetEnsembleModels,
+    RestrictedSetModels,
     SetFormat,
     OneVsRest,
     # What a model that learns from batches has seen.

@@ -69,7 +69,7 @@ def strategy_of(models: LocalModels) -> Strategy:
 
 def unrestricted(models: Any) -> Any:
     """The model that a restricted or adapted one was made from; any other model as it is."""
-    while isinstance(models, RestrictedModels | AdaptedModels):
+    while hasattr(models, "base"):
         models = models.base
     return models
 

@@ -8,21 +8,64 @@ from typing import Any
 import numpy as np
 
 from hiclass._inference.paths import strategy_of
-from hiclass._state import AdaptedModels, LocalModels, Options, RestrictedModels
+from hiclass._state import (
+    AdaptedModels,
+    AnySetModels,
+    LocalModels,
+    Options,
+    RestrictedModels,
+    RestrictedSetModels,
+)
 from hiclass._typing import AnyArray
 
 
 def allowed_nodes(models: Any, classes: Any) -> AnyArray:
     """Which nodes are one of some classes, labels or path tuples, or below one, as a mask."""
+    allowed = _inside(models.hierarchy, classes)
+    _check_any(allowed[models.options.ends])
+    return allowed
+
+
+def _inside(hierarchy: Any, classes: Any) -> AnyArray:
+    """Some classes and everything below them, as a mask."""
     if isinstance(classes, str | bytes | type) or not hasattr(classes, "__iter__"):
         raise ValueError(f"classes must be a list of labels or paths; got {classes!r}.")
-    allowed = np.zeros(models.hierarchy.n_nodes, dtype=bool)
+    inside = np.zeros(hierarchy.n_nodes, dtype=bool)
     for name in classes:
-        node = models.hierarchy.find(name)
-        allowed[node : models.hierarchy.subtree_end[node]] = True
-    if not allowed[models.options.ends].any():
+        node = hierarchy.find(name)
+        inside[node] = True
+        inside[hierarchy.descendants(node)] = True
+    return inside
+
+
+def _check_any(possible: AnyArray) -> None:
+    if not possible.any():
         raise ValueError("None of the given classes can be predicted: they have no rows.")
-    return allowed
+
+
+def restrict_sets(models: AnySetModels, classes: Any) -> RestrictedSetModels:
+    """A model of sets of classes in which all labels are among some classes, or below them.
+
+    Parameters
+    ----------
+    models : SetModels, SetEnsembleModels or RestrictedSetModels
+        The fitted model.
+    classes : iterable of labels or path tuples
+        The classes that are possible, each with everything below it.
+
+    Returns
+    -------
+    RestrictedSetModels
+    """
+    hierarchy = models.hierarchy
+    inside = _inside(hierarchy, classes) & models.populated
+    if isinstance(models, RestrictedSetModels):
+        inside &= models.inside
+    _check_any(inside[1:])
+    # What is above a class inside can be predicted, too, but for the sake of that class only.
+    reached = np.asarray(hierarchy._closure[inside].sum(axis=0)).reshape(-1) > 0
+    ends = models.ends[inside[models.ends]]
+    return RestrictedSetModels(hierarchy, reached, ends, models, inside)
 
 
 def restrict(models: Any, allowed: AnyArray) -> RestrictedModels | AdaptedModels:

@@ -27,8 +27,8 @@ from hiclass._inference.evidence import column_order, rows_at
 from hiclass._inference.paths import decider_of, node_proba
 from hiclass._problems.strategies import STRATEGIES
 from hiclass._rows import n_rows_of, protect
-from hiclass._state import SetEnsembleModels, SetModels
-from hiclass._typing import FloatArray, IntArray
+from hiclass._state import AnySetModels, RestrictedSetModels, SetEnsembleModels, SetModels
+from hiclass._typing import AnyArray, FloatArray, IntArray
 
 # -- querying a classifier ---------------------------------------------------------------------
 
@@ -111,18 +111,18 @@ def _of_set_models(models: SetModels, X: Any, floor: float = 0.0) -> FloatArray:
 
 
 @node_proba.register
-def _of_sets(models: SetModels | SetEnsembleModels, X: Any) -> FloatArray:
+def _of_sets(models: AnySetModels, X: Any) -> FloatArray:
     return set_node_proba(models, X)
 
 
-def _start(models: SetModels | SetEnsembleModels, X: Any) -> FloatArray:
+def _start(models: AnySetModels, X: Any) -> FloatArray:
     # By columns: they are what is read and written below.
     proba = np.zeros((n_rows_of(X), models.hierarchy.n_nodes), order="F")
     proba[:, 0] = 1
     return proba
 
 
-def _nodes(models: SetModels | SetEnsembleModels) -> list[int]:
+def _nodes(models: AnySetModels) -> list[int]:
     """The nodes with training rows, but for the root, parents before their children."""
     return (1 + np.flatnonzero(models.populated[1:])).tolist()
 
@@ -226,6 +226,19 @@ def _of_ensemble(models: SetEnsembleModels, X: Any, floor: float = 0.0) -> Float
     return proba
 
 
+@set_node_proba.register
+def _of_restricted(models: RestrictedSetModels, X: Any, floor: float = 0.0) -> FloatArray:
+    """Nothing outside is possible, and a class above is in a set if one of those inside is."""
+    proba = set_node_proba(models.base, X, floor)
+    proba[:, ~models.inside] = 0
+    for node in reversed(_nodes(models)):
+        for parent in models.hierarchy.parents(node).tolist():
+            if not models.inside[parent]:
+                proba[:, parent] = np.maximum(proba[:, parent], proba[:, node])
+    proba[:, 0] = 1
+    return proba
+
+
 def set_query_of_everyone(models: SetModels) -> Callable[[Any], Any] | None:
     """A query of one local classifier about rows, one that all rows pass; None if there is none."""
     strategy = STRATEGIES[models.strategy]
@@ -243,37 +256,79 @@ def set_query_of_everyone(models: SetModels) -> Callable[[Any], Any] | None:
 # -- decisions ---------------------------------------------------------------------------------
 
 
-def decide_sets(models: SetModels, X: Any, thresholds: FloatArray) -> Any:
+def _decider(models: AnySetModels) -> Any:
+    """What decides on a device, if anything; it knows whole models only."""
+    return None if hasattr(models, "base") else decider_of(models)
+
+
+def decide_sets(models: AnySetModels, X: Any, thresholds: FloatArray) -> Any:
     """Closed sets for a chunk of rows: nodes that reach their thresholds, like all above them."""
-    decider = decider_of(models)
+    decider = _decider(models)
     if decider is not None:
         return decider.sets(X, thresholds)
     floor = float(thresholds[1:][models.populated[1:]].min(initial=1.0))
     return closed_by(set_node_proba(models, X, floor), thresholds, models)
 
 
-def closed_by(proba: FloatArray, thresholds: FloatArray, models: SetModels) -> Any:
+def closed_by(proba: FloatArray, thresholds: FloatArray, models: AnySetModels) -> Any:
     """Nodes whose probability reaches the threshold, and that of every node above them, too."""
     chosen = (proba >= thresholds) & models.populated
     chosen[:, 0] = True
     if (thresholds[1:] != thresholds[1]).any():
         # With one threshold for all, sets are closed by the order of the probabilities alone.
-        for node in _nodes(models):
-            chosen[:, node] &= chosen[:, models.hierarchy.parents(node)].all(axis=1)
+        _close_down(chosen, models)
     return as_sets(sp.csr_array(chosen))
 
 
-def decide_nodes(models: SetModels, X: Any, thresholds: FloatArray) -> IntArray:
+def _close_down(chosen: AnyArray, models: AnySetModels) -> None:
+    """Leave out nodes of which a parent is left out.
+
+    A parent outside the classes that a model is restricted to has no say: it comes with what is
+    below it.
+    """
+    inside = getattr(models, "inside", models.populated)
+    for node in _nodes(models):
+        if inside[node]:
+            parents = models.hierarchy.parents(node)
+            chosen[:, node] &= chosen[:, parents[inside[parents]]].all(axis=1)
+    for node in reversed(_nodes(models)):
+        if not inside[node]:
+            below = models.hierarchy.children(node)
+            chosen[:, node] = chosen[:, below[models.populated[below]]].any(axis=1)
+
+
+def decide_nodes(models: AnySetModels, X: Any, thresholds: FloatArray) -> IntArray:
     """One most specific node for every row of a chunk.
 
     The node whose set, itself and all above it, has the largest sum of probability less threshold:
     where the nodes that reach their threshold lie on one path, the last of them at which a training
     row ends. Ties go to the lowest node.
     """
-    decider = decider_of(models)
+    decider = _decider(models)
     if decider is not None:
         return np.asarray(decider.nodes(X, thresholds))
+    return best_nodes(set_node_proba(models, X), thresholds, models)
+
+
+def best_nodes(proba: FloatArray, thresholds: FloatArray, models: AnySetModels) -> IntArray:
+    """As :func:`decide_nodes`, from probabilities of nodes."""
     above = sp.csr_array(models.hierarchy._closure[models.ends], dtype=np.float64)
-    gain = set_node_proba(models, X) - thresholds
+    gain = proba - thresholds
     gain[:, 0] = 0
     return models.ends[np.argmax(gain @ above.T, axis=1)]
+
+
+def rank_final(models: AnySetModels, X: Any, k: int) -> tuple[IntArray, FloatArray]:
+    """The k most probable final classes of every row of a chunk, and their probabilities.
+
+    A final class is one that is a most specific class of some training row. Ties go to the lowest
+    node. Where there are fewer classes, -1 and a probability of 0 follow.
+    """
+    proba = set_node_proba(models, X)[:, models.ends]
+    n = min(k, proba.shape[1])
+    order = np.argsort(-proba, axis=1, kind="stable")[:, :n]
+    nodes = np.full((len(proba), k), -1, dtype=np.intp)
+    values = np.zeros((len(proba), k))
+    nodes[:, :n] = models.ends[order]
+    values[:, :n] = np.take_along_axis(proba, order, axis=1)
+    return nodes, values

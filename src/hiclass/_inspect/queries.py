@@ -25,14 +25,15 @@ def predict_confidence(model: Any, X: Any) -> FloatArray:
     -------
     confidence : ndarray of shape (n_samples, n_levels)
         The probability of the node that ``model.predict`` returns at each level; it never rises
-        along a path. NaN after the end of a path.
+        along a path. NaN after the end of a path. For sets of classes, that of every predicted
+        class, in the form of the prediction.
 
     Raises
     ------
     TypeError
         If there is no hierarchical classifier inside.
     AttributeError
-        If its local classifiers have no probabilities, or if it predicts sets of classes.
+        If its local classifiers have no probabilities.
 
     See Also
     --------
@@ -72,16 +73,18 @@ def predict_paths(model: Any, X: Any, k: int = 5) -> tuple[AnyArray, FloatArray]
     Returns
     -------
     paths : ndarray of shape (n_samples, k, n_levels), or (n_samples, k) for 1-D ``y``
-        Labels, the most probable path first; missing labels where there are fewer paths.
+        Labels, the most probable path first; missing labels where there are fewer paths. For sets
+        of classes, labels or path tuples of shape (n_samples, k).
     proba : ndarray of shape (n_samples, k)
-        The probability that a row ends exactly there; 0 where there are fewer paths.
+        The probability that a row ends exactly there; 0 where there are fewer paths. For sets of
+        classes, the probability that the class is in the set.
 
     Raises
     ------
     TypeError
         If there is no hierarchical classifier inside.
     AttributeError
-        If its local classifiers have no probabilities, or if it predicts sets of classes.
+        If its local classifiers have no probabilities.
     ValueError
         If ``k`` is not an integer of at least 1.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from hiclass._closure import from_entries, most_specific
 from hiclass._labels.columns import object_array, read_paths
@@ -140,9 +141,23 @@ def set_classes(
     """
     if not format.of_sets:
         return hierarchy.labels[final].astype(format.dtype)
-    names = names_of(hierarchy, format.as_paths or len(hierarchy._label_index) < len(populated) - 1)
-    nodes = 1 + np.flatnonzero(populated[1:])
-    return object_array([names[v] for v in nodes.tolist()])
+    return write_nodes(1 + np.flatnonzero(populated[1:]), hierarchy, format)
+
+
+def write_nodes(nodes: IntArray, hierarchy: Hierarchy, format: SetFormat | LabelFormat) -> AnyArray:
+    """Names of nodes, labels or path tuples as ``predict`` has them; -1 is a missing one.
+
+    Without lists of names there are paths only where labels are not enough.
+    """
+    homonyms = len(hierarchy._label_index) < hierarchy.n_nodes - 1
+    as_paths = homonyms or _has_path_names(hierarchy, format)
+    written: AnyArray = object_array([*names_of(hierarchy, as_paths), format.missing])[nodes]
+    return written
+
+
+def _has_path_names(hierarchy: Hierarchy, format: Any) -> bool:
+    """Whether classes are called by path tuples, which may not be labels themselves."""
+    return getattr(format, "as_paths", False) and not isinstance(hierarchy.labels[1], tuple)
 
 
 def write_sets(closed: Any, hierarchy: Hierarchy, format: SetFormat) -> Any:
@@ -155,18 +170,37 @@ def write_sets(closed: Any, hierarchy: Hierarchy, format: SetFormat) -> Any:
     if format.kind == "dense":
         return closed.toarray()
     if format.kind == "frame":
-        names = [strip_missing(c) if format.as_paths else c for c in format.columns]
-        return _frame(closed.toarray()[:, [hierarchy.find(n) for n in names]], format)
+        return _framed(closed.toarray(), hierarchy, format)
     specific = most_specific(closed, hierarchy)
-    labels_are_tuples = isinstance(hierarchy.labels[1], tuple)
-    names = names_of(hierarchy, format.as_paths and not labels_are_tuples)
+    names = names_of(hierarchy, _has_path_names(hierarchy, format))
     flat = [names[v] for v in specific.indices.tolist()]
     bounds = specific.indptr.tolist()
     return object_array([flat[a:b] for a, b in itertools.pairwise(bounds)])
 
 
+def write_confidence(closed: Any, proba: AnyArray, hierarchy: Hierarchy, format: SetFormat) -> Any:
+    """Write probabilities in the place of the classes that :func:`write_sets` writes.
+
+    In an indicator, a class that is not in the set has 0.
+    """
+    if format.kind == "lists":
+        specific = most_specific(closed, hierarchy)
+        values = proba[specific.nonzero()].tolist()
+        return object_array([values[a:b] for a, b in itertools.pairwise(specific.indptr.tolist())])
+    if format.kind == "sparse":
+        return sp.csr_array((proba[closed.nonzero()], closed.indices, closed.indptr), closed.shape)
+    values = np.where(closed.toarray(), proba, 0.0)
+    return values if format.kind == "dense" else _framed(values, hierarchy, format)
+
+
+def _framed(values: AnyArray, hierarchy: Hierarchy, format: SetFormat) -> Any:
+    """The columns of a frame out of those of all nodes."""
+    names = [strip_missing(c) if format.as_paths else c for c in format.columns]
+    return _frame(values[:, [hierarchy.find(n) for n in names]], format)
+
+
 def _frame(values: AnyArray, format: SetFormat) -> Any:
-    """A boolean frame of the library that ``y`` came from."""
+    """A frame of the library that ``y`` came from."""
     if format.library == "polars":
         import polars
 
