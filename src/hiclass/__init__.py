@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from hiclass._estimators.guarantees import Guarantee as Guarantee
     from hiclass._estimators.guarantees import guarantee_cost as guarantee_cost
     from hiclass._estimators.guarantees import guarantee_error as guarantee_error
+    from hiclass._estimators.label_forest import (
+        MultiLabelForestClassifier as MultiLabelForestClassifier,
+    )
     from hiclass._estimators.local import LocalClassifierPerLevel as LocalClassifierPerLevel
     from hiclass._estimators.local import LocalClassifierPerNode as LocalClassifierPerNode
     from hiclass._estimators.local import (
@@ -75,6 +78,7 @@ _HOMES = {
     "LocalClassifierPerLevel": "hiclass._estimators.local",
     "LocalClassifierPerNode": "hiclass._estimators.local",
     "LocalClassifierPerParentNode": "hiclass._estimators.local",
+    "MultiLabelForestClassifier": "hiclass._estimators.label_forest",
     "TRUSTED_TYPES": "hiclass._export.persistence",
     "TableFeatures": "hiclass._automatic.features",
     "TextEncoder": "hiclass._encoders.text_encoder",

@@ -41,6 +41,7 @@ def test_the_types_that_files_consist_of_keep_their_names():
         "hiclass._estimators.global_.GlobalClassifier",
         "hiclass._estimators.guarantees.Guarantee",
         "hiclass._estimators.guarantees.Promise",
+        "hiclass._estimators.label_forest.MultiLabelForestClassifier",
         "hiclass._estimators.local.LocalClassifierPerLevel",
         "hiclass._estimators.local.LocalClassifierPerNode",
         "hiclass._estimators.local.LocalClassifierPerParentNode",

@@ -25,6 +25,10 @@ from hiclass._rows import protect, take_rows
 from hiclass._state import SetModels
 from hiclass._targets.sets import SetTarget
 from hiclass._typing import IntArray
+from hiclass._warnings import warn_user
+
+#: From so many classes on, forests of scikit-learn are slow.
+_MANY_FOR_TREES = 1_000
 
 
 class OneVsRest(ClassifierMixin, BaseEstimator):
@@ -77,6 +81,20 @@ def takes_sets(estimator: Any) -> bool:
         return False
     many = tags.classifier_tags is not None and tags.classifier_tags.multi_label
     return bool(many or tags.target_tags.multi_output)
+
+
+def _warn_of_slow_forest(estimator: Any, n_classes: int) -> None:
+    """Say what to use instead of a forest that keeps two numbers per class in every node."""
+    # By name: importing forests costs more than anything else here.
+    kinds = {kind.__name__ for kind in type(estimator).__mro__}
+    if n_classes < _MANY_FOR_TREES or "ForestClassifier" not in kinds:
+        return
+    name = type(estimator).__name__
+    warn_user(
+        f"{name} takes minutes and gigabytes for {n_classes:,} classes that a row may have "
+        f"together: every node of its trees has two numbers per class. Use "
+        f"hiclass.MultiLabelForestClassifier, which is fitted in seconds."
+    )
 
 
 def check_has_proba(estimator: Any) -> Any:
@@ -151,6 +169,8 @@ def fit_set_problems(
                 f"fitted per class."
             )
         several = problem.target.ndim == 2 and not takes_sets(estimator)
+        if problem.target.ndim == 2:
+            _warn_of_slow_forest(estimator, problem.target.shape[1])
         return OneVsRest(estimator) if several else estimator
 
     classifiers, gates = fit_problems(

@@ -27,6 +27,7 @@ from hiclass._estimators.ensemble import EnsembleClassifier
 from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.global_ import GlobalClassifier
 from hiclass._estimators.guarantees import Guarantee, Promise
+from hiclass._estimators.label_forest import MultiLabelForestClassifier
 from hiclass._estimators.local import (
     LocalClassifierPerLevel,
     LocalClassifierPerNode,
@@ -72,6 +73,7 @@ _TYPES: tuple[type[Any], ...] = (
     FastLinearSVC,
     KernelRidgeClassifier,
     DiscriminantClassifier,
+    MultiLabelForestClassifier,
     ByDepth,
     LocalModels,
     Packed,

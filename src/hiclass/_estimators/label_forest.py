@@ -1,0 +1,385 @@
+"""``MultiLabelForestClassifier``: one forest for thousands of classes that a row may have together.
+
+A forest of scikit-learn keeps a number per class in every node of every tree: 50 MB per tree for
+4,000 classes. Here trees split on the first principal directions of the labels, which say nearly
+all that matters for a split, and leaves keep the numbers of their training rows. The labels are
+kept once, sparse. What is predicted is the same as with shares in the leaves: the mean of the
+labels of the training rows that share leaves with a row.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import joblib
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.decomposition import TruncatedSVD
+from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from hiclass._compat import (
+    Interval,
+    StrOptions,
+    check_is_fitted,
+    check_sample_weight,
+    validate_data,
+    validate_parameter_constraints,
+)
+from hiclass._engine.progress import Progress
+from hiclass._estimators.forest import features_per_split
+from hiclass._typing import AnyArray, FloatArray, IntArray
+
+#: Trees that are fitted together: they are thinned out before the next ones are fitted.
+_AT_ONCE = 10
+#: Numbers of features, and pairs of row and tree, that predicting holds at a time.
+_MOST_NUMBERS = 8_000_000
+
+
+class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
+    """Extremely random trees that all classes share, for rows with several labels.
+
+    Memory and time hardly depend on the number of classes: trees split on ``n_components``
+    combinations of the labels, and leaves refer to training rows instead of a share per class.
+    Thousands of classes take seconds where ``ExtraTreesClassifier`` takes minutes and gigabytes.
+
+    Parameters
+    ----------
+    n_estimators : int, default=300
+        The number of trees.
+    min_samples_leaf : int, default=5
+        The fewest training rows of a leaf. Labels of several per row are noisy: a few rows say more
+        about the shares of classes than a single one.
+    max_features : {"auto", "sqrt"} or None, default="auto"
+        How many features a split looks at: a square root of their number, or with None all. "auto":
+        "sqrt" where two rows have the same value with a probability of at least 0.3, on average
+        over the features, otherwise all (see Notes of :class:`GlobalClassifier`).
+    n_components : int, default=32
+        The number of combinations of labels by which trees split: the first principal directions.
+        With at least as many as there are classes, trees split on the labels themselves.
+    n_jobs : int, default=None
+        Number of trees that are fitted in parallel, with joblib's meaning.
+    random_state : int, RandomState instance or None, default=None
+        For the trees.
+    verbose : int, default=0
+        With 1, a progress bar on stderr.
+
+    Attributes
+    ----------
+    classes_ : ndarray, or list of ndarray
+        The classes; for an indicator, 0 and 1 for every column.
+    feature_importances_ : ndarray of shape (n_features,)
+        How much every feature reduces the spread of the labels, scaled to a sum of one.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : ndarray of str
+        Their names, if ``X`` had any.
+
+    See Also
+    --------
+    GlobalClassifier : A hierarchical model whose default is a forest, too.
+    sklearn.ensemble.ExtraTreesClassifier : A share per class in every leaf.
+
+    Notes
+    -----
+    Missing values (NaN) of dense rows are taken as they are. A model keeps four bytes per training
+    row and tree, 24 bytes per node of a tree, and the labels of the training rows.
+
+    There is no ``partial_fit``: the splits of trees depend on all rows. For batches use, for
+    example, ``SGDClassifier(loss="log_loss")``.
+
+    Examples
+    --------
+    >>> from hiclass import FlatClassifier, MultiLabelForestClassifier
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]] * 5
+    >>> y = [["cat"], ["cat", "dog"], ["lion"], ["wolf", "lion"]] * 5
+    >>> tree = {"feline": ["cat", "lion"], "canine": ["dog", "wolf"]}
+    >>> forest = MultiLabelForestClassifier(20, random_state=0)
+    >>> model = FlatClassifier(forest, hierarchy=tree, multi_label=True).fit(X, y)
+    >>> model.predict([[0, 1], [1, 0]]).tolist()
+    [['dog', 'cat'], ['lion']]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "max_features": [StrOptions({"auto", "sqrt"}), None],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 300,
+        *,
+        min_samples_leaf: int = 5,
+        max_features: str | None = "auto",
+        n_components: int = 32,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.n_components = n_components
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MultiLabelForestClassifier:
+        """Fit the trees.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+            The class of every row; or for every row and class 0 or 1, dense or sparse.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Rows without weight are left out.
+
+        Returns
+        -------
+        self : MultiLabelForestClassifier
+            The fitted model.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid, or y is neither a class per row nor an indicator.
+        """
+        validate_parameter_constraints(
+            self._parameter_constraints,
+            self.get_params(deep=False),
+            caller_name=type(self).__name__,
+        )
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=np.float32,
+            accept_sparse="csr",
+            ensure_all_finite="allow-nan",
+            multi_output=True,
+        )
+        labels = self._encode(y)
+        weight = None
+        if sample_weight is not None:
+            weight = check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            kept = np.flatnonzero(weight > 0)
+            X, labels, weight = X[kept], labels[kept], weight[kept]
+        rng = check_random_state(self.random_state)
+        self._grow(X, self._goal(labels, weight), weight, rng)
+        weighted = labels if weight is None else sp.csr_array(labels * weight[:, None])
+        # As plain arrays, which files hold without asking for trust.
+        self._label_data, self._label_columns = weighted.data, weighted.indices.astype(np.int32)
+        self._label_starts = weighted.indptr.astype(np.int64)
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The mean labels of the training rows that share leaves with a row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The probability of every class; for an indicator, of a one in every column.
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self,
+            X,
+            dtype=np.float32,
+            accept_sparse="csr",
+            ensure_all_finite="allow-nan",
+            reset=False,
+        )
+        n_trees, n_rows = len(self._roots), len(self._label_starts) - 1
+        labels = sp.csr_array(
+            (self._label_data, self._label_columns, self._label_starts),
+            shape=(n_rows, len(self.classes_)),
+        )
+        proba = np.empty((X.shape[0], labels.shape[1]))
+        size = max(1, _MOST_NUMBERS // max(X.shape[1], 10 * n_trees, labels.shape[1]))
+        # What every leaf holds: the numbers of its rows.
+        ones = np.ones(len(self._rows), dtype=np.float32)
+        members = sp.csr_array(
+            (ones, self._rows, self._starts), shape=(len(self._starts) - 1, n_rows)
+        )
+        for part in (members, labels):  # which may come from a file
+            part.check_format(full_check=True)
+        for first in range(0, X.shape[0], size):
+            leaves = self._apply(X[first : first + size])
+            places = np.arange(0, leaves.size + 1, n_trees)
+            share = 1 / (n_trees * self._sizes[leaves.ravel()])
+            found = sp.csr_array(
+                (share, leaves.ravel(), places), shape=(len(leaves), members.shape[0])
+            )
+            proba[first : first + size] = (found @ members @ labels).toarray()
+        return np.clip(proba, 0.0, 1.0, out=proba)
+
+    def predict(self, X: Any) -> AnyArray:
+        """Predict the class of every row, or an indicator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The most probable class; for an indicator, 1 where the probability is above 0.5.
+        """
+        proba = self.predict_proba(X)
+        if isinstance(self.classes_, list):
+            return (proba > 0.5).astype(np.intp)
+        return np.asarray(self.classes_[proba.argmax(axis=1)])
+
+    # -- fitting ---------------------------------------------------------------------------------
+
+    def _encode(self, y: Any) -> Any:
+        """The labels as a sparse matrix of 0 and 1."""
+        if not sp.issparse(y) and (y.ndim == 1 or y.shape[1] == 1):
+            y = column_or_1d(y, warn=True)
+            check_classification_targets(y)
+            self.classes_, codes = np.unique(y, return_inverse=True)
+            entries = (np.ones(len(codes), dtype=np.float32), codes, np.arange(len(codes) + 1))
+            return sp.csr_array(entries, shape=(len(codes), len(self.classes_)))
+        wrong = _not_zero_or_one(y)
+        if len(wrong):
+            raise ValueError(
+                f"y has several columns, so that it has to be an indicator of 0 and 1; it has "
+                f"{wrong[0]!r}. Make one, for example with "
+                f"sklearn.preprocessing.MultiLabelBinarizer."
+            )
+        labels = sp.csr_array(y, dtype=np.float32)
+        labels.eliminate_zeros()
+        self.classes_ = [np.array([0, 1])] * labels.shape[1]
+        return labels
+
+    def _goal(self, labels: Any, weight: FloatArray | None) -> FloatArray:
+        """What trees split on: the labels, or their first principal directions."""
+        n_rows, n_classes = labels.shape
+        if self.n_components >= min(n_rows, n_classes):
+            return np.asarray(labels.toarray(), dtype=np.float64)
+        # The mean is not subtracted, which would make all labels dense: splits do not depend on it.
+        # It takes one direction more.
+        n_components = min(self.n_components + 1, n_rows, n_classes)
+        weighted = labels if weight is None else sp.csr_array(labels * np.sqrt(weight)[:, None])
+        reduction = TruncatedSVD(n_components, random_state=0).fit(weighted)
+        return np.asarray(reduction.transform(labels), dtype=np.float64)
+
+    def _grow(self, X: Any, goal: FloatArray, weight: FloatArray | None, rng: Any) -> None:
+        """Fit the trees, some at a time, and keep what predicting needs of them."""
+        max_features = self.max_features
+        if max_features == "auto":
+            max_features = None if features_per_split(X) == 1.0 else "sqrt"
+        goal = goal[:, 0] if goal.shape[1] == 1 else goal
+        at_once = max(_AT_ONCE, joblib.effective_n_jobs(self.n_jobs))
+        trees, leaves, importances = [], [], np.zeros(X.shape[1])
+        with Progress(self.n_estimators, "Growing trees", enabled=self.verbose > 0) as progress:
+            for first in range(0, self.n_estimators, at_once):
+                n_trees = min(at_once, self.n_estimators - first)
+                for k in range(n_trees):
+                    progress.begin(first + k, lambda: "a tree for all classes", 1)
+                forest = ExtraTreesRegressor(
+                    n_trees,
+                    min_samples_leaf=self.min_samples_leaf,
+                    max_features=max_features,
+                    n_jobs=self.n_jobs,
+                    random_state=rng.randint(2**31 - 1),
+                ).fit(X, goal, weight)
+                leaves.append(forest.apply(X).astype(np.int32))
+                trees += [tree.tree_ for tree in forest.estimators_]
+                importances += n_trees * forest.feature_importances_
+                trees[-n_trees:] = [_thin(tree) for tree in trees[-n_trees:]]
+                for k in range(n_trees):
+                    progress.finish(first + k)
+        total = importances.sum()
+        self.feature_importances_ = importances / total if total else importances
+        self._keep(trees, np.hstack(leaves), weight)
+
+    def _keep(
+        self, trees: list[dict[str, AnyArray]], leaves: IntArray, weight: FloatArray | None
+    ) -> None:
+        """All trees in a few arrays; nodes are numbered through."""
+        n_nodes = np.array([len(tree["feature"]) for tree in trees])
+        self._depth = max(int(tree["depth"]) for tree in trees)
+        self._roots = (np.cumsum(n_nodes) - n_nodes).astype(np.int32)
+        for name in ("left", "right"):
+            parts = [t[name] + root for t, root in zip(trees, self._roots, strict=True)]
+            setattr(self, f"_{name}", np.concatenate(parts).astype(np.int32))
+        for name in ("feature", "limit", "missing_left"):
+            setattr(self, f"_{name}", np.concatenate([tree[name] for tree in trees]))
+        nodes = (leaves + self._roots).ravel()
+        n_total = int(n_nodes.sum())
+        self._rows = (np.argsort(nodes, kind="stable") // leaves.shape[1]).astype(np.int32)
+        counts = np.bincount(nodes, minlength=n_total)
+        self._starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        each = None if weight is None else np.repeat(weight, leaves.shape[1])
+        # Inner nodes hold no rows, and no row ends there.
+        self._sizes = np.maximum(np.bincount(nodes, each, n_total), np.finfo(float).tiny)
+
+    # -- predicting ------------------------------------------------------------------------------
+
+    def _apply(self, X: Any) -> IntArray:
+        """The leaf of every row in every tree."""
+        X = X.toarray() if sp.issparse(X) else X
+        nodes = np.tile(self._roots, (len(X), 1))
+        flat = nodes.ravel()
+        rows = np.repeat(np.arange(len(X)), len(self._roots))
+        going = np.flatnonzero(self._feature[flat] >= 0)
+        for _ in range(self._depth):
+            here = flat[going]
+            values = X[rows[going], self._feature[here]]
+            goes_left = values <= self._limit[here]
+            missing = np.isnan(values)
+            if missing.any():
+                goes_left[missing] = self._missing_left[here[missing]]
+            there = np.where(goes_left, self._left[here], self._right[here])
+            flat[going] = there
+            going = going[self._feature[there] >= 0]
+        return flat.reshape(nodes.shape)
+
+
+def _not_zero_or_one(y: Any) -> list[Any]:
+    """Values that do not belong into an indicator."""
+    values = np.asarray(y.data if sp.issparse(y) else y)
+    return values[~np.isin(values, (0, 1))].tolist()
+
+
+def _thin(tree: Any) -> dict[str, AnyArray]:
+    """What is needed to find the leaf of a row; leaves have the feature -1."""
+    is_leaf = tree.children_left < 0
+    return {
+        "left": np.where(is_leaf, 0, tree.children_left),
+        "right": np.where(is_leaf, 0, tree.children_right),
+        "feature": np.where(is_leaf, -1, tree.feature).astype(np.int32),
+        "limit": tree.threshold.copy(),
+        "missing_left": np.asarray(tree.missing_go_to_left, dtype=bool),
+        "depth": np.asarray(tree.max_depth),
+    }
