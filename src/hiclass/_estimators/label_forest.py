@@ -103,6 +103,7 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
     [['dog', 'cat'], ['lion']]
     """
 
+    classes_: Any
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
