@@ -20,6 +20,13 @@ SCORERS = {
     "recall": (metrics.recall_scorer, metrics.recall),
     "exact_match": (metrics.exact_match_scorer, metrics.exact_match),
 }
+SET_SCORERS = [
+    (metrics.jaccard_scorer, metrics.jaccard, False, 1),
+    (metrics.average_precision_scorer, metrics.average_precision, True, 1),
+    (metrics.f_max_scorer, metrics.f_max, True, 1),
+    (metrics.coverage_error_scorer, metrics.coverage_error, True, -1),
+    (metrics.ranking_loss_scorer, metrics.ranking_loss, True, -1),
+]
 PATHS = [["A", "x"], ["A", "y"], ["B", "x"], ["C", ""]]
 TREE = {"A": ["x", "y"], "B": ["z"]}
 
@@ -138,3 +145,32 @@ def test_weights_are_routed_on_request(data):
 def test_scorers_have_names_and_can_be_sent_to_workers():
     assert repr(metrics.f1_scorer) == "f1_scorer"
     assert pickle.loads(pickle.dumps(metrics.recall_scorer)).metric is metrics.recall
+
+
+@pytest.mark.parametrize(("scorer", "metric", "of_proba", "sign"), SET_SCORERS, ids=str)
+def test_scorers_of_sets(data, scorer, metric, of_proba, sign):
+    X, kind = data
+    y = np.empty(len(kind), dtype=object)
+    y[:] = [[["x"], ["x", "z"], ["z"], ["y"]][k] for k in kind]
+    weight = np.random.default_rng(0).random(len(y))
+    model = make_pipeline(
+        StandardScaler(), LocalClassifierPerParentNode(hierarchy=TREE, multi_label=True)
+    ).fit(X, y)
+    scaled = model[0].transform(X)
+    found = model[-1].predict_node_proba(scaled) if of_proba else model.predict(X)
+    options = {"hierarchy": TREE, "multi_label": True, "sample_weight": weight}
+    assert scorer(model, X, y, sample_weight=weight) == sign * metric(y, found, **options)
+    assert repr(scorer) == f"{metric.__name__}_scorer"
+    scores = cross_validate(
+        model, X, y, scoring=scorer, cv=KFold(3), error_score="raise", return_estimator=True
+    )
+    _, test = next(iter(KFold(3).split(X)))
+    assert scores["test_score"][0] == scorer(scores["estimator"][0], X[test], y[test])
+
+
+def test_scorers_of_probabilities_take_paths_too(data):
+    X, kind = data
+    y = [PATHS[k] for k in kind]
+    model = LocalClassifierPerParentNode().fit(X, y)
+    expected = metrics.average_precision(y, model.predict_node_proba(X), hierarchy=model.hierarchy_)
+    assert metrics.average_precision_scorer(model, X, y) == expected

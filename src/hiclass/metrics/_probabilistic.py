@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import average_precision_score
 
 from hiclass._labels.columns import read_paths
 from hiclass._labels.sets import read_sets
 from hiclass._targets.paths import as_hierarchy, nodes_of
-from hiclass._typing import AnyArray, FloatArray
+from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 from hiclass.hierarchy._lookup import membership
-from hiclass.metrics._pairs import check_weight, mean, without_root
+from hiclass.metrics._pairs import check_weight, without_root
 
 #: Entries of a block of rows x nodes that is looked at together.
 _BLOCK = 1 << 20
@@ -131,93 +130,6 @@ def node_brier_score(
     return _node_loss(loss, y_true, node_proba, hierarchy, multi_label, per_node, sample_weight)
 
 
-def average_precision(
-    y_true: Any,
-    node_proba: Any,
-    *,
-    hierarchy: Any,
-    multi_label: bool = False,
-    average: str | None = "micro",
-    exclude: Iterable[Any] = (),
-    sample_weight: Any = None,
-) -> float | FloatArray:
-    """Area under the precision-recall curve of the node probabilities.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
-    node_proba : array-like of shape (n_samples, n_nodes)
-        Probability of every node, the root first, as ``predict_node_proba`` returns it. Any other
-        score that ranks will do.
-    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
-        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
-    multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
-    average : {"micro", "macro", "weighted"} or None, default="micro"
-        "micro": one curve for all pairs of row and node. "macro": the mean of the areas of the
-        nodes that are true in some row; "weighted" weighs them by how often they are. None: the
-        area of every node, NaN where it is never true.
-    exclude : iterable of paths or labels, default=()
-        Nodes that do not take part, as :meth:`hiclass.Hierarchy.find` finds them. The root never
-        does.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-
-    Returns
-    -------
-    float or ndarray of shape (n_nodes,)
-        The area; an array, the root first, with ``average=None``.
-
-    Raises
-    ------
-    ValueError
-        If the average is unknown, the probabilities do not fit the hierarchy, or every node that
-        is true in some row is excluded.
-
-    Notes
-    -----
-    The area is the sum of precision times the step in recall, without interpolation, as in
-    :func:`sklearn.metrics.average_precision_score`.
-
-    Examples
-    --------
-    >>> from hiclass import Hierarchy
-    >>> from hiclass.metrics import average_precision
-    >>> h = Hierarchy.from_paths([["Cat"], ["Dog"]])
-    >>> average_precision([["Cat"], ["Dog"]], [[1.0, 0.8, 0.2], [1.0, 0.4, 0.6]], hierarchy=h)
-    1.0
-    """
-    if average not in ("micro", "macro", "weighted", None):
-        raise ValueError(
-            f"average={average!r} is unknown. Use 'micro', 'macro', 'weighted' or None."
-        )
-    if isinstance(exclude, str):
-        raise ValueError(f"exclude={exclude!r} must be a list of paths or labels: [{exclude!r}].")
-    tree, truth, proba, weight = _check_proba(
-        y_true, node_proba, hierarchy, multi_label, sample_weight, False
-    )
-    keep = np.ones(tree.n_nodes, dtype=bool)
-    keep[[0, *(tree.find(key) for key in exclude)]] = False
-    columns = np.flatnonzero(keep)
-    truth = truth.tocsc()
-    if average == "micro":
-        dense = truth[:, columns].toarray().astype(bool)
-        if not dense.any():
-            raise ValueError("Every node that is true in some row is excluded; nothing is left.")
-        weights = np.repeat(weight, len(columns))
-        scores = proba[:, columns].ravel()
-        return float(average_precision_score(dense.ravel(), scores, sample_weight=weights))
-    area = np.full(tree.n_nodes, np.nan)
-    for v in columns[np.diff(truth.indptr)[columns] > 0].tolist():
-        positive = truth[:, [v]].toarray().ravel() > 0
-        area[v] = average_precision_score(positive, proba[:, v], sample_weight=weight)
-    if average is None:
-        return area
-    by = truth.T @ weight if average == "weighted" else np.ones(tree.n_nodes)
-    return mean(area, by)
-
-
 def _node_loss(
     loss: Callable[[AnyArray, AnyArray], AnyArray],
     y_true: Any,
@@ -228,7 +140,7 @@ def _node_loss(
     sample_weight: Any,
 ) -> float | FloatArray:
     """Mean over rows of a loss per row and node, in blocks of rows."""
-    tree, truth, proba, weight = _check_proba(
+    tree, truth, proba, weight = check_proba(
         y_true, node_proba, hierarchy, multi_label, sample_weight, True
     )
     total = np.zeros(tree.n_nodes)
@@ -242,7 +154,7 @@ def _node_loss(
     return total if per_node else float(total.sum())
 
 
-def _check_proba(
+def check_proba(
     y_true: Any,
     node_proba: Any,
     hierarchy: Any,
@@ -283,3 +195,17 @@ def _check_proba(
     if not keep.all():
         truth, proba, weight = truth[keep], proba[keep], weight[keep]
     return tree, truth, proba, weight
+
+
+def columns_of(hierarchy: Hierarchy, exclude: Iterable[Any], truth: Any) -> IntArray:
+    """Numbers of the nodes that take part: neither the root nor what is left out.
+
+    ``truth`` has the true sets of nodes; if all of them are left out, that is an error.
+    """
+    if isinstance(exclude, str):
+        raise ValueError(f"exclude={exclude!r} must be a list of paths or labels: [{exclude!r}].")
+    keep = np.ones(hierarchy.n_nodes, dtype=bool)
+    keep[[0, *(hierarchy.find(key) for key in exclude)]] = False
+    if not keep[truth.indices].any():
+        raise ValueError("Every node that is true in some row is excluded; nothing is left.")
+    return np.flatnonzero(keep)

@@ -12,9 +12,12 @@ from typing import Any
 
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from hiclass._wrapping import unwrap
+from hiclass._wrapping import unwrap, unwrap_fitted
+from hiclass.metrics._areas import average_precision
+from hiclass.metrics._cafa import f_max
 from hiclass.metrics._paths import exact_match
-from hiclass.metrics._sets import f1, precision, recall
+from hiclass.metrics._ranking import coverage_error, ranking_loss
+from hiclass.metrics._sets import f1, jaccard, precision, recall
 
 
 class _Scorer:
@@ -84,6 +87,55 @@ class _Scorer:
         return f"{self.metric.__name__}_scorer"
 
 
+class _ProbabilityScorer(_Scorer):
+    """Scorer: the metric of its name on the node probabilities of an estimator; larger is better.
+
+    It is given as ``scoring`` to ``GridSearchCV``, ``cross_validate`` and their like. A loss is
+    negated. The columns are the nodes of the fitted hierarchy, so every true label has to be in
+    it: give the estimator its hierarchy where a fold may lack classes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted model with ``predict_node_proba``, or a pipeline or search that ends in one.
+    X : array-like
+        Rows to predict.
+    y : array-like
+        True labels, in any form that ``fit`` takes.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import KFold, cross_val_score
+    >>> from hiclass import LocalClassifierPerParentNode
+    >>> from hiclass.metrics import average_precision_scorer
+    >>> X = [[0.0], [1.0], [9.0], [0.1], [1.1], [9.1]]
+    >>> y = [["cat"], ["cat", "oak"], ["oak"]] * 2
+    >>> tree = {"animal": ["cat"], "plant": ["oak"]}
+    >>> model = LocalClassifierPerParentNode(hierarchy=tree, multi_label=True)
+    >>> cross_val_score(model, X, y, scoring=average_precision_scorer, cv=KFold(2)).shape
+    (2,)
+    """
+
+    def __init__(self, metric: Callable[..., Any], sign: float = 1.0) -> None:
+        super().__init__(metric)
+        self.sign = sign
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Score the node probabilities for ``X`` against ``y``."""
+        found = unwrap_fitted(estimator)
+        proba = found.model.predict_node_proba(found.transform(X))
+        score = self.metric(
+            y,
+            proba,
+            hierarchy=found.model.hierarchy_,
+            multi_label=_set_options(estimator) is not None,
+            sample_weight=sample_weight,
+        )
+        return self.sign * float(score)
+
+
 def refuse_sets(estimator: Any, name: str) -> None:
     """Refuse, for something that compares paths, a model of several labels per row."""
     if _set_options(estimator) is not None:
@@ -113,3 +165,8 @@ f1_scorer = _Scorer(f1)
 precision_scorer = _Scorer(precision)
 recall_scorer = _Scorer(recall)
 exact_match_scorer = _Scorer(exact_match)
+jaccard_scorer = _Scorer(jaccard)
+average_precision_scorer = _ProbabilityScorer(average_precision)
+f_max_scorer = _ProbabilityScorer(f_max)
+coverage_error_scorer = _ProbabilityScorer(coverage_error, -1.0)
+ranking_loss_scorer = _ProbabilityScorer(ranking_loss, -1.0)

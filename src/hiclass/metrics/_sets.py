@@ -1,11 +1,12 @@
-"""Precision, recall and F of sets of nodes: the measures hP, hR and hF of the paper.
+"""Precision, recall, F and Jaccard index of sets of nodes: hP, hR and hF of the paper.
 
 A label stands for the set of its node and all ancestors, the root left out. Two sets are compared
 by what they share. With T true positives, P predicted and Q true elements, every measure here is
 
     F_beta = (1 + beta^2) T / (P + beta^2 Q),
 
-precision being the case beta = 0 and recall the limit of large beta. ``average`` decides over what
+precision being the case beta = 0 and recall the limit of large beta; the Jaccard index is
+T / (P + Q - T). ``average`` decides over what
 the three numbers are summed before they are divided: everything, a row, or a node.
 """
 
@@ -231,10 +232,57 @@ def fbeta(
     return _score(pair, "F-beta", float(beta), average, zero_division)
 
 
-def _score(
-    pair: Pair | SetPair, name: str, beta: float, average: str | None, zero_division: Any
+def jaccard(
+    y_true: Any,
+    y_pred: Any,
+    average: str | None = "samples",
+    *,
+    hierarchy: Any = None,
+    multi_label: bool = False,
+    sample_weight: Any = None,
+    zero_division: Any = "warn",
 ) -> float | FloatArray:
-    """Count, divide, average: every function above."""
+    """Jaccard index: the part of the nodes that are true or predicted that is both.
+
+    With ``T`` the true and ``P`` the predicted nodes of a row, each together with all ancestors but
+    without the root, the default is the mean of ``|T & P| / |T | P|`` over rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Predicted labels. They may be labels that are never true; a path may be empty.
+    average : {"micro", "samples", "macro", "weighted"} or None, default="samples"
+        As in :func:`precision`.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        The hierarchy of the labels. By default the one that both sets of paths span.
+    multi_label : bool, default=False
+        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+    zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
+        As in :func:`precision`. Where every row has a true label, it is never 0 / 0.
+
+    Returns
+    -------
+    float or ndarray of shape (n_nodes,)
+        As in :func:`precision`.
+
+    Examples
+    --------
+    >>> from hiclass.metrics import jaccard
+    >>> jaccard([["Animal", "Cat"], ["Animal", "Dog"]], [["Animal", "Cat"], ["Animal"]])
+    0.75
+    """
+    pair = encode(y_true, y_pred, hierarchy, sample_weight, multi_label)
+    return _score(pair, "Jaccard index", None, average, zero_division)
+
+
+def _score(
+    pair: Pair | SetPair, name: str, beta: float | None, average: str | None, zero_division: Any
+) -> float | FloatArray:
+    """Count, divide, average: every function above; ``beta=None`` is the Jaccard index."""
     if not isinstance(average, str | None) or average not in _AVERAGES:
         raise ValueError(
             f"average={average!r} is unknown. Use one of {', '.join(map(repr, _AVERAGES))}."
@@ -251,13 +299,16 @@ def _score(
         present = 1 + np.flatnonzero((counts[1] + counts[2])[1:])
         tp, pred, true = (count[present] for count in counts)
 
-    share = 1 / (1 + beta * beta)  # of precision; the rest is recall's
-    divisor = share * pred + (1 - share) * true
+    if beta is None:
+        divisor = pred + true - tp
+    else:
+        share = 1 / (1 + beta * beta)  # of precision; the rest is recall's
+        divisor = share * pred + (1 - share) * true
     scores = divide(tp, divisor, fill)
     n_undefined = np.count_nonzero(divisor == 0)
     if n_undefined and isinstance(zero_division, str):
         things = {"micro": "the data", "samples": f"{n_undefined} row(s)"}
-        lacking = {0.0: "predictions", math.inf: "true labels"}.get(beta, "labels")
+        lacking = "predictions" if beta == 0 else "true labels" if beta == math.inf else "labels"
         place = f"{things.get(average or '', f'{n_undefined} class(es)')} without {lacking}"
         warn_undefined(place, name)
     if average is not None:

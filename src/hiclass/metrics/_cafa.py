@@ -1,0 +1,442 @@
+"""The measures of CAFA, the assessment of protein function prediction: Fmax and Smin.
+
+Proteins are rows, terms of the ontology are classes. At a threshold, the classes that are at least
+that probable are predicted; Fmax and Smin are the best values over all thresholds. Smin weighs
+classes by their information content: how surprising a class is, given the classes above it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hiclass._labels.columns import read_paths
+from hiclass._labels.sets import read_sets
+from hiclass._targets.paths import as_hierarchy, nodes_of
+from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass.hierarchy import Hierarchy
+from hiclass.hierarchy._lookup import membership
+from hiclass.metrics._pairs import check_weight, divide
+from hiclass.metrics._probabilistic import check_proba, columns_of
+
+#: Entries of a block of rows x nodes that is looked at together.
+_BLOCK = 1 << 20
+
+
+class CafaCurve(NamedTuple):
+    """What :func:`cafa_curve` returns; one entry per threshold, ascending.
+
+    Parameters
+    ----------
+    thresholds : ndarray
+        Classes with at least this probability are predicted.
+    precision : ndarray
+        Mean precision of the rows that have a prediction (with information content: one that is
+        worth something); NaN where no row has one.
+    recall : ndarray
+        Mean recall of all rows.
+    f1 : ndarray
+        The harmonic mean of the two; its largest value is Fmax.
+    remaining_uncertainty : ndarray
+        Information content of the true classes that are not predicted, mean over rows.
+    misinformation : ndarray
+        Information content of the predicted classes that are not true, mean over rows.
+    semantic_distance : ndarray
+        The root of the sum of squares of the two; its smallest value is Smin.
+
+    Examples
+    --------
+    >>> from hiclass import Hierarchy
+    >>> from hiclass.metrics import cafa_curve
+    >>> h = Hierarchy.from_paths([["Cat"], ["Dog"]])
+    >>> curve = cafa_curve([["Cat"]], [[1.0, 0.8, 0.3]], hierarchy=h, thresholds=[0.2, 0.5, 0.9])
+    >>> curve.precision, curve.recall
+    (array([0.5, 1. , nan]), array([1., 1., 0.]))
+    """
+
+    thresholds: FloatArray
+    precision: FloatArray
+    recall: FloatArray
+    f1: FloatArray
+    remaining_uncertainty: FloatArray
+    misinformation: FloatArray
+    semantic_distance: FloatArray
+
+
+def information_content(
+    y: Any, *, hierarchy: Any, multi_label: bool = False, sample_weight: Any = None
+) -> FloatArray:
+    """Information content of every class, given the classes above it, from training labels.
+
+    Also known as information accretion: ``-log2 P(class | all its parents)``, in bits, with the
+    share of the rows that belong to all parents of the class as the probability.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        Labels of the training rows, in any form that ``fit`` takes.
+    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+        The hierarchy of the classes; of a fitted estimator, ``hierarchy_``.
+    multi_label : bool, default=False
+        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes,)
+        Bits, the root first. 0 at the root, and for classes without a row, about which the rows
+        say nothing.
+
+    See Also
+    --------
+    s_min : The measure that uses it.
+
+    References
+    ----------
+    W. T. Clark and P. Radivojac: Information-theoretic evaluation of predicted ontological
+    annotations. Bioinformatics 29, 2013.
+
+    Examples
+    --------
+    >>> from hiclass import Hierarchy
+    >>> from hiclass.metrics import information_content
+    >>> y = [["Animal", "Cat"], ["Animal", "Dog"], ["Animal", "Dog"], ["Plant"]]
+    >>> information_content(y, hierarchy=Hierarchy.from_paths(y)).round(3)
+    array([0.   , 0.415, 1.585, 0.585, 2.   ])
+    """
+    tree = as_hierarchy(hierarchy)
+    if multi_label:
+        closed = membership(read_sets(y, "y"), tree, "y")
+    else:
+        closed = tree._closure[nodes_of(read_paths(y, "y"), tree, "y")]
+    weight = check_weight(sample_weight, closed.shape[0])
+    rows = closed.astype(np.float64).tocsc()
+    # Rows without labels are in the root as well.
+    own = rows.T @ weight
+    own[0] = weight.sum()
+    bits = np.zeros(tree.n_nodes)
+    for v in range(1, tree.n_nodes):
+        parents = tree.parents(v)
+        above = own[parents[0]]
+        if len(parents) > 1:
+            in_all = rows[:, parents].sum(axis=1) == len(parents)
+            above = weight[in_all].sum()
+        if 0 < own[v] < above:
+            bits[v] = math.log2(above / own[v])
+    return bits
+
+
+def cafa_curve(
+    y_true: Any,
+    node_proba: Any,
+    *,
+    hierarchy: Any,
+    multi_label: bool = False,
+    information: Any = None,
+    thresholds: Any = None,
+    exclude: Iterable[Any] = (),
+    sample_weight: Any = None,
+) -> CafaCurve:
+    """Precision, recall and semantic distance at every threshold, as CAFA defines them.
+
+    Rows without a true class do not take part. Where a class is more probable than one above it,
+    that one is raised to it, so that what is predicted is always closed.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes.
+    node_proba : array-like of shape (n_samples, n_nodes)
+        Probability of every node, the root first, as ``predict_node_proba`` returns it.
+    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+    multi_label : bool, default=False
+        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+    information : array-like of shape (n_nodes,) or None, default=None
+        Weight of every class, as :func:`information_content` returns it. With it, precision and
+        recall are weighted too. None: every class counts 1.
+    thresholds : array-like or None, default=None
+        Thresholds to look at. None: 0.01 to 1 in steps of 0.01, as CAFA does.
+    exclude : iterable of paths or labels, default=()
+        Nodes that do not take part, as :meth:`hiclass.Hierarchy.find` finds them, such as a named
+        root of an ontology. The unnamed root never does.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    CafaCurve
+        One entry per threshold.
+
+    Raises
+    ------
+    ValueError
+        If thresholds or information are not numbers that fit, the probabilities do not fit the
+        hierarchy, or no row has a true class that takes part.
+
+    See Also
+    --------
+    f_max, s_min : The best values.
+
+    Examples
+    --------
+    >>> from hiclass import Hierarchy
+    >>> from hiclass.metrics import cafa_curve
+    >>> h = Hierarchy.from_paths([["Cat"], ["Dog"]])
+    >>> curve = cafa_curve([["Cat"]], [[1.0, 0.8, 0.3]], hierarchy=h, thresholds=[0.2, 0.5, 0.9])
+    >>> curve.f1.round(2)
+    array([0.67, 1.  , 0.  ])
+    """
+    tree, truth, proba, weight = check_proba(
+        y_true, node_proba, hierarchy, multi_label, sample_weight, True
+    )
+    content, steps = _check_information(information, tree), _check_thresholds(thresholds)
+    columns = columns_of(tree, exclude, truth)
+    has_truth = np.diff(truth[:, columns].indptr) > 0
+    truth, proba, weight = truth[has_truth], proba[has_truth], weight[has_truth]
+    total = np.zeros((5, len(steps)))
+    step = max(1, _BLOCK // tree.n_nodes)
+    for start in range(0, len(proba), step):
+        rows = slice(start, start + step)
+        closed = _raise_ancestors(proba[rows], tree)[:, columns]
+        true = truth[rows][:, columns].toarray().astype(bool)
+        total += _block(closed, true, content[columns], steps, weight[rows])
+    answered, precision, recall, missed, wrong = total
+    precision = divide(precision, answered, math.nan)
+    recall, missed, wrong = (value / weight.sum() for value in (recall, missed, wrong))
+    known = np.nan_to_num(precision)
+    f1 = divide(2 * known * recall, known + recall, 0.0)
+    return CafaCurve(steps, precision, recall, f1, missed, wrong, np.hypot(missed, wrong))
+
+
+def f_max(
+    y_true: Any,
+    node_proba: Any,
+    *,
+    hierarchy: Any,
+    multi_label: bool = False,
+    information: Any = None,
+    thresholds: Any = None,
+    exclude: Iterable[Any] = (),
+    sample_weight: Any = None,
+) -> float:
+    """Fmax of CAFA: the best F1 of mean precision and mean recall over all thresholds.
+
+    Precision is the mean over rows that have a prediction at the threshold, recall the mean over
+    all rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes. Rows without a true class do not take part.
+    node_proba : array-like of shape (n_samples, n_nodes)
+        Probability of every node, the root first, as ``predict_node_proba`` returns it.
+    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+    multi_label : bool, default=False
+        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+    information : array-like of shape (n_nodes,) or None, default=None
+        As :func:`information_content` returns it: the result is the weighted Fmax. None: every
+        class counts 1.
+    thresholds : array-like or None, default=None
+        Thresholds to look at. None: 0.01 to 1 in steps of 0.01, as CAFA does.
+    exclude : iterable of paths or labels, default=()
+        Nodes that do not take part, as in :func:`cafa_curve`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        The best F1, 0 to 1.
+
+    See Also
+    --------
+    cafa_curve : The values at every threshold, and the threshold of the best one.
+
+    References
+    ----------
+    P. Radivojac et al.: A large-scale evaluation of computational protein function prediction.
+    Nature Methods 10, 2013.
+
+    Examples
+    --------
+    >>> from hiclass import Hierarchy
+    >>> from hiclass.metrics import f_max
+    >>> h = Hierarchy.from_paths([["Cat"], ["Dog"]])
+    >>> proba = [[1.0, 0.8, 0.3], [1.0, 0.6, 0.5]]
+    >>> round(f_max([["Cat"], ["Dog"]], proba, hierarchy=h), 4)
+    0.8571
+    """
+    curve = cafa_curve(
+        y_true,
+        node_proba,
+        hierarchy=hierarchy,
+        multi_label=multi_label,
+        information=information,
+        thresholds=thresholds,
+        exclude=exclude,
+        sample_weight=sample_weight,
+    )
+    return float(curve.f1.max())
+
+
+def s_min(
+    y_true: Any,
+    node_proba: Any,
+    *,
+    hierarchy: Any,
+    information: Any,
+    multi_label: bool = False,
+    thresholds: Any = None,
+    exclude: Iterable[Any] = (),
+    sample_weight: Any = None,
+) -> float:
+    """Smin of CAFA: the smallest semantic distance over all thresholds; 0 is best.
+
+    At a threshold, the remaining uncertainty is the information content of the true classes that
+    are not predicted, and the misinformation that of the predicted classes that are not true, both
+    as means over rows. The semantic distance is the root of the sum of their squares.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
+        True labels, in any form that ``fit`` takes. Rows without a true class do not take part.
+    node_proba : array-like of shape (n_samples, n_nodes)
+        Probability of every node, the root first, as ``predict_node_proba`` returns it.
+    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+    information : array-like of shape (n_nodes,)
+        As :func:`information_content` returns it, from the labels of the training rows.
+    multi_label : bool, default=False
+        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+    thresholds : array-like or None, default=None
+        Thresholds to look at. None: 0.01 to 1 in steps of 0.01, as CAFA does.
+    exclude : iterable of paths or labels, default=()
+        Nodes that do not take part, as in :func:`cafa_curve`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        The smallest distance, in bits.
+
+    Raises
+    ------
+    ValueError
+        If ``information`` is missing or does not fit the hierarchy, and as in :func:`cafa_curve`.
+
+    See Also
+    --------
+    cafa_curve : The values at every threshold.
+    information_content : The weights of the classes.
+
+    References
+    ----------
+    W. T. Clark and P. Radivojac: Information-theoretic evaluation of predicted ontological
+    annotations. Bioinformatics 29, 2013.
+
+    Examples
+    --------
+    >>> from hiclass import Hierarchy
+    >>> from hiclass.metrics import information_content, s_min
+    >>> h = Hierarchy.from_paths([["Cat"], ["Dog"]])
+    >>> bits = information_content([["Cat"], ["Dog"]], hierarchy=h)
+    >>> s_min([["Cat"], ["Dog"]], [[1.0, 0.8, 0.3], [1.0, 0.6, 0.5]], hierarchy=h, information=bits)
+    0.5
+    """
+    if information is None:
+        raise ValueError(
+            "s_min needs information=, the information content of every class. Give what "
+            "information_content(y_train, hierarchy=...) returns."
+        )
+    curve = cafa_curve(
+        y_true,
+        node_proba,
+        hierarchy=hierarchy,
+        multi_label=multi_label,
+        information=information,
+        thresholds=thresholds,
+        exclude=exclude,
+        sample_weight=sample_weight,
+    )
+    return float(curve.semantic_distance.min())
+
+
+def _block(
+    proba: AnyArray, true: AnyArray, content: FloatArray, steps: FloatArray, weight: FloatArray
+) -> FloatArray:
+    """Sums over some rows, a line per quantity and a column per threshold.
+
+    Rows with a prediction, their precision, recall, missed information and wrong information.
+    """
+    # A class is predicted at the first `reached` thresholds.
+    reached: IntArray = np.searchsorted(steps, proba, side="right")
+    n = len(steps) + 1
+    cell = reached + n * np.arange(len(proba))[:, None]
+
+    def at_least(entries: AnyArray) -> FloatArray:
+        """Per row and threshold, the sum over the classes that are predicted there."""
+        values = np.broadcast_to(entries, cell.shape).ravel()
+        sums = np.bincount(cell.ravel(), weights=values, minlength=n * len(proba)).reshape(-1, n)
+        return np.cumsum(sums[:, :0:-1], axis=1, dtype=np.float64)[:, ::-1]
+
+    hit, predicted = at_least(true * content), at_least(content)
+    wrong = at_least(~true * content)
+    size = (true * content).sum(axis=1)[:, None]
+    precision = np.divide(hit, predicted, out=np.zeros_like(hit), where=predicted > 0)
+    recall = np.divide(hit, size, out=np.zeros_like(hit), where=size > 0)
+    parts = np.stack([predicted > 0, precision, recall, np.maximum(size - hit, 0), wrong])
+    return (weight[:, None] * parts).sum(axis=1)
+
+
+def _raise_ancestors(proba: AnyArray, hierarchy: Hierarchy) -> AnyArray:
+    """Probabilities in which no class is more probable than one above it."""
+    closed = proba.copy()
+    for v in range(hierarchy.n_nodes - 1, 0, -1):  # parents come before their children
+        for parent in hierarchy.parents(v).tolist():
+            np.maximum(closed[:, parent], closed[:, v], out=closed[:, parent])
+    return closed
+
+
+def _check_information(information: Any, hierarchy: Hierarchy) -> FloatArray:
+    """Weights of the nodes; ones where none are given."""
+    if information is None:
+        return np.ones(hierarchy.n_nodes)
+    try:
+        content = np.asarray(information, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"information must hold one number per node; got {information!r}."
+        ) from None
+    if content.shape != (hierarchy.n_nodes,):
+        raise ValueError(
+            f"information has shape {content.shape}; expected ({hierarchy.n_nodes},): a number per "
+            f"node of the hierarchy, the root first, as information_content returns it."
+        )
+    bad = ~np.isfinite(content) | (content < 0)
+    if bad.any():
+        node = int(np.argmax(bad))
+        raise ValueError(
+            f"information has {content[node]} for node {node} ({hierarchy.describe(node)}); it "
+            f"must be finite and not negative."
+        )
+    return content
+
+
+def _check_thresholds(thresholds: Any) -> FloatArray:
+    """Thresholds, ascending; those of CAFA where none are given."""
+    if thresholds is None:
+        return np.arange(1, 101) / 100
+    try:
+        steps = np.unique(np.asarray(thresholds, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ValueError(f"thresholds must be numbers; got {thresholds!r}.") from None
+    if not len(steps) or not np.isfinite(steps).all():
+        raise ValueError(f"thresholds={thresholds!r} must hold at least one number, all finite.")
+    return steps
