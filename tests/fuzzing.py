@@ -539,8 +539,11 @@ PARAMETERS = {
     "temperature": ([None, 0.5, 2], [0, -1.0, "warm", float("nan"), [1.0]]),
     "multi_label": ([False, True], ["yes", None, 3, []]),
     "threshold": (
-        [0.5, 0.2, 1, 1.0, "tuned"],
-        [0, -1, 1.5, "best", None, float("nan"), [0.5], np.array([0.5, 0.5])],
+        [0.5, 0.2, 1, 1.0, "tuned", "micro_f1", ("cost", 1, 5), ["cost", 2.5, 0]],
+        [
+            *(0, -1, 1.5, "best", None, float("nan"), [0.5], np.array([0.5, 0.5])),
+            *(("tuned", 1), ("precision",), ("precision", 1.5), ("cost", -1, 1), ("top", 0), ()),
+        ],
     ),
     "min_coef": ([0, 0.0, np.float32(0), 0.1], [-0.1, "small", None, float("nan"), [0.1]]),
     "n_jobs": ([None, 1, 2, -1, np.int64(1)], ["two", 1.5, [1], 0, float("nan")]),

@@ -25,6 +25,7 @@ from hiclass import (
     LocalClassifierPerParentNode,
 )
 from hiclass._inference.decodings import DECODINGS
+from hiclass._inference.selections import SELECTIONS
 from hiclass._problems.policies import POLICIES
 from hiclass._problems.strategies import STRATEGIES
 
@@ -124,11 +125,12 @@ def trees():
         yield path.relative_to(SOURCES).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
 
 
-def test_no_name_of_a_strategy_policy_or_decoding_is_compared_outside_its_table():
+def test_no_name_of_a_strategy_policy_decoding_or_selection_is_compared_outside_its_table():
     tables = {
         "strategy": ("_problems/strategies.py", STRATEGIES),
         "policy": ("_problems/policies.py", POLICIES),
         "decoding": ("_inference/decodings.py", DECODINGS),
+        "threshold": ("_inference/selections.py", SELECTIONS),
     }
     found = []
     for path, tree in trees():

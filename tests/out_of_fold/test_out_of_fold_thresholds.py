@@ -76,10 +76,9 @@ def test_without_any_hint_the_threshold_is_one_half():
     found = best_thresholds(columns(3), truth, np.ones(3), TREE)
     assert found[1:].tolist() == [0.5, 0.5, 0.5]
     target = encode_sets([["a"]], TREE)
-    assert (
-        tune_thresholds(None, np.zeros((1, 1)), target, deal_sets(target), None).tolist()
-        == [0.5] * TREE.n_nodes
-    )
+    found = tune_thresholds(None, np.zeros((1, 1)), target, deal_sets(target), None)
+    assert found.thresholds.tolist() == [0.5] * TREE.n_nodes
+    assert found.curve.tolist() == [[0.5, 1.0, 1.0]]
 
 
 def test_rows_are_dealt_out_by_their_rarest_class():

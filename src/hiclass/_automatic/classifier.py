@@ -530,6 +530,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         self._remember(model._models, model._format)
         if "thresholds_" in vars(model):
             self.thresholds_ = model.thresholds_
+            self.threshold_curve_ = model.threshold_curve_
 
     # -- several labels --------------------------------------------------------------------------
 

@@ -85,7 +85,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     decoding: Any
     expected_f1: float | None = None
     min_confidence: Any
-    threshold: float | str = 0.5
+    threshold: Any = 0.5
     multi_label: bool = False
     leaf_only: bool = False
     calibration: str | None = None
@@ -94,6 +94,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
     classes_: Any
     expected_f1_: float
     thresholds_: FloatArray
+    threshold_curve_: FloatArray
     _models: Any  # what was fitted, of hiclass._state
     _format: Any  # LabelFormat, or SetFormat for several labels per row
     #: What else fit sets: attributes without an underscore at the end.
@@ -126,7 +127,7 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
             np.ndarray,
             Mapping,
         ],
-        "threshold": [Interval(Real, 0, 1, closed="right")],
+        "threshold": [Interval(Real, 0, 1, closed="right"), str, tuple, list],
     }
 
     # -- the facts of an estimator ------------------------------------------------------------

@@ -22,6 +22,7 @@ from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.ensemble_texts import fit_ensemble, has_words
 from hiclass._estimators.fitting import FIT_REQUESTS, fitting
 from hiclass._inference.decodings import DECODINGS, Decoding
+from hiclass._inference.selections import read_threshold
 from hiclass._out_of_fold.folds import check_groups, deal_paths, fit_folds
 from hiclass._out_of_fold.temperatures import expected_classes, mean_one, reached_f
 from hiclass._out_of_fold.weights import learn_weights
@@ -71,9 +72,10 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         Truncates a path before its first node with less than this probability. A sequence has one
         number per level; a mapping one, or one per level, per class (its path or label), which also
         holds for what is below it and not named.
-    threshold : float, default=0.5
+    threshold : float or tuple, default=0.5
         The probability from which on a class is predicted, where the models predict sets of
-        classes. Probabilities of classes are then combined one by one.
+        classes; ``("top", 3)``: the three most probable final classes. Probabilities of classes are
+        then combined one by one.
     class_texts : mapping, Series, frame, Hierarchy or "labels", default=None
         Texts of classes, as :meth:`Hierarchy.with_texts` takes them, also of classes without rows,
         which can be predicted then. X has to be texts. A :class:`ClassTextClassifier` joins the
@@ -146,7 +148,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         decoding: Any = "best_path",
         expected_f1: float | None = None,
         min_confidence: Any = 0.0,
-        threshold: float = 0.5,
+        threshold: Any = 0.5,
         class_texts: Any = None,
     ) -> None:
         self.models = models
@@ -461,6 +463,12 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             raise ValueError(
                 "weights='learned' is for models that predict one path per row; these predict sets "
                 "of classes. Give one number per model, or None for equal weights."
+            )
+        if read_threshold(self.threshold).is_learned:
+            raise ValueError(
+                f"threshold={self.threshold!r} is learned out of fold, which an ensemble does not "
+                f"do for sets of classes. Give a number, which tune_confidence finds on rows that "
+                f"are left out, or ('top', 3)."
             )
 
     def _join(self, parts: list[Any], weights: tuple[float, ...]) -> Any:

@@ -37,6 +37,7 @@ from hiclass._estimators.set_fitting import check_has_proba, fit_set_problems
 from hiclass._estimators.sets import check_set_parameters
 from hiclass._inference.batches import known_options
 from hiclass._inference.evidence import check_scores
+from hiclass._inference.selections import make_rule, read_threshold
 from hiclass._out_of_fold.folds import deal_paths, deal_sets
 from hiclass._out_of_fold.temperatures import fit_out_of_fold
 from hiclass._out_of_fold.thresholds import tune_thresholds
@@ -64,7 +65,7 @@ LOCAL_CONSTRAINTS: dict[str, Any] = {
     "local_classifier": "no_validation",
     "hierarchy": "no_validation",
     "multi_label": ["boolean"],
-    "threshold": [Interval(Real, 0, 1, closed="right"), StrOptions({"tuned"})],
+    "threshold": [Interval(Real, 0, 1, closed="right"), str, tuple, list],
     "min_coef": [Interval(Real, 0, None, closed="left")],
     "leaf_only": ["boolean"],
     "calibration": [StrOptions({"temperature", "joint"}), None],
@@ -353,7 +354,7 @@ def fold_of_rows(model: Any, target: Any, groups: Any) -> IntArray | None:
     """
     unit = None if groups is None else read_groups(groups, target.n_rows)
     if target.of_sets:
-        return deal_sets(target, unit) if model.threshold == "tuned" else None
+        return deal_sets(target, unit) if _learns_sets(model) else None
     if not _calibrates(model) and not model._learns_f:
         return None
     return deal_paths(target.nodes, target.hierarchy, unit, keep_own=model._needs_own_rows())
@@ -361,6 +362,11 @@ def fold_of_rows(model: Any, target: Any, groups: Any) -> IntArray | None:
 
 def _calibrates(model: Any) -> bool:
     return model.calibration is not None and model.temperature is None
+
+
+def _learns_sets(model: Any) -> bool:
+    """Whether something about sets of classes is learned out of fold."""
+    return read_threshold(model.threshold).is_learned
 
 
 def learn_out_of_fold(
@@ -380,8 +386,11 @@ def learn_out_of_fold(
     """
     if fold is None:
         return models, {}
-    if model.threshold == "tuned":  # so these are sets
-        return models, {"thresholds": tune_thresholds(fit_fold, X, target, fold, weights)}
+    if _learns_sets(model):
+        learned = tune_thresholds(fit_fold, X, target, fold, weights)
+        # An error, if it cannot be reached, now rather than when predicting.
+        make_rule(read_threshold(model.threshold), learned, target.hierarchy.n_nodes)
+        return models, {"thresholds": learned.thresholds, "threshold_curve": learned.curve}
     calibrate = _calibrates(model)
     temperature, f, expected = fit_out_of_fold(
         fit_fold, X, target.nodes, fold, weights, calibrate=calibrate, leaf_only=model.leaf_only

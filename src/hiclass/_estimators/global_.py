@@ -95,10 +95,14 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
         for every row, or is an indicator; see the page on hierarchies. A prediction is a set of
         classes.
-    threshold : float or "tuned", default=0.5
-        The probability from which on a class is predicted, with ``multi_label=True`` or if a class
-        has several parents. ``"tuned"`` learns one per class, for its F1, from three out-of-fold
-        fits.
+    threshold : float, str or tuple, default=0.5
+        Which classes are predicted, with ``multi_label=True`` or if a class has several parents:
+        those with at least this probability. Or, learned from three out-of-fold fits, ``"tuned"``:
+        the threshold of every class with the best F1; ``"micro_f1"``: one threshold for all with
+        the best F1 of all classes together; ``("precision", 0.9)``: the lowest one with which this
+        share of the predicted classes is right; ``("cost", 1, 5)``: the cheapest one if a wrong
+        class costs 1 and a missed one 5. ``("top", 3)``: the three most probable final classes.
+        After a fit with one of them, all of them can be set.
     n_jobs : int, default=None
         Number of trees of the default forest that are fitted, and of chunks of rows that are
         predicted, in parallel, with joblib's meaning. An ``estimator`` has an ``n_jobs`` of its own
@@ -137,7 +141,11 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
         is learned, with that decoding or along with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
-        The threshold of every node; only with ``threshold="tuned"``.
+        The threshold of every node with the best F1; only where ``threshold`` is learned.
+    threshold_curve_ : ndarray of shape (n_points, 3)
+        What one threshold for all classes reaches out of fold: the threshold, the share of the true
+        classes that are predicted, and the number of predicted classes for every true one; only
+        where ``threshold`` is learned.
     n_features_in_ : int
         Number of features, where X has columns.
     feature_names_in_ : ndarray of str
@@ -206,7 +214,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         calibration: str | None = None,
         temperature: float | None = None,
         multi_label: bool = False,
-        threshold: float | str = 0.5,
+        threshold: Any = 0.5,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,

@@ -73,10 +73,14 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
         for every row, or is an indicator; see the page on hierarchies. Every class is a question of
         its own, and a prediction is a set of classes.
-    threshold : float or "tuned", default=0.5
-        The probability from which on a class is predicted, with ``multi_label=True`` or if a class
-        has several parents. ``"tuned"`` learns one per class, for its F1, from three out-of-fold
-        fits.
+    threshold : float, str or tuple, default=0.5
+        Which classes are predicted, with ``multi_label=True`` or if a class has several parents:
+        those with at least this probability. Or, learned from three out-of-fold fits, ``"tuned"``:
+        the threshold of every class with the best F1; ``"micro_f1"``: one threshold for all with
+        the best F1 of all classes together; ``("precision", 0.9)``: the lowest one with which this
+        share of the predicted classes is right; ``("cost", 1, 5)``: the cheapest one if a wrong
+        class costs 1 and a missed one 5. ``("top", 3)``: the three most probable final classes.
+        After a fit with one of them, all of them can be set.
     min_coef : float, default=0.0
         Weights (``coef_``) of linear local classifiers whose absolute value is smaller are dropped
         after each fit, which makes models of sparse rows smaller; an error for other classifiers
@@ -118,7 +122,11 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
         is learned, with that decoding or along with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
-        The threshold of every node; only with ``threshold="tuned"``.
+        The threshold of every node with the best F1; only where ``threshold`` is learned.
+    threshold_curve_ : ndarray of shape (n_points, 3)
+        What one threshold for all classes reaches out of fold: the threshold, the share of the true
+        classes that are predicted, and the number of predicted classes for every true one; only
+        where ``threshold`` is learned.
     n_features_in_ : int
         Number of features, where X has columns.
     feature_names_in_ : ndarray of str
@@ -169,7 +177,7 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         calibration: str | None = None,
         temperature: float | None = None,
         multi_label: bool = False,
-        threshold: float | str = 0.5,
+        threshold: Any = 0.5,
         min_coef: float = 0.0,
         n_jobs: int | None = None,
         checkpoint_dir: Any = None,
@@ -240,10 +248,14 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
         for every row, or is an indicator; see the page on hierarchies. Every class is a question of
         its own, and a prediction is a set of classes.
-    threshold : float or "tuned", default=0.5
-        The probability from which on a class is predicted, with ``multi_label=True`` or if a class
-        has several parents. ``"tuned"`` learns one per class, for its F1, from three out-of-fold
-        fits.
+    threshold : float, str or tuple, default=0.5
+        Which classes are predicted, with ``multi_label=True`` or if a class has several parents:
+        those with at least this probability. Or, learned from three out-of-fold fits, ``"tuned"``:
+        the threshold of every class with the best F1; ``"micro_f1"``: one threshold for all with
+        the best F1 of all classes together; ``("precision", 0.9)``: the lowest one with which this
+        share of the predicted classes is right; ``("cost", 1, 5)``: the cheapest one if a wrong
+        class costs 1 and a missed one 5. ``("top", 3)``: the three most probable final classes.
+        After a fit with one of them, all of them can be set.
     min_coef : float, default=0.0
         Weights (``coef_``) of linear local classifiers whose absolute value is smaller are dropped
         after each fit, which makes models of sparse rows smaller; an error for other classifiers
@@ -283,7 +295,11 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
         is learned, with that decoding or along with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
-        The threshold of every node; only with ``threshold="tuned"``.
+        The threshold of every node with the best F1; only where ``threshold`` is learned.
+    threshold_curve_ : ndarray of shape (n_points, 3)
+        What one threshold for all classes reaches out of fold: the threshold, the share of the true
+        classes that are predicted, and the number of predicted classes for every true one; only
+        where ``threshold`` is learned.
     n_features_in_ : int
         Number of features, where X has columns.
     feature_names_in_ : ndarray of str
@@ -329,7 +345,7 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         calibration: str | None = None,
         temperature: float | None = None,
         multi_label: bool = False,
-        threshold: float | str = 0.5,
+        threshold: Any = 0.5,
         min_coef: float = 0.0,
         n_jobs: int | None = None,
         checkpoint_dir: Any = None,
@@ -397,10 +413,14 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
         for every row, or is an indicator; see the page on hierarchies. Every class is a question of
         its own, and a prediction is a set of classes.
-    threshold : float or "tuned", default=0.5
-        The probability from which on a class is predicted, with ``multi_label=True`` or if a class
-        has several parents. ``"tuned"`` learns one per class, for its F1, from three out-of-fold
-        fits.
+    threshold : float, str or tuple, default=0.5
+        Which classes are predicted, with ``multi_label=True`` or if a class has several parents:
+        those with at least this probability. Or, learned from three out-of-fold fits, ``"tuned"``:
+        the threshold of every class with the best F1; ``"micro_f1"``: one threshold for all with
+        the best F1 of all classes together; ``("precision", 0.9)``: the lowest one with which this
+        share of the predicted classes is right; ``("cost", 1, 5)``: the cheapest one if a wrong
+        class costs 1 and a missed one 5. ``("top", 3)``: the three most probable final classes.
+        After a fit with one of them, all of them can be set.
     min_coef : float, default=0.0
         Weights (``coef_``) of linear local classifiers whose absolute value is smaller are dropped
         after each fit, which makes models of sparse rows smaller; an error for other classifiers
@@ -440,7 +460,11 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
         is learned, with that decoding or along with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
-        The threshold of every node; only with ``threshold="tuned"``.
+        The threshold of every node with the best F1; only where ``threshold`` is learned.
+    threshold_curve_ : ndarray of shape (n_points, 3)
+        What one threshold for all classes reaches out of fold: the threshold, the share of the true
+        classes that are predicted, and the number of predicted classes for every true one; only
+        where ``threshold`` is learned.
     n_features_in_ : int
         Number of features, where X has columns.
     feature_names_in_ : ndarray of str
@@ -486,7 +510,7 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         calibration: str | None = None,
         temperature: float | None = None,
         multi_label: bool = False,
-        threshold: float | str = 0.5,
+        threshold: Any = 0.5,
         min_coef: float = 0.0,
         n_jobs: int | None = None,
         checkpoint_dir: Any = None,

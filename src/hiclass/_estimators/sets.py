@@ -9,14 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from hiclass._inference.confidence import is_set
-from hiclass._inference.sets import (
-    best_nodes,
-    closed_by,
-    decide_nodes,
-    decide_sets,
-    rank_final,
-    set_node_proba,
-)
+from hiclass._inference.selections import Learned, Rule, make_rule, read_threshold
+from hiclass._inference.sets import rank_final, set_node_proba
 from hiclass._rows import n_rows_of
 from hiclass._targets.paths import decode
 from hiclass._targets.sets import write_confidence, write_nodes, write_sets
@@ -27,6 +21,7 @@ def check_set_parameters(model: Any) -> None:
     """Refuse parameters that choose or truncate a single path, where predictions are sets."""
     own = inspect.signature(type(model)).parameters
     why = "the hierarchy is a DAG" if not model.multi_label else "multi_label=True"
+    read_threshold(model.threshold)
     for name, remedy in (
         ("decoding", "leave it out: threshold decides"),
         ("expected_f1", "leave it out: threshold decides"),
@@ -49,12 +44,12 @@ def predict_sets(model: Any, X: Any) -> Any:
     """Predict the set of classes, or in a DAG with one label per row the class, of rows."""
     X = model._check_rows(X)
     model._check_decision_parameters()
-    models, thresholds = model._models, _thresholds(model)
+    models, rule = model._models, _rule(model)
     hierarchy, format = model.hierarchy_, model._format
-    if not format.of_sets:
-        parts = model._map(lambda chunk: decide_nodes(models, chunk, thresholds), X)
+    if not _are_sets(model):
+        parts = model._map(lambda chunk: rule.nodes(models, chunk), X)
         return decode(np.concatenate(parts), hierarchy, format, may_end=False)
-    parts = model._map(lambda chunk: decide_sets(models, chunk, thresholds), X)
+    parts = model._map(lambda chunk: rule.sets(models, chunk), X)
     return write_sets(sp.csr_array(sp.vstack(parts)), hierarchy, format)
 
 
@@ -62,19 +57,19 @@ def predict_set_confidence(model: Any, X: Any) -> Any:
     """The probability of every predicted class, in the form of the prediction."""
     X = model._check_rows(X)
     model._check_decision_parameters()
-    models, thresholds = model._models, _thresholds(model)
+    models, rule = model._models, _rule(model)
     hierarchy, format = model.hierarchy_, model._format
-    if not format.of_sets:
+    if not _are_sets(model):
 
         def of_node(chunk: Any) -> FloatArray:
             proba = set_node_proba(models, chunk)
-            return proba[np.arange(len(proba)), best_nodes(proba, thresholds, models)]
+            return proba[np.arange(len(proba)), rule.nodes_from(proba, models)]
 
         return np.concatenate(model._map(of_node, X))
 
     def of_sets(chunk: Any) -> Any:
         proba = set_node_proba(models, chunk)
-        return write_confidence(closed_by(proba, thresholds, models), proba, hierarchy, format)
+        return write_confidence(rule.sets_from(proba, models), proba, hierarchy, format)
 
     return _stack(model._map(of_sets, X, hierarchy.n_nodes))
 
@@ -110,14 +105,26 @@ def rank_classes(model: Any, X: Any, k: int) -> tuple[AnyArray, FloatArray]:
     return labels.astype(dtype) if k <= len(models.ends) else labels, proba
 
 
-def _thresholds(model: Any) -> FloatArray:
-    """The threshold of every node."""
-    if model.threshold != "tuned":
-        return np.full(model.hierarchy_.n_nodes, float(model.threshold))
-    if not hasattr(model, "thresholds_"):
+def _are_sets(model: Any) -> bool:
+    """Whether a row has several labels; if not, it has one label in a DAG."""
+    return bool(model._format.of_sets)
+
+
+def _rule(model: Any) -> Rule:
+    """How classes are selected."""
+    chosen = read_threshold(model.threshold)
+    if not _are_sets(model) and chosen.selection is not None and chosen.selection.only_sets:
         raise ValueError(
-            "threshold='tuned' needs thresholds that are learned out of fold, which fit does "
-            "with threshold='tuned'. Fit again with it."
+            f"threshold={model.threshold!r} selects any number of classes, but here a row has one "
+            f"label. Use a number, or predict_paths, which ranks the labels."
         )
-    thresholds: FloatArray = model.thresholds_
-    return thresholds
+    known = vars(model)
+    learned = None
+    if "thresholds_" in known:
+        learned = Learned(model.thresholds_, known.get("threshold_curve_"))
+    if not chosen.can_use(learned):
+        raise ValueError(
+            f"threshold={model.threshold!r} needs what is learned out of fold, which fit does if "
+            f"it is set before. Fit again with it."
+        )
+    return make_rule(chosen, learned, model.hierarchy_.n_nodes)

@@ -4,7 +4,8 @@ The whole hierarchy is fitted on a few folds, and every row is scored by the mod
 seen it. From the top down, each node then gets the threshold with the best F1 of its own rows,
 given the decisions above it: a node is in a set only if all its parents are. The threshold of a
 node with few positive rows would fit their noise; such nodes share one threshold, the best for all
-of them together.
+of them together. What one threshold for all nodes reaches is kept as a curve, from which other
+targets are read.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import scipy.sparse as sp
 
 from hiclass._closure import rows_of
 from hiclass._inference.paths import width_of
+from hiclass._inference.selections import Learned, curve_of
 from hiclass._inference.sets import set_node_proba
 from hiclass._out_of_fold.folds import fit_folds
 from hiclass._rows import chunks_of_rows, slice_rows, take_rows
@@ -37,8 +39,8 @@ def tune_thresholds(
     target: SetTarget,
     fold: IntArray,
     weights: AnyArray | None,
-) -> FloatArray:
-    """Learn the threshold of every node.
+) -> Learned:
+    """Learn the threshold of every node, and what one threshold for all of them reaches.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ def tune_thresholds(
 
     Returns
     -------
-    ndarray of shape (n_nodes,)
+    Learned
     """
     parts, order = [], []
     for models, rows in fit_folds(fit_fold, fold):
@@ -65,12 +67,13 @@ def tune_thresholds(
             found = set_node_proba(models, slice_rows(X_held, part), _LEAST)
             parts.append(sp.csr_array(np.where(found >= _LEAST, found, 0)))
     if not parts:
-        return np.full(target.hierarchy.n_nodes, _USUAL)
+        usual = np.full(target.hierarchy.n_nodes, _USUAL)
+        return Learned(usual, np.array([[_USUAL, 1.0, 1.0]]))
     rows = np.concatenate(order)
-    weights = np.ones(target.n_rows) if weights is None else weights
-    return best_thresholds(
-        sp.csc_array(sp.vstack(parts)), target.closed[rows].tocsc(), weights[rows], target.hierarchy
-    )
+    weights = (np.ones(target.n_rows) if weights is None else weights)[rows]
+    proba, truth = sp.csc_array(sp.vstack(parts)), target.closed[rows].tocsc()
+    thresholds = best_thresholds(proba, truth, weights, target.hierarchy)
+    return Learned(thresholds, curve_of(proba, truth, weights, _LEAST))
 
 
 def best_thresholds(proba: Any, truth: Any, weights: FloatArray, hierarchy: Any) -> FloatArray:

@@ -24,6 +24,7 @@ from hiclass._estimators.fitting import encode_labels, fitting, fold_of_rows, le
 from hiclass._estimators.incremental import check_learns, learning
 from hiclass._inference.decodings import DECODINGS, Decoding
 from hiclass._inference.paths import unrestricted
+from hiclass._inference.selections import read_threshold
 from hiclass._rows import check_weights
 from hiclass._targets.paths import check_n_labels
 from hiclass.model_selection import read_groups
@@ -129,9 +130,10 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         what is below.
     multi_label : bool, default=False
         Whether a row may have several labels.
-    threshold : float or "tuned", default=0.5
-        The probability from which on a class is predicted, where predictions are sets of classes;
-        "tuned": per class, learned out of fold.
+    threshold : float, str or tuple, default=0.5
+        The probability from which on a class is predicted, where predictions are sets of classes.
+        Learned out of fold: "tuned", "micro_f1", ("precision", 0.9), ("cost", 1, 5); and ("top", 3)
+        for so many classes; see :class:`~hiclass.FlatClassifier`.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the weights of the fit before, on the same classes.
     random_state : int, RandomState instance or None, default=None
@@ -160,7 +162,11 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
         is learned, with that decoding.
     thresholds_ : ndarray of shape (n_nodes,)
-        The threshold of every node; only with ``threshold="tuned"``.
+        The threshold of every node with the best F1; only where ``threshold`` is learned.
+    threshold_curve_ : ndarray of shape (n_points, 3)
+        What one threshold for all classes reaches out of fold: the threshold, the share of the true
+        classes that are predicted, and the number of predicted classes for every true one; only
+        where ``threshold`` is learned.
     module_ : torch.nn.Module
         A copy of the network: an ``encoder`` and a :class:`HierarchicalHead`, ``head``. Every
         access makes a new one with the fitted weights: keep it in a variable to train it further.
@@ -217,7 +223,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
         "leaf_only": ["boolean"],
         "multi_label": ["boolean"],
-        "threshold": [Interval(Real, 0, 1, closed="right"), StrOptions({"tuned"})],
+        "threshold": [Interval(Real, 0, 1, closed="right"), str, tuple, list],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -253,7 +259,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         min_confidence: Any = 0.0,
         leaf_only: bool = False,
         multi_label: bool = False,
-        threshold: float | str = 0.5,
+        threshold: Any = 0.5,
         warm_start: bool = False,
         random_state: Any = None,
         verbose: int = 0,
@@ -443,11 +449,11 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     def _check_stream(self) -> None:
         """Refuse what batches cannot serve."""
         check_learns(self)
-        if self.threshold == "tuned" and "thresholds_" not in vars(self):
+        if read_threshold(self.threshold).is_learned and "thresholds_" not in vars(self):
             raise ValueError(
-                "threshold='tuned' needs thresholds that are learned out of fold, which a stream "
-                "cannot give. Call fit on a part of the rows before partial_fit, or use another "
-                "threshold."
+                f"threshold={self.threshold!r} needs thresholds that are learned out of fold, "
+                f"which a stream cannot give. Call fit on a part of the rows before partial_fit, "
+                f"or use another threshold."
             )
 
     def _as_rows(self, X: Any, *, reset: bool) -> Any:

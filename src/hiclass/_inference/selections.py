@@ -1,0 +1,321 @@
+"""What a threshold may be, where predictions are sets of classes: one table.
+
+``threshold`` is a number, the name of a selection, or a tuple of a name and its arguments. A
+selection says which classes are predicted, from the probabilities of a row and from what was
+learned out of fold: a threshold per class, and a curve of what one threshold for all classes
+reaches. Both are learned together, so that every selection can be chosen when predicting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from hiclass._closure import close, from_entries
+from hiclass._inference.sets import best_nodes, closed_by, decide_nodes, decide_sets, set_node_proba
+from hiclass._state import AnySetModels
+from hiclass._typing import AnyArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What is known out of fold about thresholds.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (n_nodes,)
+        The threshold of every class with the best F1.
+    curve : ndarray of shape (n_points, 3) or None
+        What one threshold for all classes reaches, from strict to lax: the threshold; the share of
+        the true classes that are predicted; how many classes are predicted for every true one.
+        None in files of older versions.
+    """
+
+    thresholds: FloatArray
+    curve: Any
+
+
+@dataclass(frozen=True, repr=False)
+class Selection:
+    """A rule that selects classes.
+
+    Attributes
+    ----------
+    name : str
+        What users write.
+    usage : str
+        How it is written, with its arguments.
+    arguments : callable
+        Takes the arguments and returns what is wrong with them, or nothing.
+    thresholds : callable or None
+        ``(learned, *arguments)`` to one threshold for all classes, or to one for each.
+    n_best : callable or None
+        Where classes are selected by their ranks, ``(*arguments)`` to how many there are.
+    by_curve : bool
+        Whether it reads the curve of what one threshold for all classes reaches.
+    only_sets : bool
+        Whether it makes no sense for one label per row.
+    """
+
+    name: str
+    usage: str
+    arguments: Callable[..., str]
+    thresholds: Callable[..., float | FloatArray] | None = None
+    n_best: Callable[..., int] | None = None
+    by_curve: bool = True
+    only_sets: bool = False
+
+    def __repr__(self) -> str:
+        return self.usage
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether it needs what fit learns out of fold."""
+        return self.thresholds is not None
+
+
+# -- the selections ------------------------------------------------------------------------------
+
+
+def _nothing(*arguments: Any) -> str:
+    return "" if not arguments else "it takes no arguments"
+
+
+def _one_share(*arguments: Any) -> str:
+    good = len(arguments) == 1 and _is_number(arguments[0]) and 0 < arguments[0] <= 1
+    return "" if good else "it takes one number above 0 and at most 1"
+
+
+def _two_costs(*arguments: Any) -> str:
+    good = len(arguments) == 2 and all(_is_number(a) and 0 <= a < float("inf") for a in arguments)
+    good = good and sum(arguments) > 0
+    return "" if good else "it takes two numbers, none of them negative and not both 0"
+
+
+def _one_count(*arguments: Any) -> str:
+    good = len(arguments) == 1 and isinstance(arguments[0], int | np.integer)
+    good = good and not isinstance(arguments[0], bool) and arguments[0] >= 1
+    return "" if good else "it takes one integer of at least 1"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _per_class(learned: Learned) -> FloatArray:
+    return learned.thresholds
+
+
+def _best_micro_f1(learned: Learned) -> float:
+    threshold, right, predicted = learned.curve.T
+    return float(threshold[np.argmax(2 * right / (predicted + 1))])
+
+
+def _precise(learned: Learned, precision: float) -> float:
+    threshold, right, predicted = learned.curve.T
+    reached = right / predicted
+    good = np.flatnonzero(reached >= precision)
+    if not len(good):
+        raise ValueError(
+            f"threshold=('precision', {precision}): no threshold reaches this precision out of "
+            f"fold; the best is {reached.max():.3f}. Ask for less, or improve the model."
+        )
+    return float(threshold[good[-1]])
+
+
+def _cheapest(learned: Learned, wrong: float, missed: float) -> float:
+    threshold, right, predicted = learned.curve.T
+    cost = wrong * (predicted - right) + missed * (1 - right)
+    best = int(np.argmin(cost))
+    # With threshold infinity nothing is predicted, and every true class missed.
+    return float(threshold[best]) if cost[best] <= missed else float("inf")
+
+
+#: All selections, by name.
+SELECTIONS: dict[str, Selection] = {
+    selection.name: selection
+    for selection in (
+        Selection("tuned", "'tuned'", _nothing, _per_class, by_curve=False),
+        Selection("micro_f1", "'micro_f1'", _nothing, _best_micro_f1),
+        Selection("precision", "('precision', 0.9)", _one_share, _precise, only_sets=True),
+        Selection("cost", "('cost', 1, 5)", _two_costs, _cheapest),
+        Selection("top", "('top', 3)", _one_count, n_best=int, only_sets=True),
+    )
+}
+
+_USAGE = ", ".join(selection.usage for selection in SELECTIONS.values())
+
+# -- what users write ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A selection with its arguments; without one, a threshold that was given as a number."""
+
+    selection: Selection | None
+    arguments: tuple[Any, ...]
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether it needs what fit learns out of fold."""
+        return self.selection is not None and self.selection.is_learned
+
+    def can_use(self, learned: Learned | None) -> bool:
+        """Whether what was learned out of fold is enough."""
+        if self.selection is None or not self.selection.is_learned:
+            return True
+        if learned is None:
+            return False
+        return learned.curve is not None or not self.selection.by_curve
+
+
+def read_threshold(threshold: Any) -> Chosen:
+    """Look up what a user may give as ``threshold``.
+
+    Parameters
+    ----------
+    threshold : float, str or tuple
+        A number, a name, or a name and arguments.
+
+    Returns
+    -------
+    Chosen
+
+    Raises
+    ------
+    ValueError
+        If there is no such selection, or if its arguments are wrong.
+    """
+    if _is_number(threshold) and 0 < threshold <= 1:
+        return Chosen(None, (float(threshold),))
+    given = threshold if isinstance(threshold, tuple | list) else (threshold,)
+    name = given[0] if given and isinstance(given[0], str) else None
+    if name not in SELECTIONS:
+        raise ValueError(
+            f"threshold must be a number above 0 and at most 1, or one of {_USAGE} (numbers are "
+            f"examples); got {threshold!r}."
+        )
+    selection = SELECTIONS[name]
+    fault = selection.arguments(*given[1:])
+    if fault:
+        raise ValueError(
+            f"threshold={threshold!r}: {fault}, for example threshold={selection.usage}."
+        )
+    return Chosen(selection, tuple(given[1:]))
+
+
+# -- deciding ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How classes are selected: by the threshold of every node, or so many of the best."""
+
+    thresholds: FloatArray
+    n_best: int = 0
+
+    def sets(self, models: AnySetModels, X: Any) -> Any:
+        """Closed sets for a chunk of rows."""
+        if self.n_best:
+            return self.sets_from(set_node_proba(models, X), models)
+        return decide_sets(models, X, self.thresholds)
+
+    def sets_from(self, proba: FloatArray, models: AnySetModels) -> Any:
+        """Closed sets from probabilities of nodes."""
+        if not self.n_best:
+            return closed_by(proba, self.thresholds, models)
+        final = proba[:, models.ends]
+        best = np.argsort(-final, axis=1, kind="stable")[:, : self.n_best]
+        rows, place = np.nonzero(np.take_along_axis(final, best, axis=1) > 0)
+        nodes = models.ends[best[rows, place]]
+        return close(from_entries(rows, nodes, proba.shape), models.hierarchy)
+
+    def nodes(self, models: AnySetModels, X: Any) -> IntArray:
+        """One node for every row of a chunk."""
+        return decide_nodes(models, X, self.thresholds)
+
+    def nodes_from(self, proba: FloatArray, models: AnySetModels) -> IntArray:
+        """One node for every row, from probabilities of nodes."""
+        return best_nodes(proba, self.thresholds, models)
+
+
+def make_rule(chosen: Chosen, learned: Learned | None, n_nodes: int) -> Rule:
+    """The rule of a selection.
+
+    Parameters
+    ----------
+    chosen : Chosen
+        The selection.
+    learned : Learned or None
+        What fit has learned out of fold; needed if ``chosen.is_learned``.
+    n_nodes : int
+        The number of nodes.
+
+    Returns
+    -------
+    Rule
+    """
+    selection = chosen.selection
+    if selection is None:
+        return Rule(np.full(n_nodes, chosen.arguments[0]))
+    if selection.n_best is not None:
+        return Rule(np.full(n_nodes, 0.5), selection.n_best(*chosen.arguments))
+    assert selection.thresholds is not None
+    thresholds = selection.thresholds(learned, *chosen.arguments)
+    return Rule(np.broadcast_to(np.asarray(thresholds, dtype=np.float64), (n_nodes,)))
+
+
+# -- what is learned -----------------------------------------------------------------------------
+
+#: A curve has no more points than this.
+_MOST_POINTS = 1000
+
+
+def curve_of(proba: Any, truth: Any, weights: FloatArray, least: float) -> FloatArray:
+    """What one threshold for all classes reaches on rows, as ``Learned.curve``.
+
+    Parameters
+    ----------
+    proba, truth : sparse CSC arrays of shape (n_rows, n_nodes)
+        Probabilities of nodes, and which nodes each row is in.
+    weights : ndarray of shape (n_rows,)
+        Weights of the rows.
+    least : float
+        The smallest probability that is kept: a threshold is halfway to the next smaller one.
+
+    Returns
+    -------
+    ndarray of shape (n_points, 3)
+    """
+    p, truth = sp.csc_array(proba)[:, 1:].tocoo(), sp.csc_array(truth)[:, 1:]
+    p.eliminate_zeros()
+    total = float(truth.sum(axis=1) @ weights)
+    if not p.nnz or not total:
+        return np.array([[0.5, 0.0, 1.0]])
+    right = np.asarray(truth[p.row, p.col]).reshape(-1)
+    values, each = p.data, weights[p.row]
+    order = np.argsort(-values, kind="stable")
+    values = values[order]
+    last = np.append(values[1:] != values[:-1], True)  # equal probabilities are taken together
+    right, predicted = (
+        np.cumsum(x[order])[last] / total for x in (each * right, each.astype(np.float64))
+    )
+    values = values[last]
+    keep = _some_of(len(values))
+    below = np.append(values[1:], least)
+    return np.column_stack([(values + below) / 2, right, predicted])[keep]
+
+
+def _some_of(n: int) -> IntArray:
+    """Numbers below n: all, or some that are dense at the beginning, where few are predicted."""
+    if n <= _MOST_POINTS:
+        return np.arange(n)
+    half = _MOST_POINTS // 2
+    points = np.concatenate([np.geomspace(1, n, half) - 1, np.linspace(0, n - 1, half)])
+    found: AnyArray = np.unique(points.round().astype(np.intp))
+    return found
