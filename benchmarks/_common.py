@@ -161,6 +161,14 @@ def write_json(result: dict[str, Any], path: str | None) -> None:
         Path(path).write_text(json.dumps(result, indent=1) + "\n")
 
 
+def save_svg(figure: Any, file: Any) -> None:
+    """Write a figure; the same figure gives the same file."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({"svg.hashsalt": "hiclass"}):
+        figure.savefig(file, format="svg", metadata={"Date": None})
+
+
 def write_section(page: str, name: str, text: str) -> None:
     """Put a text between ``<!-- name -->`` and ``<!-- /name -->`` of a page."""
     old = Path(page).read_text()

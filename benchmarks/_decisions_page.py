@@ -1,6 +1,7 @@
 """The tables of decisions.py, from its results."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def set_table(result: dict[str, Any]) -> str:
         lines.append((*head, *scores, number(row["fit_s"], 1), number(row["predict_s"], 2)))
     notes: dict[str, list[str]] = {}
     for name, row in result.get("published", {}).items():
-        head = (f"published 5.0.8, {name}", "none", "top_down")
+        head = (f"hiclass 5.0.8, {name}", "none", "top_down")
         if "failed" in row:
             notes.setdefault(row["failed"], []).append(name)
             lines.append((*head, "fails", *"------"))
@@ -68,42 +69,58 @@ def set_table(result: dict[str, Any]) -> str:
             )
     clock = "processor" if result.get("clock") == "cpu" else "wall-clock"
     text = (
-        f"### {result['set']}\n\nChild `{result['child']}`, {result['n_train']:,} training rows, "
-        f"{result['n_test']:,} test rows, {result['n_features']:,} features; "
-        f"{result['n_unseen']} test rows end where no training row does. "
-        f"Seconds are {clock} time.\n\n"
+        f"## {result['set']}\n\nLocal classifier `{result['child']}`, "
+        f"{result['n_train']:,} training rows, {result['n_test']:,} test rows, "
+        f"{result['n_features']:,} features. The final class of "
+        f"{result['n_unseen']} test rows has no training row. Seconds are {clock} time.\n\n"
     )
     text += table(HEADER, lines)
     for reason, names in notes.items():
-        text += f"\n\nThe published package fails {' and '.join(names)}: `{reason}`"
+        text += f"\n\nhiclass 5.0.8 fails {' and '.join(names)}: `{reason}`"
     return text
 
 
-def recipe_tables(results: list[dict[str, Any]]) -> str:
-    """Recipes by cross-validation, and what the chosen one and the fixed one gain."""
+def recipes_of(results: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any], str]:
+    """The sets with all recipes, the recipes of each, and the one that is best on average."""
     done = [r for r in results if "joint" in r]
     recipes = {r["set"]: r["recipes"] | r["joint"]["recipes"] for r in done}
     names = list(recipes[done[0]["set"]])
+    fixed = max(names, key=lambda n: np.mean([recipes[r["set"]][n]["cv"] for r in done]))
+    return done, recipes, fixed
+
+
+def gains_table(results: list[dict[str, Any]]) -> str:
+    """What the recipe that is best on average gains on test rows."""
+    done, recipes, fixed = recipes_of(results)
     lines = []
-    for name in names:
+    for r in done:
+        recipe = recipes[r["set"]][fixed]
+        gains = (interval(recipe["minus flat"]), interval(recipe["minus greedy"]))
+        lines.append((r["set"], number(recipe["hF"]), *gains))
+    return table(("set", "hF", "gain over flat", "gain over greedy"), lines)
+
+
+def recipe_tables(results: list[dict[str, Any]]) -> str:
+    """Recipes by cross-validation, what the chosen ones gain, and what searching gains."""
+    done, recipes, fixed = recipes_of(results)
+    lines = []
+    for name in recipes[done[0]["set"]]:
         cv = [recipes[r["set"]][name]["cv"] for r in done]
-        lines.append((name, *map(number, cv), number(float(np.mean(cv)))))
+        mean = number(float(np.mean(cv)))
+        lines.append((name, *map(number, cv), f"**{mean}**" if name == fixed else mean))
     text = "hF by cross-validation on training rows:\n\n"
     text += table(("recipe, calibrated", *(r["set"] for r in done), "mean"), lines)
-    fixed = max(names, key=lambda n: np.mean([recipes[r["set"]][n]["cv"] for r in done]))
-    chosen = {name: max(found, key=lambda n: found[n]["cv"]) for name, found in recipes.items()}
-    for title, pick in (
-        ("The recipe that cross-validation chose for each set", lambda r: chosen[r["set"]]),
-        (f"One recipe for all sets, the best on average: {fixed}", lambda r: fixed),
-    ):
-        lines = []
-        for r in done:
-            recipe = recipes[r["set"]][pick(r)]
-            gains = (interval(recipe["minus flat"]), interval(recipe["minus greedy"]))
-            lines.append((r["set"], pick(r), number(recipe["hF"]), *gains))
-        text += f"\n\n{title}, on test rows:\n\n"
-        text += table(("set", "recipe", "hF", "minus flat", "minus per-parent greedy"), lines)
-    text += "\n\nThe best path with a temperature minus greedy descent without:\n\n"
+    lines = []
+    for r in done:
+        found = recipes[r["set"]]
+        chosen = max(found, key=lambda n: found[n]["cv"])
+        recipe = found[chosen]
+        gains = (interval(recipe["minus flat"]), interval(recipe["minus greedy"]))
+        lines.append((r["set"], chosen, number(recipe["hF"]), *gains))
+    text += "\n\nThe recipe that cross-validation chose for each set, on test rows:\n\n"
+    text += table(("set", "recipe", "hF", "gain over flat", "gain over greedy"), lines)
+    text += f"\n\nThe best recipe on average is: {fixed}. [What it gains](../decisions.md).\n\n"
+    text += "The most probable path with a temperature, minus greedy descent without one:\n\n"
     lines = []
     for r in [r for r in results if "best_path minus top_down" in r]:
         gains = [r["best_path minus top_down"].get(s) for s in STRATEGY_NAMES]
@@ -111,51 +128,60 @@ def recipe_tables(results: list[dict[str, Any]]) -> str:
     return text + table(("set", *STRATEGY_NAMES), lines)
 
 
+PAIRS = (
+    ("per parent", "per parent, joint"),
+    ("flat x per parent", "flat x per parent, learned weights"),
+)
+
+
 def joint_table(results: list[dict[str, Any]]) -> str:
-    """A temperature beside the joint calibration, and equal beside learned weights."""
-    pairs = (
-        ("per parent", "per parent, joint"),
-        ("flat x per parent", "flat x per parent, learned weights"),
-    )
+    """A temperature and the joint calibration, equal and learned weights, out of fold."""
     lines, scores = [], []
-    done = [r for r in results if "joint" in r]
-    for r in done:
-        rows = {row["name"]: row for row in r["rows"]}
-        line, found = [r["set"]], []
-        for old, new in pairs:
-            for decoding in DECODINGS[1:]:
-                cv = (
-                    r["recipes"][f"{old}, {decoding}"]["cv"],
-                    r["joint"]["recipes"][f"{new}, {decoding}"]["cv"],
-                )
-                found.append(cv)
-                line.append(" / ".join(map(number, cv)))
-            losses = [rows[f"{n}, best_path"]["log_loss"] for n in (f"{old}, temperature", new)]
-            line.append(" / ".join(number(loss, 3) for loss in losses))
-        line.append(" : ".join(f"{w:.2f}" for w in r["joint"]["weights"]))
-        lines.append(line)
+    for r in [r for r in results if "joint" in r]:
+        found = []
+        for old, new in PAIRS:
+            found.append(r["recipes"][f"{old}, expected_f1"]["cv"])
+            found.append(r["joint"]["recipes"][f"{new}, expected_f1"]["cv"])
+        lines.append((r["set"], *map(number, found)))
         scores.append(found)
-    means = [" / ".join(map(number, pair)) for pair in np.mean(scores, axis=0)]
-    lines.append(["mean", *means[:2], "", *means[2:], "", ""])
-    header = ["set"]
-    for model in ("per parent", "ensemble"):
-        header += [f"{model}: {what}" for what in ("best path", "expected F1", "log loss")]
-    return table([*header, "weights flat : local"], lines)
+    lines.append(("mean", *map(number, np.mean(scores, axis=0))))
+    header = ("set", "per parent: temperature", "joint", "ensemble: equal weights", "learned")
+    return table(header, lines)
+
+
+def joint_losses(results: list[dict[str, Any]]) -> str:
+    """The same by log loss, and the weights."""
+    lines = []
+    for r in [r for r in results if "joint" in r]:
+        rows = {row["name"]: row for row in r["rows"]}
+        names = [n for old, new in PAIRS for n in (f"{old}, temperature", new)]
+        losses = [number(rows[f"{name}, best_path"]["log_loss"], 3) for name in names]
+        weights = " : ".join(f"{w:.2f}" for w in r["joint"]["weights"])
+        lines.append((r["set"], *losses, weights))
+    header = ("set", "per parent: temperature", "joint", "ensemble: equal weights", "learned")
+    return table((*header, "flat : local"), lines)
 
 
 def groups_table(result: dict[str, Any]) -> str:
-    """Folds of rows beside folds of whole groups."""
+    """Folds of rows and folds of whole groups: F-scores."""
     lines = []
     for row in result["rows"]:
-        head = (row["name"], row["folds"])
-        scores = (number(row["expected"], 3), number(row["hF"], 3), number(row["best_path"], 3))
         gain = interval(row["gain"]) if "gain" in row else ""
+        lines.append(
+            (row["name"], row["folds"], number(row["expected"], 3), number(row["hF"], 3), gain)
+        )
+    return table(("model", "folds of", "hF expected", "hF reached", "gain"), lines)
+
+
+def groups_calibration(result: dict[str, Any]) -> str:
+    """Folds of rows and folds of whole groups: probabilities."""
+    lines = []
+    for row in result["rows"]:
         losses = (number(row["log_loss"], 3), number(row["calibration_error"], 3))
         cover = f"{100 * row['coverage']:.0f} %" if "coverage" in row else "-"
-        lines.append((*head, *scores[:2], gain, scores[2], *losses, cover))
-    header = ("model", "folds of", "hF expected", "hF reached", "gain", "hF of best_path")
-    header += ("log loss", "calibration error", "coverage of 90 %")
-    return table(header, lines)
+        lines.append((row["name"], row["folds"], number(row["best_path"], 3), *losses, cover))
+    header = ("model", "folds of", "hF of best_path", "log loss", "calibration error")
+    return table((*header, "coverage of 90 %"), lines)
 
 
 def conformal_table(rows: list[dict[str, Any]]) -> str:
@@ -168,26 +194,43 @@ def conformal_table(rows: list[dict[str, Any]]) -> str:
         depth = number(row["depth"], 2)
         head = (row["data"], str(row["repetitions"]), f"{1 - row['alpha']:.2f}", row["kind"])
         lines.append((*head, cover, depth, size))
-    header = ("data", "repetitions", "asked for", "kind", "coverage", "mean depth", "classes named")
+    header = ("data", "repetitions", "target", "kind", "coverage", "mean depth", "classes in set")
     return table(header, lines)
 
 
 def write_page(page: str) -> None:
-    """Put all tables into the page."""
+    """Put the tables of a page into it; which they are, its sections say."""
     files = [result_file(name) for name in SOURCES if result_file(name).exists()]
     results = [json.loads(file.read_text()) for file in files]
-    write_section(page, "tables", "\n\n".join(map(set_table, results)))
-    write_section(page, "recipes", recipe_tables(results))
-    write_section(page, "joint", joint_table(results))
-    for r in results:
-        if "groups" in r:
-            write_section(page, "groups", groups_table(r["groups"]))
-        if "cost" in r:
-            seconds = {k: f"{v:.2f} s" for k, v in r["cost"]["seconds"].items()}
-            lines = [(*seconds.values(), f"{r['cost']['ratio']:.2f}")]
-            write_section(page, "cost", table((*seconds, "best_path / top_down"), lines))
-    if result_file("conformal").exists():
-        found = json.loads(result_file("conformal").read_text())
-        write_section(
-            page, "conformal", conformal_table([row for rows in found.values() for row in rows])
-        )
+    text = Path(page).read_text(encoding="utf-8")
+    for name, make in SECTIONS.items():
+        if f"<!-- {name} -->" in text:
+            write_section(page, name, make(results))
+
+
+def _cost(results: list[dict[str, Any]]) -> str:
+    cost = next(r["cost"] for r in results if "cost" in r)
+    seconds = {k: f"{v:.2f} s" for k, v in cost["seconds"].items()}
+    return table((*seconds, "best_path / top_down"), [(*seconds.values(), f"{cost['ratio']:.2f}")])
+
+
+def _conformal(results: list[dict[str, Any]]) -> str:
+    found = json.loads(result_file("conformal").read_text())
+    return conformal_table([row for rows in found.values() for row in rows])
+
+
+def _groups(results: list[dict[str, Any]]) -> dict[str, Any]:
+    return next(r["groups"] for r in results if "groups" in r)
+
+
+SECTIONS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
+    "gains": gains_table,
+    "tables": lambda results: "\n\n".join(map(set_table, results)),
+    "recipes": recipe_tables,
+    "joint": joint_table,
+    "joint_losses": joint_losses,
+    "groups": lambda results: groups_table(_groups(results)),
+    "groups_calibration": lambda results: groups_calibration(_groups(results)),
+    "cost": _cost,
+    "conformal": _conformal,
+}

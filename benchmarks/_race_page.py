@@ -1,4 +1,4 @@
-"""The tables and the figure of the race, from its results."""
+"""The tables and figures of the comparison with other libraries, from its results."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, mean, median
 from typing import Any
 
 from _common import table
@@ -32,12 +32,14 @@ PUBLISHED = "hiclass 5.0.8"
 OURS = "hiclass, "  # how the names of our contestants begin
 PEERS = ("PECOS XLinear", "napkinXC PLT", "napkinXC HSM")
 FLAT, GREEDY_LOGISTIC = "flat LinearSVC", "hiclass, greedy logistic"
+BASELINE = "most frequent path"
 ONE_PROCESS = "sklearn-hierarchical-classification"
 SHOWN = {  # packages whose versions the page names
     "hiclass", "scikit-learn", "numpy", "libpecos", "napkinxc", "omikuji", "libmultilabel",
     "fasttext-wheel", "sklearn-hierarchical-classification", "liblinear-multicore",
 }  # fmt: skip
 SHOWN_BELOW = 0.15
+NOBODY_BETTER = "No library is significantly better on any set."
 LIMIT_PUBLISHED, LIMIT_PEERS = 1.05, 2.5
 
 
@@ -56,8 +58,8 @@ def margins_table() -> str:
     tolerance = result["tolerance"]
     means = [f"{score:.4f} with {tol}" for tol, score in tolerance["mean"].items()]
     return (
-        f"{table(header, rows)}\n\nThe tolerance was then made as large as it can be for less than "
-        f"a fifth of a point of this mean: {listed(means)}. So it is {tolerance['chosen']:g}."
+        f"{table(header, rows)}\n\nThe tolerance was then raised as long as this mean fell by "
+        f"less than 0.2 points: {listed(means)}. The choice is {tolerance['chosen']:g}."
     )
 
 
@@ -66,9 +68,9 @@ def recommended_table() -> str:
     result = json.loads((RESULTS / "race-margins.json").read_text())["recommended"]
     names = list(result["sets"])
     rows = []
-    for key, mean in result["mean"].items():
+    for key, average in result["mean"].items():
         factor, flat, local = key.split(", ")
-        score = f"**{mean:.4f}**" if key == result["chosen"] else f"{mean:.4f}"
+        score = f"**{average:.4f}**" if key == result["chosen"] else f"{average:.4f}"
         scores = [f"{result['sets'][name][key]:.4f}" for name in names]
         rows.append((flat, local, growth(float(factor)), *scores, score))
     return table(("flat", "per parent", "its C", *names, "mean"), rows)
@@ -128,11 +130,11 @@ def race_table(result: dict[str, Any]) -> str:
     size = result["size"]
     kind = "sparse" if size["sparse"] else "dense"
     text = (
-        f"### {result['set']}\n\n{size['rows']:,} training rows, {size['test_rows']:,} test rows, "
+        f"## {result['set']}\n\n{size['rows']:,} training rows, {size['test_rows']:,} test rows, "
     )
     text += f"{size['features']:,} {kind} features, {size['leaves']:,} classes, {size['nodes']:,} "
-    text += f"nodes, depth {size['depth']}; {size['unseen_test_rows']} test rows have a class that "
-    text += f"training rows have not.\n\n{table(header, rows)}"
+    text += f"nodes, depth {size['depth']}. The class of {size['unseen_test_rows']} test rows "
+    text += f"has no training row.\n\n{table(header, rows)}"
     if failures:
         text += "\n\nNo result: " + "; ".join(f"`{failure}`" for failure in failures) + "."
     return text
@@ -152,17 +154,19 @@ def summary_text(results: list[dict[str, Any]]) -> str:
         ]
     lines = [
         f"- **Quality.** The recommended recipe has the highest hF of all models on "
-        f"{len(first)} of {len(results)} sets ({listed(first)}). Significantly above it: "
-        f"{listed(below)}."
+        f"{len(first)} of {len(results)} sets ({listed(first)}). "
+        + (f"Significantly better: {listed(below)}." if below else NOBODY_BETTER)
     ]
-    parts = [f"{span(ratios(results, QUICK, peer, 'fit_s'))} times {peer}" for peer in PEERS]
+    parts = [
+        f"{span(ratios(results, QUICK, peer, 'fit_s'))} times as long as {peer}" for peer in PEERS
+    ]
     ahead = [
         f"{peer} on {listed(names)}"
         for peer in PEERS
         if (names := [r["set"] for r in results if lower(r, QUICK, peer)])
     ]
     lines.append(
-        f"- **Speed.** The fit of our quick recipe takes {listed(parts)}. It has a lower hF than "
+        f"- **Speed.** Our quick recipe needs {listed(parts)} to fit. It has a lower hF than "
         f"{'; '.join(ahead) or 'none of them on any set'}."
     )
     both = list(pairs_of(results))
@@ -172,11 +176,10 @@ def summary_text(results: list[dict[str, Any]]) -> str:
     worse = [where for where, ours, theirs in both if ours["hF"] < theirs["hF"]]
     more = [w for w, o, t in both if middle(o, "peak_bytes") > middle(t, "peak_bytes")]
     lines.append(
-        f"- **Beside 5.0.8** with the same local classifier, in {len(both)} comparisons: "
-        f"{min(times):.2f} to {max(times):.2f} times its processor time (median "
-        f"{median(times):.2f}); over "
-        f"{LIMIT_PUBLISHED}: {listed(slower)}. A lower hF: {listed(worse)}. More memory: "
-        f"{listed(more)}."
+        f"- **hiclass 5.0.8**, with the same local classifier in {len(both)} comparisons: ours "
+        f"needs {min(times):.2f} to {max(times):.2f} times its processor time (median "
+        f"{median(times):.2f}). {sentence('Slower', slower)} {sentence('A lower hF', worse)} "
+        f"{sentence('More memory', more)}"
     )
     gains = {
         r["set"]: 100 * (r["peers"][FLAT]["hF"] - r["peers"][FAST]["hF"])
@@ -185,9 +188,14 @@ def summary_text(results: list[dict[str, Any]]) -> str:
     }
     flat_wins = [f"{name} ({gain:+.1f} points)" for name, gain in gains.items() if gain > 0]
     lines.append(
-        f"- **Where flat wins.** {FLAT} has a higher hF than our greedy SVC on {listed(flat_wins)}."
+        f"- **Flat models.** {FLAT} has a higher hF than our greedy SVC on {listed(flat_wins)}."
     )
     return "\n".join(lines)
+
+
+def sentence(what: str, where: list[str]) -> str:
+    """Where something is so; or that it is so nowhere."""
+    return f"{what}: {listed(where)}." if where else f"{what}: never."
 
 
 def lower(result: dict[str, Any], ours: str, other: str) -> bool:
@@ -245,19 +253,20 @@ def losses_text(results: list[dict[str, Any]]) -> str:
         w: value_of(o, "predict_s") / value_of(t, "predict_s") for w, o, t in pairs_of(results)
     }
     longer = [f"{w} ({r:.1f}x)" for w, r in predicts.items() if r > LIMIT_PUBLISHED]
-    late_text = f"at most {LIMIT_PEERS} times as long as theirs"
+    late_text = f"at most {LIMIT_PEERS} times their time"
     if slower:
-        late_text = f"more than {LIMIT_PEERS} times as long as that of {'; '.join(slower)}"
+        late_text += f", except beside {'; '.join(slower)}"
     return "\n".join(
         [
-            f"- All three recipes of the table above have a lower hF than "
-            f"{'; '.join(behind_all) or 'none of the three peers'}.",
-            f"- Where one has not, the quickest such fit takes {late_text}.",
-            f"- The fit of the recommended recipe takes {span(slow)} times that of greedy SVC.",
-            f"- Greedy SVC takes {'; '.join(sizes)}.",
-            f"- With the same local classifier, `predict` alone takes longer than that of 5.0.8: "
-            f"{'; '.join(longer) or 'never'}.",
-            f"- Beside our greedy logistic, {ONE_PROCESS} takes {listed(one)}.",
+            f"- All three linear recipes have a lower hF than "
+            f"{'; '.join(behind_all) or 'none of PECOS, napkinXC PLT and HSM'}.",
+            f"- On the other sets, the fastest recipe with at least the same hF fits in "
+            f"{late_text}.",
+            f"- The recommended recipe needs {span(slow)} times as long to fit as greedy SVC.",
+            f"- Greedy SVC needs {'; '.join(sizes)}.",
+            f"- With the same local classifier, `predict` alone is slower than in 5.0.8 for: "
+            f"{'; '.join(longer) or 'none'}.",
+            f"- {ONE_PROCESS} needs {listed(one)}, compared with our greedy logistic.",
         ]
     )
 
@@ -273,7 +282,7 @@ def runs_table(results: list[dict[str, Any]]) -> str:
         rows.append(
             (
                 result["set"],
-                {"peers": "all models", "pairs": "beside 5.0.8"}[family],
+                {"peers": "all libraries", "pairs": "hiclass 5.0.8"}[family],
                 span([len(runs) for runs in done], "d"),
                 span(loads),
                 "; ".join(missing) if entries else "all",
@@ -287,8 +296,8 @@ def runs_table(results: list[dict[str, Any]]) -> str:
     ours = [move for move in moves if move[1].startswith(OURS)]
     (most, where), (most_ours, where_ours) = max(moves), max(ours)
     return (
-        f"{table(('set', 'what', 'runs of each', 'load', 'not run'), rows)}\n\nFrom run to run, hF "
-        f"moved by at most {most:.1f} points ({where}), among ours by {most_ours:.1f} "
+        f"{table(('set', 'what', 'runs of each', 'load', 'not run'), rows)}\n\nhF varied "
+        f"between runs by at most {most:.1f} points ({where}); for our models by {most_ours:.1f} "
         f"({where_ours})."
     )
 
@@ -311,30 +320,41 @@ def pairs_of(results: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any
 
 
 def peer_table(results: list[dict[str, Any]]) -> str:
-    """Our quick recipes beside the peers that were given the same tree."""
+    """hF of our linear recipes and of the libraries that were given the same tree."""
     rows = []
     for result, peer in product(results, PEERS):
         peers = result["peers"]
         if "hF" not in peers.get(peer, {}):
             continue
-        fit = middle(peers[peer], "fit_s")
-        cpu = middle(peers[peer], "fit_cpu_s")
-        row = [result["set"], peer, f"{peers[peer]['hF']:.4f}", shown(fit), shown(cpu)]
+        row = [result["set"], peer, f"{peers[peer]['hF']:.4f}"]
+        row += [f"{peers[ours]['hF']:.4f}" for ours in RECIPES]
+        difference = peers[peer].get("quick_minus")
+        row.append("-" if difference is None else interval(difference))
+        rows.append(row)
+    header = ["set", "library", "hF", *(ours.partition(", ")[2] for ours in RECIPES)]
+    return table([*header, "quick SVC minus it"], rows)
+
+
+def peer_times(results: list[dict[str, Any]]) -> str:
+    """Fit times of our linear recipes, as multiples of those of the same libraries."""
+    rows = []
+    for result, peer in product(results, PEERS):
+        peers = result["peers"]
+        if "hF" not in peers.get(peer, {}):
+            continue
+        fit, cpu = (middle(peers[peer], key) for key in ("fit_s", "fit_cpu_s"))
+        row = [result["set"], peer, f"{shown(fit)} / {shown(cpu)}"]
         reached = []
         for ours in RECIPES:
             ratio = middle(peers[ours], "fit_s") / fit
             busy = middle(peers[ours], "fit_cpu_s") / cpu
-            row.append(f"{peers[ours]['hF']:.4f}, {ratio:.1f}x, {busy:.1f}x")
+            row.append(f"{ratio:.1f}x / {busy:.1f}x")
             if peers[ours]["hF"] >= peers[peer]["hF"] and ratio <= LIMIT_PEERS:
                 reached.append(ours.partition(", ")[2])
-        difference = peers[peer].get("quick_minus")
-        row.append("-" if difference is None else interval(difference))
-        row.append(" and ".join(reached) or "no")
+        row.append(" and ".join(reached) or "none")
         rows.append(row)
-    header = ["set", "peer", "hF", "fit s", "fit CPU s"]
-    header += [ours.partition(", ")[2] for ours in RECIPES]
-    header += ["quick SVC minus it", "goal reached by"]
-    return table(header, rows)
+    header = ["set", "library", "fit s / CPU s", *(ours.partition(", ")[2] for ours in RECIPES)]
+    return table([*header, "goal reached by"], rows)
 
 
 def quality_table(results: list[dict[str, Any]]) -> str:
@@ -347,7 +367,7 @@ def quality_table(results: list[dict[str, Any]]) -> str:
         row = [result["set"], f"{peers[RECOMMENDED]['hF']:.4f}", best]
         row += [f"{others[best]['hF']:.4f}", interval(others[best]["recommended_minus"])]
         rows.append(row)
-    header = ["set", "recommended: hF", "best of the others", "its hF", "difference in points"]
+    header = ["set", "hF, recommended", "best other library", "its hF", "difference in points"]
     return table(header, rows)
 
 
@@ -412,7 +432,7 @@ def failures(results: list[dict[str, Any]]) -> str:
             if reason and "time limit" not in reason and name.startswith(PUBLISHED):
                 lines.setdefault(reason, []).append(f"{result['set']}: {entry['pair']}")
     found = [f"- `{reason}` ({'; '.join(where)})" for reason, where in lines.items()]
-    return "\n".join(found) or "(No run failed, other than by the time limit.)"
+    return "\n".join(found) or "None, apart from the time limit."
 
 
 def versions_text(results: list[dict[str, Any]]) -> str:
@@ -429,46 +449,38 @@ def versions_text(results: list[dict[str, Any]]) -> str:
     return f"{machine}, Python {results[0]['versions']['python']}. " + "; ".join(parts) + "."
 
 
-def draw(results: list[dict[str, Any]], file: str) -> None:
-    """hF against fit seconds, a panel per set; what is far below the best is not shown."""
-    import matplotlib as mpl
+def mean_points(results: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
+    """Geometric mean of the fit seconds, and mean hF, of what has a result on every set."""
+    points = {}
+    for name in results[0]["peers"]:
+        entries = [result["peers"].get(name, {}) for result in results]
+        if name != BASELINE and all("hF" in entry for entry in entries):
+            seconds = [middle(entry, "fit_s") or 0.0 for entry in entries]
+            points[name] = (geometric_mean(seconds), mean(entry["hF"] for entry in entries))
+    return points
 
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
 
-    fig, axes = plt.subplots(2, 3, figsize=(12, 8), layout="constrained")
-    names = list(dict.fromkeys(n for r in results for n, e in r["peers"].items() if "hF" in e))
-    names.remove("most frequent path")
-    order = [contestant.name for contestant in peers()]
-    # Ours first, the recommended recipe as the last and darkest of them.
-    names.sort(key=lambda n: (not n.startswith(OURS), n == RECOMMENDED, order.index(n)))
-    palette, blues = plt.get_cmap("tab20"), plt.get_cmap("Blues")
-    n_ours = sum(name.startswith(OURS) for name in names)
-    looks = {}
-    for i, name in enumerate(names):
-        own = i < n_ours
-        looks[name] = {
-            "color": blues(0.35 + 0.65 * i / n_ours) if own else palette(i),
-            "marker": "*" if own else "osD^vP"[i % 6],
-            "s": 170 if own else 50,
-        }
-    for axis, result in zip(axes.flat, results, strict=False):
-        for name in names:
-            entry = result["peers"].get(name, {})
-            if "hF" in entry:
-                axis.scatter(middle(entry, "fit_s"), entry["hF"], label=name, **looks[name])
-        best = max(entry["hF"] for entry in result["peers"].values() if "hF" in entry)
-        axis.set_ylim(best - SHOWN_BELOW, best + 0.01)
-        axis.set_xscale("log")
-        axis.set_title(result["set"], loc="left", fontsize=11)
-        axis.set_xlabel("fit, seconds")
-        axis.set_ylabel("hF")
-        axis.grid(alpha=0.25)
-        axis.spines[["top", "right"]].set_visible(False)
-    last = axes.flat[-1]
-    last.axis("off")
-    for name in names:
-        last.scatter([], [], label=name, **looks[name])
-    last.legend(loc="center", frameon=False, fontsize=9)
-    fig.savefig(file, dpi=100)
-    plt.close(fig)
+def set_points(result: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """Fit seconds and hF of everything that has a result on a set."""
+    return {
+        name: (middle(entry, "fit_s") or 0.0, entry["hF"])
+        for name, entry in result["peers"].items()
+        if "hF" in entry and name != BASELINE
+    }
+
+
+def near_best(points: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """The points that are at most 15 points of hF below the best."""
+    best = max(score for _, score in points.values())
+    return {name: p for name, p in points.items() if p[1] >= best - SHOWN_BELOW}
+
+
+def frontier(points: dict[str, tuple[float, float]]) -> list[str]:
+    """Names of the points that no point as fast is better than, the fastest first."""
+    names: list[str] = []
+    best = -1.0
+    for name, (_, score) in sorted(points.items(), key=lambda item: (item[1][0], -item[1][1])):
+        if score > best:
+            names.append(name)
+            best = score
+    return names

@@ -10,7 +10,7 @@ gave is written to ``results/decisions-<set>.json`` as soon as it is known.
     python benchmarks/decisions.py --data DATA --conformal          # coverage
     python benchmarks/decisions.py --data DATA --joint              # joint, learned weights only
     python benchmarks/decisions.py --data DATA --groups --sets anuran   # folds of groups only
-    python benchmarks/decisions.py --markdown docs/decisions.md     # tables from the results
+    python benchmarks/decisions.py --markdown docs/appendix/six_sets.md   # tables from the results
 """
 
 import argparse

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from _common import environment, table, write_json, write_section
+from _common import environment, save_svg, table, write_json, write_section
 from _decisions_data import Task, load
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
@@ -281,7 +281,7 @@ def plot(folder: Path) -> None:
     ax.set(xlabel="million rows learned", ylabel="MB", ylim=(0, 1100), xlim=(0, None))
     ax.legend(loc="center right")
     ax.set_title(f"{result['rows']:,} sparse rows x {result['features']:,} features, in batches")
-    fig.savefig(folder / "incremental_memory.png", dpi=110)
+    save_svg(fig, folder / "incremental_memory.svg")
     sets = json.loads(QUALITY.read_text())["sets"]
     fig, axes = plt.subplots(
         1, len(sets), figsize=(3.9 * len(sets), 3.4), layout="constrained", squeeze=False
@@ -298,7 +298,7 @@ def plot(folder: Path) -> None:
         ax.set(title=name, xlabel="epochs", ylabel="hF on test rows", xticks=epochs)
         ax.set_ylim(low - 0.6 * (high - low), high)  # room for the legend
         ax.legend(loc="lower center", fontsize="small")
-    fig.savefig(folder / "incremental_epochs.png", dpi=110)
+    save_svg(fig, folder / "incremental_epochs.svg")
 
 
 def tables() -> str:

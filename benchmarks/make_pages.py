@@ -27,6 +27,7 @@ import automation  # noqa: E402
 import bookkeeping  # noqa: E402
 import coding  # noqa: E402
 import default_forest  # noqa: E402
+import does_it_help  # noqa: E402
 import embeddings  # noqa: E402
 import engine  # noqa: E402
 import gene_function  # noqa: E402
@@ -46,16 +47,36 @@ ROOT = HERE.parent
 DOCS = ROOT / "docs"
 RESULTS = HERE / "results"
 STUDY = ["--results", str(RESULTS / "study.json")]
+DECISION_PAGES = [
+    "decisions",
+    *(
+        f"appendix/{name}"
+        for name in (
+            "decodings", "groups", "recipes", "six_sets", "conformal_coverage",
+        )
+    ),
+]  # fmt: skip
+RACE_PAGES = [
+    "how_good",
+    *(
+        f"appendix/{name}"
+        for name in (
+            "libraries", "all_libraries", "speed_linear", "recipe_settings", "published",
+            "scaling", "losses",
+        )
+    ),
+]  # fmt: skip
 
 
 def race_sections() -> dict[str, str]:
-    """The generated parts of the page "How good is it?", by name."""
+    """The generated parts of the comparison with other libraries, by name."""
     results = _race_page.load_results()
     curves = json.loads(scaling.RESULT.read_text())
     return {
         "summary": _race_page.summary_text(results),
         "quality": _race_page.quality_table(results),
         "peers": _race_page.peer_table(results),
+        "peer_times": _race_page.peer_times(results),
         "margins": _race_page.margins_table(),
         "recipes": _race_page.recommended_table(),
         "pairs": _race_page.pair_table(results),
@@ -85,8 +106,11 @@ def write_start_page(page: str) -> None:
 
 
 def write_race(page: str) -> None:
-    for name, text in race_sections().items():
-        write_section(page, name, text)
+    """Write the sections that a page of the comparison has."""
+    text = Path(page).read_text(encoding="utf-8")
+    for name, section in race_sections().items():
+        if f"<!-- {name} -->" in text:
+            write_section(page, name, section)
 
 
 def write_global(page: str) -> None:
@@ -129,13 +153,14 @@ WRITERS: dict[str, Callable[[str], None]] = {
     "docs/guide/text_and_tables.md": write_text_and_tables,
     "docs/index.md": write_start_page,
     "docs/command_line.md": write_start_table,
-    "docs/decisions.md": _decisions_page.write_page,
+    **{f"docs/{page}.md": _decisions_page.write_page for page in DECISION_PAGES},
+    "docs/does_it_help.md": does_it_help.write_page,
     "docs/global.md": write_global,
     "docs/checking.md": coding.write_page,
     "docs/guarantees.md": automation.write_page,
     "docs/hierarchies.md": write_hierarchies,
     "docs/guide/probabilities.md": prior_shift.write_page,
-    "docs/how_good.md": write_race,
+    **{f"docs/{page}.md": write_race for page in RACE_PAGES},
     "docs/incremental.md": incremental.write_page,
     "docs/parallel.md": engine.write_page,
     "docs/performance.md": write_performance,
@@ -146,10 +171,9 @@ WRITERS: dict[str, Callable[[str], None]] = {
 
 
 def draw_figures() -> None:
-    """The figures of the race, the scaling curves and the study."""
+    """The figures of the scaling curves and the study; Sphinx draws the others."""
     images = DOCS / "images"
-    _race_page.draw(_race_page.load_results(), str(images / "race.png"))
-    scaling.draw(json.loads(scaling.RESULT.read_text()), str(images / "scaling.png"))
+    scaling.draw(json.loads(scaling.RESULT.read_text()), str(images / "scaling.svg"))
     study_page.main([*STUDY, "--images", str(images)])
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/scaling.py --published PYTHON --output benchmarks/results/scaling.json
     python benchmarks/scaling.py --quick
-    python benchmarks/scaling.py --figure docs/images/scaling.png    # from the stored result
+    python benchmarks/scaling.py --figure docs/images/scaling.svg    # from the stored result
 
 GaussianNB children on Gaussian clouds around the leaves of a tree (the generator and the worker of
 bookkeeping.py), per parent node and per node, one process at a time, every point in a fresh one.
@@ -20,7 +20,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from _common import environment, table, write_json
+from _common import environment, save_svg, table, write_json
 from bookkeeping import SCALE_BRANCHING, STRATEGIES, run_worker
 
 RESULT = Path(__file__).parent / "results" / "scaling.json"
@@ -173,7 +173,7 @@ def draw(result, file):
                 )
     handles, labels = axes[2, 2].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
-    fig.savefig(file, dpi=110)
+    save_svg(fig, file)
     plt.close(fig)
 
 

@@ -16,6 +16,8 @@ version = release = hiclass.__version__
 
 extensions = [
     "matplotlib.sphinxext.plot_directive",
+    "code_breaks",
+    "dark_figures",
     "mathml",
     "myst_parser",
     "numpydoc",
@@ -57,11 +59,13 @@ plot_include_source = False
 plot_formats = [("svg", 72)]
 plot_rcparams = {"figure.autolayout": True, "savefig.bbox": "tight"}
 
+# Vector graphics, so that every figure gets a dark version; see `_ext/dark_figures.py`.
 sphinx_gallery_conf = {
     "examples_dirs": str(ROOT / "examples" / "gallery"),
     "gallery_dirs": "auto_examples",
     "backreferences_dir": "api/backreferences",
     "doc_module": ("hiclass",),
+    "image_scrapers": ("gallery_figures.scraper",),
     "abort_on_example_error": True,
     "download_all_examples": False,
     "min_reported_time": 60,
@@ -75,6 +79,7 @@ sphinx_gallery_conf = {
 if not (ROOT / "examples" / "gallery").is_dir():
     extensions.remove("sphinx_gallery.gen_gallery")
 
+WIDE = [f"appendix/{name}" for name in ("six_sets", "all_libraries", "published", "scaling")]
 html_theme = "pydata_sphinx_theme"
 html_title = f"hiclass {version}"
 html_static_path = ["_static"]
@@ -94,9 +99,11 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "navbar_align": "left",
+    # Tables of measurements have many columns: they get the width of the page.
+    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in WIDE}},
     "footer_start": ["last-updated"],
     "footer_end": [],
 }
 # Pages without others below them have nothing to navigate.
-html_sidebars = {page: [] for page in ["index", "walkthrough", "coming_from_hiclass5"]}
+html_sidebars = {page: [] for page in ["index", "walkthrough", "coming_from_hiclass5", *WIDE]}
 suppress_warnings = ["config.cache"]

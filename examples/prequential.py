@@ -2,7 +2,7 @@
 
 Handwritten digits come in batches. Every batch is first predicted, which gives an honest score, and
 then learned. The digit nine appears half way: the model has no node for it until then, and takes it
-up with its first batch. Run it with `python examples/prequential.py [picture.png]`; the picture
+up with its first batch. Run it with `python examples/prequential.py [picture.svg]`; the picture
 needs matplotlib.
 """
 
@@ -85,7 +85,7 @@ def draw(rows, scores, new_scores, file):
     ax.set(xlabel="rows learned before", ylabel="hF of the next batch", ylim=(0, 1.02))
     ax.set_title("Test, then train: a class that appears half way")
     ax.legend(loc="lower center")
-    fig.savefig(file, dpi=110)
+    fig.savefig(file)
 
 
 def main():

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from hiclass._export.persistence import load as load
     from hiclass._export.persistence import trusted_types as trusted_types
     from hiclass._inspect.explain import explain as explain
+    from hiclass._inspect.flat_comparison import FlatComparison as FlatComparison
+    from hiclass._inspect.flat_comparison import compare_flat as compare_flat
     from hiclass._inspect.label_errors import LabelErrors as LabelErrors
     from hiclass._inspect.label_errors import find_label_errors as find_label_errors
     from hiclass._inspect.queries import predict_confidence as predict_confidence
@@ -68,6 +70,7 @@ _HOMES = {
     "EnsembleClassifier": "hiclass._estimators.ensemble",
     "FastLinearSVC": "hiclass._linear.fast_svc",
     "FlatClassifier": "hiclass._estimators.flat",
+    "FlatComparison": "hiclass._inspect.flat_comparison",
     "GlobalClassifier": "hiclass._estimators.global_",
     "Guarantee": "hiclass._estimators.guarantees",
     "HierarchicalClassifier": "hiclass._automatic.classifier",
@@ -86,6 +89,7 @@ _HOMES = {
     "UseComparison": "hiclass._inspect.use",
     "add_class_texts": "hiclass._estimators.words",
     "choose_for_review": "hiclass._inspect.reviewing",
+    "compare_flat": "hiclass._inspect.flat_comparison",
     "compare_use": "hiclass._inspect.use",
     "explain": "hiclass._inspect.explain",
     "find_label_errors": "hiclass._inspect.label_errors",

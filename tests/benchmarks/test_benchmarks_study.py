@@ -143,8 +143,8 @@ def test_tables_and_figures_come_from_the_result(study, work):
     assert "50 of 63" in tables
     # Findings (twice), quality, cost, tuning, the run without it, three figures of the paper.
     assert tables.count("per parent node") == 9
-    for name in ("study_models.png", "study_gain.png"):
-        assert (work / name).read_bytes().startswith(b"\x89PNG")
+    for name in ("study_models.svg", "study_gain.svg"):
+        assert (work / name).read_bytes().startswith(b"<?xml")
 
 
 def test_failure_in_a_process_is_reported(study, tmp_path):

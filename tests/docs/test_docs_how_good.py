@@ -12,7 +12,6 @@ import pytest
 from benchmark_scripts import BENCHMARKS, importable
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "how_good.md"
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,12 @@ PAGES = [
     *(
         f"docs/{name}.md"
         for name in (
-            "checking", "command_line", "decisions", "global", "guarantees", "guide/first_model",
+            "appendix/all_libraries", "appendix/conformal_coverage", "appendix/decodings",
+            "appendix/groups", "appendix/libraries", "appendix/losses", "appendix/published",
+            "appendix/recipe_settings", "appendix/recipes", "appendix/scaling",
+            "appendix/six_sets", "appendix/speed_linear",
+            "checking", "command_line", "decisions", "does_it_help", "global",
+            "guarantees", "guide/first_model",
             "guide/probabilities", "guide/text_and_tables",
             "hierarchies", "how_good", "incremental", "index", "parallel", "performance",
             "persistence", "robustness", "study",
@@ -44,10 +48,31 @@ def test_every_table_is_what_the_results_give(pages, page):
     assert pages.outdated(page) == [], "run benchmarks/make_pages.py"
 
 
-def test_every_section_of_the_page_is_made(pages):
-    text = PAGE.read_text(encoding="utf-8")
-    found = re.findall(r"^<!-- (\w+) -->$", text, flags=re.MULTILINE)
-    assert sorted(found) == sorted(pages.race_sections())
+def sections(names):
+    """The generated sections of some pages."""
+    texts = [(ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in names]
+    return re.findall(r"^<!-- (\w+) -->$", "\n".join(texts), flags=re.MULTILINE)
+
+
+def test_every_section_of_the_pages_is_made_once(pages):
+    assert sorted(sections(pages.RACE_PAGES)) == sorted(pages.race_sections())
+    made = pages._decisions_page.SECTIONS
+    assert sorted(sections(pages.DECISION_PAGES)) == sorted(made)
+
+
+@pytest.mark.parametrize("name", ["decisions", "how_good"])
+def test_the_summaries_are_short(name):
+    text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 800
+    tables = [line for line in text.splitlines() if re.match(r"^\|-", line)]
+    assert len(tables) == 1
+    assert tables[0].count("|") - 1 <= 5
+    assert text.count(".. plot::") == 1
+
+
+def test_the_frontier_has_what_nothing_as_fast_beats(pages):
+    points = {"a": (1.0, 0.5), "b": (2.0, 0.4), "c": (3.0, 0.7), "d": (3.0, 0.6), "e": (9.0, 0.7)}
+    assert pages._race_page.frontier(points) == ["a", "c"]
 
 
 def test_a_changed_result_is_noticed(pages, tmp_path, monkeypatch):
@@ -59,14 +84,16 @@ def test_a_changed_result_is_noticed(pages, tmp_path, monkeypatch):
             text = json.dumps(result)
         (tmp_path / file.name).write_text(text)
     monkeypatch.setattr(pages._race_page, "RESULTS", tmp_path)
-    # In the table of the peers and in that of the set.
-    assert sum("0.1234" in line for line in pages.outdated("docs/how_good.md")) == 2
+    for name in ("speed_linear", "all_libraries"):
+        wrong = pages.outdated(f"docs/appendix/{name}.md")
+        assert sum("0.1234" in line for line in wrong) == 1
 
 
 def test_every_contestant_of_ours_is_explained(pages):
     import contestants
 
-    head = PAGE.read_text(encoding="utf-8").partition("<!-- machine -->")[0]
+    page = ROOT / "docs" / "appendix" / "libraries.md"
+    head = page.read_text(encoding="utf-8").partition("<!-- machine -->")[0]
     names = [c.name for c in contestants.peers() if c.name.startswith("hiclass")]
     assert len(names) > 4
     for name in names:
@@ -111,15 +138,9 @@ def test_the_recipes_are_those_that_were_chosen(pages):
 
 
 def test_pictures_exist_and_are_small():
-    shown = re.findall(r"\]\(images/(.*?)\)", PAGE.read_text(encoding="utf-8"))
-    assert len(shown) == 2
-    for name in shown:
-        assert 10_000 < (PAGE.parent / "images" / name).stat().st_size < 250_000
-
-
-def test_links_lead_to_pages():
-    for name in re.findall(r"\]\(([a-z_]+\.md)\)", PAGE.read_text(encoding="utf-8")):
-        assert (PAGE.parent / name).exists()
+    page = ROOT / "docs" / "appendix" / "scaling.md"
+    (name,) = re.findall(r"\]\(\.\./images/(.*?)\)", page.read_text(encoding="utf-8"))
+    assert 10_000 < (ROOT / "docs" / "images" / name).stat().st_size < 250_000
 
 
 def test_results_name_their_command_and_no_paths(pages):

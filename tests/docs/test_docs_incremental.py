@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_example_takes_up_the_class_that_appears_half_way(monkeypatch, capsys, tmp_path):
-    picture = tmp_path / "curve.png"
+    picture = tmp_path / "curve.svg"
     monkeypatch.setattr("sys.argv", ["prequential.py", str(picture)])
     runpy.run_path(str(ROOT / "examples" / "prequential.py"), run_name="__main__")
     printed = capsys.readouterr().out

@@ -41,7 +41,7 @@ def test_examples_run_and_draw_the_pictures(tmp_path, monkeypatch):
     assert drawn == shown
     for name in shown:
         kept = PAGE.parent / "images" / name
-        assert kept.stat().st_size < 150_000
+        assert kept.stat().st_size < 300_000
 
 
 def test_every_public_name_is_explained():

@@ -54,9 +54,9 @@ def fit(args: argparse.Namespace) -> None:
     check_types(table, args.target, y)
     levels = name_levels(args, table, y)
     added = None if args.add is None else read_added(args)
-    groups = _groups(args, table)
+    groups = read_group_column(args, table)
     named = {kind: list(getattr(args, kind) or []) for kind in KINDS}
-    choice = choose_columns(table, args.target, named, _reserved(args))
+    choice = choose_columns(table, args.target, named, reserved_columns(args))
     columns = choice.columns
     X = prepare(table, chain.from_iterable(columns.values()))
     n_before = len(X)
@@ -71,7 +71,7 @@ def fit(args: argparse.Namespace) -> None:
     features = make_features(columns)
     with placed(places):
         rows = features.fit_transform(X)
-    _describe(args, choice)
+    describe_columns(args, choice)
     if choice.reasons:
         _warn_of_given_away(args, table, choice, y[:n_before], levels)
     hierarchy = Hierarchy.from_paths(y)
@@ -110,7 +110,7 @@ def _check_added(args: argparse.Namespace) -> None:
         )
 
 
-def _groups(args: argparse.Namespace, table: Table) -> Any:
+def read_group_column(args: argparse.Namespace, table: Table) -> Any:
     """The group of every row as a number; None without ``--groups``."""
     if args.groups is None:
         return None
@@ -138,13 +138,13 @@ def _groups(args: argparse.Namespace, table: Table) -> Any:
     return groups
 
 
-def _reserved(args: argparse.Namespace) -> dict[str, str]:
+def reserved_columns(args: argparse.Namespace) -> dict[str, str]:
     """Columns that are not features, and the option that says so."""
     reserved = dict.fromkeys(args.ignore or [], "--ignore")
     return reserved if args.groups is None else reserved | {args.groups: "--groups"}
 
 
-def _describe(args: argparse.Namespace, choice: Choice) -> None:
+def describe_columns(args: argparse.Namespace, choice: Choice) -> None:
     """Write which columns are features, and why: a guess must not go unnoticed."""
     if choice.reasons:
         _screen.note(

@@ -127,6 +127,15 @@ Confidence, shares of the predicted classes, the share of rows that is answered 
 compared. What has changed by more than chance is written, and what that means for the guarantee of
 the model. Use rows of then that the model was not fitted on: those would look too well known.
 """
+COMPARE_FLAT = """\
+examples:
+  hiclass compare-flat data.csv --target product sub_product
+  hiclass compare-flat data.csv --target category --path-separator " > " --cv 5
+
+A flat model, a local model and their combination are cross-validated with the same features and
+classifier. Differences in points (1 point = 0.01) have 95 % intervals from paired resamples of the
+rows. An interval that includes zero means: no significant difference with these rows.
+"""
 SERVE = """\
 examples:
   hiclass serve model.skops

@@ -101,6 +101,10 @@ def _run(args: argparse.Namespace) -> None:
         from hiclass._cli._compare import compare
 
         compare(args)
+    elif args.command == "compare-flat":
+        from hiclass._cli._compare_flat import compare
+
+        compare(args)
     elif args.command == "guarantee":
         from hiclass._cli._guarantee import guarantee
 

@@ -25,7 +25,12 @@ class _Parser(argparse.ArgumentParser):
 
 def make_parser() -> argparse.ArgumentParser:
     """Make the parser of all commands."""
-    from hiclass._cli._parser_checks import add_compare, add_guarantee, add_label_errors
+    from hiclass._cli._parser_checks import (
+        add_compare,
+        add_compare_flat,
+        add_guarantee,
+        add_label_errors,
+    )
     from hiclass._cli._parser_desk import add_review, add_triage
 
     parser = _Parser(
@@ -48,6 +53,7 @@ def make_parser() -> argparse.ArgumentParser:
         add_guarantee,
         add_label_errors,
         add_compare,
+        add_compare_flat,
         _add_predict,
         add_triage,
         add_review,
@@ -85,18 +91,7 @@ def _add_fit(commands: Any) -> None:
     _add_input(command)
     _add_target(command)
     _add_path_separator(_add_label_options(command))
-    columns = command.add_argument_group(
-        "features",
-        "Chosen by their cells. If --text, --numbers, --categories or --dates name any, these are "
-        "all.",
-    )
-    columns.add_argument("--text", nargs="+", metavar="COLUMN", help="columns of text")
-    columns.add_argument("--numbers", nargs="+", metavar="COLUMN", help="columns of numbers")
-    columns.add_argument("--categories", nargs="+", metavar="COLUMN", help="columns of categories")
-    columns.add_argument("--dates", nargs="+", metavar="COLUMN", help="columns of dates")
-    columns.add_argument(
-        "--ignore", nargs="+", metavar="COLUMN", help="columns that are not features"
-    )
+    _add_feature_columns(command)
     reviewed = command.add_argument_group("reviewed rows")
     reviewed.add_argument(
         "--add",
@@ -113,6 +108,30 @@ def _add_fit(commands: Any) -> None:
     _add_model_options(command)
     command.add_argument(
         "-o", "--output", required=True, metavar="FILE", help="the model file, such as model.skops"
+    )
+
+
+def _add_groups(command: Any) -> None:
+    command.add_argument(
+        "--groups",
+        metavar="COLUMN",
+        help="rows with the same value here, such as a patient, stay together wherever some rows "
+        "are held out; the column is not a feature",
+    )
+
+
+def _add_feature_columns(command: argparse.ArgumentParser) -> None:
+    columns = command.add_argument_group(
+        "features",
+        "Chosen by their cells. If --text, --numbers, --categories or --dates name any, these are "
+        "all.",
+    )
+    columns.add_argument("--text", nargs="+", metavar="COLUMN", help="columns of text")
+    columns.add_argument("--numbers", nargs="+", metavar="COLUMN", help="columns of numbers")
+    columns.add_argument("--categories", nargs="+", metavar="COLUMN", help="columns of categories")
+    columns.add_argument("--dates", nargs="+", metavar="COLUMN", help="columns of dates")
+    columns.add_argument(
+        "--ignore", nargs="+", metavar="COLUMN", help="columns that are not features"
     )
 
 
@@ -133,12 +152,7 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
         choices=list(EFFORTS),
         help=f"how much auto tries out; {_listed(EFFORTS)} (default: balanced)",
     )
-    model.add_argument(
-        "--groups",
-        metavar="COLUMN",
-        help="rows with the same value here, such as a patient, stay together wherever some rows "
-        "are held out; the column is not a feature",
-    )
+    _add_groups(model)
     model.add_argument(
         "--cv",
         type=_at_least(2),

@@ -9,10 +9,14 @@ from hiclass._cli import _help
 from hiclass._cli._parser import (
     _FORMATS,
     _add_command,
+    _add_feature_columns,
+    _add_groups,
     _add_input,
     _add_jobs,
     _add_label_options,
     _add_model_file,
+    _add_path_separator,
+    _add_target,
     _at_least,
     _inner_share,
 )
@@ -135,6 +139,29 @@ def add_compare(commands: Any) -> None:
         choices=_FORMATS,
         help="by default told by the name of the output; csv if it has no extension",
     )
+
+
+def add_compare_flat(commands: Any) -> None:
+    """Add ``hiclass compare-flat``."""
+    command = _add_command(
+        commands,
+        "compare-flat",
+        "check by cross-validation whether the hierarchy helps",
+        _help.COMPARE_FLAT,
+        "FILE --target COLUMN COLUMN [COLUMN ...] [options]",
+    )
+    _add_input(command)
+    _add_target(command)
+    _add_path_separator(_add_label_options(command))
+    _add_feature_columns(command)
+    _add_groups(command)
+    command.add_argument(
+        "--cv", type=_at_least(2), default=3, metavar="FOLDS", help="number of folds (default: 3)"
+    )
+    command.add_argument(
+        "--seed", type=int, default=0, help="the same seed gives the same result (default: 0)"
+    )
+    _add_jobs(command)
 
 
 def add_checks(command: argparse.ArgumentParser) -> None:

@@ -1,0 +1,67 @@
+"""The extensions of the documentation: dark figures, and breaks in code."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+EXTENSIONS = Path(__file__).parents[2] / "docs" / "_ext"
+
+
+@pytest.fixture(scope="module")
+def extensions():
+    sys.path.insert(0, str(EXTENSIONS))
+    import code_breaks
+    import dark_figures
+
+    yield dark_figures, code_breaks
+    sys.path.remove(str(EXTENSIONS))
+
+
+def lightness(colour):
+    return sum(int(colour[i : i + 2], 16) for i in (1, 3, 5)) / 3 / 255
+
+
+def test_light_and_dark_change_places_and_hues_stay(extensions):
+    darken = extensions[0].darken
+    assert darken("#000000") == "#e8e8e8"
+    assert darken("#ffffff") == "#171717"
+    # Blue stays blue, orange orange: the order of the channels is the same.
+    for colour in ("#3b76b8", "#e07b39", "#3a9d7a"):
+        channels = [[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in (colour, darken(colour))]
+        assert sorted(range(3), key=lambda i: channels[0][i]) == sorted(
+            range(3), key=lambda i: channels[1][i]
+        )
+        assert lightness(darken(colour)) > 0.4
+    assert lightness(darken("#dbe8f6")) < 0.4
+
+
+def test_a_figure_is_shown_in_two_versions(extensions):
+    dark_figures = extensions[0]
+    context = {"body": '<p><img alt="x" class="plot" src="../_images/a.svg" /></p>'}
+    dark_figures.show_both(None, "page", "page.html", context, None)
+    assert context["body"] == (
+        '<p><img alt="x" class="only-light plot" src="../_images/a.svg" />'
+        '<img alt="x" class="only-dark plot" src="../_images/a.dark.svg" /></p>'
+    )
+    untouched = {"body": '<img src="_images/screen.png" />'}
+    dark_figures.show_both(None, "page", "page.html", untouched, None)
+    assert untouched["body"] == '<img src="_images/screen.png" />'
+
+
+def test_black_that_is_not_written_becomes_light(extensions):
+    dark = extensions[0].darken_svg('<svg width="1"><path style="stroke: #ffffff"/></svg>')
+    assert dark == '<svg style="fill: #e8e8e8" width="1"><path style="stroke: #171717"/></svg>'
+
+
+def test_code_breaks_after_punctuation_only(extensions):
+    breaks = extensions[1].with_breaks
+    code = "LocalClassifierPerParentNode(calibration=&quot;joint&quot;)"
+    assert re.sub("<wbr>", "", breaks(code)) == code
+    assert breaks(code).split("<wbr>") == [
+        "LocalClassifierPerParentNode(",
+        "calibration=",
+        "&quot;joint&quot;)",
+    ]
+    assert breaks("min_confidence") == "min_<wbr>confidence"
