@@ -535,7 +535,7 @@ PARAMETERS = {
         [-0.1, 1.1, "high", None, float("nan"), float("inf"), [0.5], 1j, np.array([0.5, 0.5])],
     ),
     "leaf_only": ([False, True, np.True_], ["yes", None, 2, 0.5, [], float("nan")]),
-    "calibration": ([None, "temperature", "joint"], ["isotonic", True, 0, ["temperature"], {}]),
+    "calibration": ([None, "temperature", "joint"], ["beta", True, 0, ["temperature"], {}]),
     "temperature": ([None, 0.5, 2], [0, -1.0, "warm", float("nan"), [1.0]]),
     "multi_label": ([False, True], ["yes", None, 3, []]),
     "threshold": (

@@ -529,9 +529,39 @@ class RestrictedSetModels:
     temperature = None
 
 
+@dataclass(frozen=True)
+class CalibratedSetModels:
+    """A model of sets whose probabilities are corrected class by class.
+
+    Attributes
+    ----------
+    hierarchy, populated, ends
+        As those of the model that it was made from.
+    base : SetModels
+        That model.
+    method : str
+        The name of the calibration.
+    maps : ndarray of shape (n_maps, n_parameters)
+        The parameters of its maps.
+    map_of : ndarray of int of shape (n_nodes,)
+        Which of them every node has.
+    """
+
+    hierarchy: Any
+    populated: AnyArray
+    ends: IntArray
+    base: Any
+    method: str
+    maps: FloatArray
+    map_of: IntArray
+
+    of_sets = has_proba = is_direct = True
+    temperature = None
+
+
 #: Fitted models by what they predict: one path per row, or sets of classes.
 PathModels = LocalModels | EnsembleModels | TextModels | RestrictedModels | AdaptedModels
-AnySetModels = SetModels | SetEnsembleModels | RestrictedSetModels
+AnySetModels = SetModels | SetEnsembleModels | RestrictedSetModels | CalibratedSetModels
 
 
 @dataclass(frozen=True)

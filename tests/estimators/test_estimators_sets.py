@@ -565,7 +565,7 @@ def test_tuning_follows_weights_and_seeds(estimator_class):
         ({"decoding": "expected_f1"}, "decoding='expected_f1' is for one path per row.*threshold"),
         ({"min_confidence": 0.5}, "min_confidence=0.5 is for one path per row.*use threshold"),
         ({"leaf_only": True}, "leaf_only=True is for one path per row"),
-        ({"calibration": "temperature"}, "calibration='temperature' .*CalibratedClassifierCV"),
+        ({"calibration": "temperature"}, "calibration='temperature' .*use one of 'sigmoid', 'isot"),
         ({"local_classifier": LinearSVC()}, "LinearSVC has no predict_proba.*CalibratedClassif"),
         ({"threshold": 0.0}, "threshold"),
         ({"threshold": "best"}, "threshold"),

@@ -53,6 +53,7 @@ def test_the_types_that_files_consist_of_keep_their_names():
         "hiclass._linear.kernel_ridge.KernelRidgeClassifier",
         "hiclass._state.AdaptedModels",
         "hiclass._state.BatchModels",
+        "hiclass._state.CalibratedSetModels",
         "hiclass._state.EnsembleModels",
         "hiclass._state.LabelFormat",
         "hiclass._state.LevelColumns",

@@ -94,6 +94,9 @@ def models():
     yield "sets_node", LocalClassifierPerNode(estimator, threshold="tuned", **sets).fit(X, SETS)
     yield "sets_parent", LocalClassifierPerParentNode(estimator, **sets).fit(X, SETS)
     per_parent = LocalClassifierPerParentNode(estimator, **sets).fit(X, SETS)
+    for name in ("sigmoid", "isotonic"):
+        model = FlatClassifier(estimator, calibration=name, threshold="micro_f1", **sets)
+        yield f"sets_{name}", model.fit(X, SETS)
     yield "sets_restricted", per_parent.restricted_to(["b"])
     yield (
         "sets_ensemble",

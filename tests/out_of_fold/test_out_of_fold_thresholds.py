@@ -6,7 +6,12 @@ import scipy.sparse as sp
 
 from hiclass import Hierarchy
 from hiclass._out_of_fold.folds import deal_sets, rarest_nodes
-from hiclass._out_of_fold.thresholds import _best, best_thresholds, tune_thresholds
+from hiclass._out_of_fold.thresholds import (
+    _best,
+    best_thresholds,
+    score_out_of_fold,
+    tune_thresholds,
+)
 from hiclass._targets.sets import encode_sets
 
 TREE = Hierarchy.from_edges([("a", "b"), (None, "c")])
@@ -76,7 +81,9 @@ def test_without_any_hint_the_threshold_is_one_half():
     found = best_thresholds(columns(3), truth, np.ones(3), TREE)
     assert found[1:].tolist() == [0.5, 0.5, 0.5]
     target = encode_sets([["a"]], TREE)
-    found = tune_thresholds(None, np.zeros((1, 1)), target, deal_sets(target), None)
+    X, fold = np.zeros((1, 1)), deal_sets(target)
+    assert score_out_of_fold(None, X, target, fold, None, count=True) is None
+    found = tune_thresholds(None, target, None)
     assert found.thresholds.tolist() == [0.5] * TREE.n_nodes
     assert found.curve.tolist() == [[0.5, 1.0, 1.0]]
 

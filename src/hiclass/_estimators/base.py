@@ -110,9 +110,6 @@ class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
         "leaf_only",
         "n_jobs",
     )
-    _instead_of_calibration: ClassVar[str] = (
-        "use sklearn.calibration.CalibratedClassifierCV as local classifier"
-    )
     #: What to do about local classifiers that have no probabilities.
     _how_to_get_proba: ClassVar[str] = (
         "Use calibration='temperature', which needs only decision_function, or wrap the classifier "

@@ -38,9 +38,14 @@ from hiclass._estimators.sets import check_set_parameters
 from hiclass._inference.batches import known_options
 from hiclass._inference.evidence import check_scores
 from hiclass._inference.selections import make_rule, read_threshold
+from hiclass._inference.set_calibrations import SET_CALIBRATIONS
 from hiclass._out_of_fold.folds import deal_paths, deal_sets
 from hiclass._out_of_fold.temperatures import fit_out_of_fold
-from hiclass._out_of_fold.thresholds import tune_thresholds
+from hiclass._out_of_fold.thresholds import (
+    calibrate_sets,
+    score_out_of_fold,
+    tune_thresholds,
+)
 from hiclass._problems.index import (
     BatchIndex,
     LocalProblem,
@@ -68,7 +73,7 @@ LOCAL_CONSTRAINTS: dict[str, Any] = {
     "threshold": [Interval(Real, 0, 1, closed="right"), str, tuple, list],
     "min_coef": [Interval(Real, 0, None, closed="left")],
     "leaf_only": ["boolean"],
-    "calibration": [StrOptions({"temperature", "joint"}), None],
+    "calibration": [StrOptions({"temperature", "joint", *SET_CALIBRATIONS}), None],
     "temperature": [Interval(Real, 0, None, closed="neither"), None],
     "random_state": ["random_state"],
     "n_jobs": [
@@ -156,6 +161,12 @@ def encode_labels(
     if hierarchy is None or hierarchy.is_tree:
         if model.threshold != 0.5:
             model._refuse_threshold()
+        if model.calibration in SET_CALIBRATIONS:
+            raise ValueError(
+                f"calibration={model.calibration!r} is for sets of classes (multi_label=True, or a "
+                f"class with several parents), but here a prediction is one path. Use "
+                f"calibration='temperature', or 'joint'."
+            )
         target = encode(y, hierarchy)
         model._check_thresholds(target.hierarchy)
         return target
@@ -366,7 +377,7 @@ def _calibrates(model: Any) -> bool:
 
 def _learns_sets(model: Any) -> bool:
     """Whether something about sets of classes is learned out of fold."""
-    return read_threshold(model.threshold).is_learned
+    return model.calibration in SET_CALIBRATIONS or read_threshold(model.threshold).is_learned
 
 
 def learn_out_of_fold(
@@ -387,16 +398,36 @@ def learn_out_of_fold(
     if fold is None:
         return models, {}
     if _learns_sets(model):
-        learned = tune_thresholds(fit_fold, X, target, fold, weights)
-        # An error, if it cannot be reached, now rather than when predicting.
-        make_rule(read_threshold(model.threshold), learned, target.hierarchy.n_nodes)
-        return models, {"thresholds": learned.thresholds, "threshold_curve": learned.curve}
+        return _learn_sets(model, fit_fold, models, X, target, weights, fold)
     calibrate = _calibrates(model)
     temperature, f, expected = fit_out_of_fold(
         fit_fold, X, target.nodes, fold, weights, calibrate=calibrate, leaf_only=model.leaf_only
     )
     models = replace(models, expected_own=expected)
     return replace(models, temperature=temperature) if calibrate else models, {"expected_f1": f}
+
+
+def _learn_sets(
+    model: Any,
+    fit_fold: Callable[[IntArray], Any],
+    models: Any,
+    X: Any,
+    target: SetTarget,
+    weights: Any,
+    fold: IntArray,
+) -> tuple[Any, dict[str, Any]]:
+    """Learn what is learned out of fold about sets: a calibration, then thresholds."""
+    calibration, chosen = model.calibration, read_threshold(model.threshold)
+    count = calibration is not None
+    scored = score_out_of_fold(fit_fold, X, target, fold, weights, count=count)
+    if count and scored is not None:
+        models, scored = calibrate_sets(models, scored, calibration)
+    if not chosen.is_learned:
+        return models, {}
+    learned = tune_thresholds(scored, target, weights)
+    # An error, if it cannot be reached, now rather than when predicting.
+    make_rule(chosen, learned, target.hierarchy.n_nodes)
+    return models, {"thresholds": learned.thresholds, "threshold_curve": learned.curve}
 
 
 def check_all_scores(recipe: Recipe, models: LocalModels, index: BatchIndex, X: Any) -> None:
@@ -468,7 +499,7 @@ def make_estimators(
     shared = [(estimator, weights_of(estimator)) for estimator in prototype.by_depth()]
     if of_sets:
         for estimator, _ in shared:
-            check_has_proba(estimator)
+            check_has_proba(estimator, model.calibration)
 
     def find(problem: LocalProblem) -> tuple[Any, Weights]:
         if len(shared) == 1:
@@ -488,7 +519,7 @@ def make_estimators(
             # By name, not by position: a new class leaves the other classifiers as they are.
             name = f"{strategy.key(hierarchy, problem.owner)!r} {problem.gate}"
             set_random_state(estimator, zlib.crc32(name.encode(), seed) & 0x7FFFFFFF)
-        return check_has_proba(estimator) if of_sets else estimator
+        return check_has_proba(estimator, model.calibration) if of_sets else estimator
 
     return make
 

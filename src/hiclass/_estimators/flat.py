@@ -44,10 +44,13 @@ class FlatClassifier(BaseHierarchicalClassifier):
     leaf_only : bool, default=False
         Whether every path must end at a leaf. Training rows that end at an inner node are then left
         out.
-    calibration : {"temperature", "joint"} or None, default=None
+    calibration : {"temperature", "joint", "sigmoid", "isotonic"} or None, default=None
         How scores of the classifier become probabilities; works for classifiers that have only
         ``decision_function``. ``"temperature"``: a softmax. ``"joint"``: a sigmoid of every score,
         normalised. Scores are divided by a temperature that is learned from three out-of-fold fits.
+        For sets of classes, ``"sigmoid"`` or ``"isotonic"`` corrects the probability of every class
+        by a rising map of its own, learned from three out-of-fold fits; classes with fewer than ten
+        positive rows share one.
     temperature : float, default=None
         The temperature of the calibration, where it is known: nothing is then learned out of fold.
     multi_label : bool, default=False

@@ -38,6 +38,8 @@ from hiclass._estimators.fitting import (
 from hiclass._estimators.forest import FOREST_PARAMS
 from hiclass._estimators.outputs import FinalOutputs, NodeOutputs, has_classes
 from hiclass._inference.decodings import DECODINGS, Decoding
+from hiclass._inference.paths import unrestricted
+from hiclass._inference.set_calibrations import SET_CALIBRATIONS
 from hiclass._problems.index import LocalProblem
 from hiclass._problems.strategies import STRATEGIES
 from hiclass._rows import check_weights, check_X, n_rows_of
@@ -86,9 +88,11 @@ class GlobalClassifier(BaseHierarchicalClassifier):
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then counts
         for none of the classes below it.
-    calibration : {"temperature"} or None, default=None
+    calibration : {"temperature", "sigmoid", "isotonic"} or None, default=None
         With ``"temperature"``, the probabilities of all paths are raised to the same power and
-        normalised; the power, one by a temperature, is learned from three out-of-fold fits.
+        normalised; the power, one by a temperature, is learned from three out-of-fold fits. For
+        sets of classes, ``"sigmoid"`` or ``"isotonic"`` corrects the probability of every class, by
+        a map that is learned likewise.
     temperature : float, default=None
         The temperature of the calibration, where it is known: nothing is then learned out of fold.
     multi_label : bool, default=False
@@ -191,12 +195,11 @@ class GlobalClassifier(BaseHierarchicalClassifier):
     array([['Plant', 'Fern']], dtype=object)
     """
 
-    _instead_of_calibration = "leave it out; threshold='tuned' learns where to select"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LOCAL_CONSTRAINTS,
         "estimator": "no_validation",
         "level_weight": [Interval(Real, 0, 1, closed="right")],
-        "calibration": [StrOptions({"temperature"}), None],
+        "calibration": [StrOptions({"temperature", *SET_CALIBRATIONS}), None],
         "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
     }
     __metadata_request__fit: ClassVar[dict[str, Any]] = FIT_REQUESTS
@@ -403,6 +406,6 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         outputs = local_classifiers(self)
         if () not in outputs:
             return {}
-        models = self._models
+        models = unrestricted(self._models)
         branches = models.classes[0] if models.of_sets else outputs[()].branches
         return {(): branches[outputs[()].varies_]}

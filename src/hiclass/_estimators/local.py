@@ -61,12 +61,14 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then says
         nothing about what is below it.
-    calibration : {"temperature", "joint"} or None, default=None
+    calibration : {"temperature", "joint", "sigmoid", "isotonic"} or None, default=None
         How scores of the local classifiers become probabilities; works for classifiers that have
         only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
         sigmoid of every score, multiplied along the paths and normalised over all of them, which
         queries all local classifiers for every row. Scores are divided by one temperature for the
-        whole tree, learned from three out-of-fold fits.
+        whole tree, learned from three out-of-fold fits. For sets of classes, ``"sigmoid"`` or
+        ``"isotonic"`` corrects the probability of every class by a rising map of its own, learned
+        from three out-of-fold fits; classes with fewer than ten positive rows share one.
     temperature : float, default=None
         The temperature of the calibration, where it is known: nothing is then learned out of fold.
     multi_label : bool, default=False
@@ -236,12 +238,14 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then says
         nothing about what is below it.
-    calibration : {"temperature", "joint"} or None, default=None
+    calibration : {"temperature", "joint", "sigmoid", "isotonic"} or None, default=None
         How scores of the local classifiers become probabilities; works for classifiers that have
         only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
         sigmoid of every score, multiplied along the paths and normalised over all of them, which
         queries all local classifiers for every row. Scores are divided by one temperature for the
-        whole tree, learned from three out-of-fold fits.
+        whole tree, learned from three out-of-fold fits. For sets of classes, ``"sigmoid"`` or
+        ``"isotonic"`` corrects the probability of every class by a rising map of its own, learned
+        from three out-of-fold fits; classes with fewer than ten positive rows share one.
     temperature : float, default=None
         The temperature of the calibration, where it is known: nothing is then learned out of fold.
     multi_label : bool, default=False
@@ -401,12 +405,14 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then says
         nothing about what is below it.
-    calibration : {"temperature", "joint"} or None, default=None
+    calibration : {"temperature", "joint", "sigmoid", "isotonic"} or None, default=None
         How scores of the local classifiers become probabilities; works for classifiers that have
         only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
         sigmoid of every score, multiplied along the paths and normalised over all of them, which
         queries all local classifiers for every row. Scores are divided by one temperature for the
-        whole tree, learned from three out-of-fold fits.
+        whole tree, learned from three out-of-fold fits. For sets of classes, ``"sigmoid"`` or
+        ``"isotonic"`` corrects the probability of every class by a rising map of its own, learned
+        from three out-of-fold fits; classes with fewer than ten positive rows share one.
     temperature : float, default=None
         The temperature of the calibration, where it is known: nothing is then learned out of fold.
     multi_label : bool, default=False

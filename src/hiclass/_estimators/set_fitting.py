@@ -97,13 +97,19 @@ def _warn_of_slow_forest(estimator: Any, n_classes: int) -> None:
     )
 
 
-def check_has_proba(estimator: Any) -> Any:
-    """Refuse an estimator without probabilities, by which sets of classes are selected."""
-    if not hasattr(estimator, "predict_proba"):
-        name = type(estimator).__name__
+def check_has_proba(estimator: Any, calibration: str | None = None) -> Any:
+    """Refuse an estimator without probabilities, by which sets of classes are selected.
+
+    A calibration makes them of scores.
+    """
+    if hasattr(estimator, "predict_proba"):
+        return estimator
+    name, scored = type(estimator).__name__, hasattr(estimator, "decision_function")
+    if calibration is None or not scored:
+        remedy = "Use calibration='sigmoid', or wrap it" if scored else "Wrap it"
         raise ValueError(
             f"A set of classes is selected by probabilities, but {name} has no predict_proba. "
-            f"Wrap it: sklearn.calibration.CalibratedClassifierCV({name}())."
+            f"{remedy}: sklearn.calibration.CalibratedClassifierCV({name}())."
         )
     return estimator
 

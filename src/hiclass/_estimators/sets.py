@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from hiclass._inference.confidence import is_set
 from hiclass._inference.selections import Learned, Rule, make_rule, read_threshold
+from hiclass._inference.set_calibrations import SET_CALIBRATIONS
 from hiclass._inference.sets import rank_final, set_node_proba
 from hiclass._rows import n_rows_of
 from hiclass._targets.paths import decode
@@ -27,12 +28,15 @@ def check_set_parameters(model: Any) -> None:
         ("expected_f1", "leave it out: threshold decides"),
         ("min_confidence", "use threshold" if "threshold" in own else "leave it out"),
         ("leaf_only", "leave it out: a set may end anywhere"),
-        ("calibration", model._instead_of_calibration),
+        ("calibration", f"use one of {', '.join(map(repr, SET_CALIBRATIONS))}"),
+        ("temperature", "leave it out: a calibration of sets has a map per class"),
     ):
-        value = getattr(model, name)
+        value = getattr(model, name, None)
         given = name in own and (
             is_set(value) if name == "min_confidence" else value != own[name].default
         )
+        if name == "calibration" and value in SET_CALIBRATIONS:
+            continue
         if given:
             raise ValueError(
                 f"{name}={value!r} is for one path per row in a tree, but {why}, so that a "

@@ -42,6 +42,7 @@ from hiclass._linear.kernel_ridge import KernelRidgeClassifier
 from hiclass._state import (
     AdaptedModels,
     BatchModels,
+    CalibratedSetModels,
     EnsembleModels,
     LabelFormat,
     LevelColumns,
@@ -90,6 +91,7 @@ _TYPES: tuple[type[Any], ...] = (
     SetModels,
     SetEnsembleModels,
     RestrictedSetModels,
+    CalibratedSetModels,
     SetFormat,
     OneVsRest,
     # What a model that learns from batches has seen.

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import expit
 
 from hiclass._closure import as_sets
 from hiclass._inference.evidence import column_order, rows_at
@@ -34,7 +35,19 @@ from hiclass._typing import AnyArray, FloatArray, IntArray
 
 
 def column_proba(estimator: Any, X: Any, k: int) -> FloatArray:
-    """Probability of each of the k nodes that a classifier decides about independently."""
+    """Probability of each of the k nodes that a classifier decides about independently.
+
+    Of a classifier without probabilities, the sigmoid of its scores, for a calibration to correct.
+    """
+    if not hasattr(estimator, "predict_proba"):
+        proba = expit(np.asarray(estimator.decision_function(X), dtype=np.float64))
+        proba = proba.reshape(-1, 1) if proba.ndim == 1 else proba
+        if proba.shape != (n_rows_of(X), k):
+            raise ValueError(
+                f"{type(estimator).__name__}.decision_function returned an array of shape "
+                f"{proba.shape}; expected {(n_rows_of(X), k)}."
+            )
+        return proba
     found = estimator.predict_proba(X)
     if k == 1:
         classes = getattr(estimator, "classes_", None)
@@ -127,7 +140,7 @@ def _nodes(models: AnySetModels) -> list[int]:
     return (1 + np.flatnonzero(models.populated[1:])).tolist()
 
 
-def _at_most(models: SetModels, proba: FloatArray, node: int) -> FloatArray:
+def _at_most(models: AnySetModels, proba: FloatArray, node: int) -> FloatArray:
     """The smallest probability of the parents of a node."""
     parents = models.hierarchy.parents(node)
     return proba[:, parents[0]] if len(parents) == 1 else proba[:, parents].min(axis=1)
@@ -207,6 +220,11 @@ def _together(models: SetModels, X: Any) -> FloatArray:
     for owner, estimator in models.classifiers.items():
         nodes = models.classes[owner]
         proba[:, nodes] = column_proba(estimator, protect(X), len(nodes))
+    return at_most_parents(proba, models)
+
+
+def at_most_parents(proba: FloatArray, models: AnySetModels) -> FloatArray:
+    """Limit every probability by those of the classes above, from the top down, in place."""
     for node in _nodes(models):
         proba[:, node] = np.minimum(proba[:, node], _at_most(models, proba, node))
     return proba

@@ -11,6 +11,7 @@ targets are read.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,11 @@ import scipy.sparse as sp
 from hiclass._closure import rows_of
 from hiclass._inference.paths import width_of
 from hiclass._inference.selections import Learned, curve_of
+from hiclass._inference.set_calibrations import SET_CALIBRATIONS, Counts, calibrated, learn_maps
 from hiclass._inference.sets import set_node_proba
 from hiclass._out_of_fold.folds import fit_folds
 from hiclass._rows import chunks_of_rows, slice_rows, take_rows
-from hiclass._state import SetModels
+from hiclass._state import CalibratedSetModels
 from hiclass._targets.sets import SetTarget
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
@@ -33,14 +35,35 @@ _FEW = 10
 _USUAL = 0.5
 
 
-def tune_thresholds(
-    fit_fold: Callable[[IntArray], SetModels],
+@dataclass(frozen=True)
+class Scored:
+    """What models predict for rows that they were not fitted on.
+
+    Attributes
+    ----------
+    proba : sparse CSR array of shape (n_rows, n_nodes)
+        Probabilities of nodes, without very small ones.
+    rows : ndarray of int
+        The numbers of the rows.
+    counts : Counts or None
+        The rows of every probability, where a calibration is learned.
+    """
+
+    proba: Any
+    rows: IntArray
+    counts: Counts | None
+
+
+def score_out_of_fold(
+    fit_fold: Callable[[IntArray], Any],
     X: Any,
     target: SetTarget,
     fold: IntArray,
     weights: AnyArray | None,
-) -> Learned:
-    """Learn the threshold of every node, and what one threshold for all of them reaches.
+    *,
+    count: bool,
+) -> Scored | None:
+    """Score all rows out of fold; None where there are too few for folds.
 
     Parameters
     ----------
@@ -54,24 +77,70 @@ def tune_thresholds(
         Their folds.
     weights : ndarray or None
         Sample weights.
+    count : bool
+        Whether to count rows for a calibration, which also needs smaller probabilities.
+
+    Returns
+    -------
+    Scored or None
+    """
+    parts, order = [], []
+    counts = Counts(target.hierarchy.n_nodes) if count else None
+    least = _LEAST / 10 if count else _LEAST
+    for models, rows in fit_folds(fit_fold, fold):
+        X_held = take_rows(X, rows)
+        order.append(rows)
+        for part in chunks_of_rows(X_held, width_of(models)):
+            found = set_node_proba(models, slice_rows(X_held, part), 0.0 if count else least)
+            if counts is not None:
+                here = rows[part]
+                each = np.ones(len(here)) if weights is None else weights[here]
+                counts.add(found, target.closed[here].toarray(), each)
+            parts.append(sp.csr_array(np.where(found >= least, found, 0)))
+    if not parts:
+        return None
+    return Scored(sp.csr_array(sp.vstack(parts)), np.concatenate(order), counts)
+
+
+def calibrate_sets(models: Any, scored: Scored, name: str) -> tuple[Any, Scored]:
+    """Learn a calibration from rows that were scored out of fold; calibrate models and scores."""
+    assert scored.counts is not None
+    maps, map_of = learn_maps(SET_CALIBRATIONS[name], scored.counts)
+    calibrated_models = CalibratedSetModels(
+        models.hierarchy, models.populated, models.ends, models, name, maps, map_of
+    )
+    parts = []
+    n_rows, n_nodes = scored.proba.shape
+    size = max(1, (1 << 22) // n_nodes)
+    for start in range(0, n_rows, size):
+        raw = scored.proba[start : start + size].toarray()
+        found = calibrated(raw, calibrated_models, name, maps, map_of)
+        parts.append(sp.csr_array(np.where((raw > 0) & (found >= _LEAST), found, 0)))
+    return calibrated_models, replace(scored, proba=sp.csr_array(sp.vstack(parts)))
+
+
+def tune_thresholds(scored: Scored | None, target: SetTarget, weights: AnyArray | None) -> Learned:
+    """Learn the threshold of every node, and what one threshold for all of them reaches.
+
+    Parameters
+    ----------
+    scored : Scored or None
+        Rows scored out of fold.
+    target : SetTarget
+        The sets of nodes of all rows.
+    weights : ndarray or None
+        Sample weights.
 
     Returns
     -------
     Learned
     """
-    parts, order = [], []
-    for models, rows in fit_folds(fit_fold, fold):
-        X_held = take_rows(X, rows)
-        order.append(rows)
-        for part in chunks_of_rows(X_held, width_of(models)):
-            found = set_node_proba(models, slice_rows(X_held, part), _LEAST)
-            parts.append(sp.csr_array(np.where(found >= _LEAST, found, 0)))
-    if not parts:
+    if scored is None:
         usual = np.full(target.hierarchy.n_nodes, _USUAL)
         return Learned(usual, np.array([[_USUAL, 1.0, 1.0]]))
-    rows = np.concatenate(order)
+    rows = scored.rows
     weights = (np.ones(target.n_rows) if weights is None else weights)[rows]
-    proba, truth = sp.csc_array(sp.vstack(parts)), target.closed[rows].tocsc()
+    proba, truth = sp.csc_array(scored.proba), target.closed[rows].tocsc()
     thresholds = best_thresholds(proba, truth, weights, target.hierarchy)
     return Learned(thresholds, curve_of(proba, truth, weights, _LEAST))
 
