@@ -73,7 +73,7 @@ def test_a_model_that_cannot_is_fitted_on_all_rows(run, data, reviewed, model, t
     output = tmp_path / "m.skops"
     options = ("--target", *TARGET, "--text", "narrative", "--model", "parent", "-o", output)
     _, err = run("fit", data, *options, "--add", reviewed, "--update", model)
-    assert "cannot learn from single batches (--model batches can): fitting on all rows" in err
+    assert "cannot learn from single batches (--model batches can): fitting --model parent" in err
     assert "Fitted parent on 59 rows" in err
 
 
@@ -108,11 +108,69 @@ def test_missing_columns_are_named(fails, data, tmp_path):
     assert "Give --add FILE, too." in fails("fit", data, "--update", "m.skops", *common)
 
 
-def test_what_an_update_would_ignore_is_refused(run, fails, data, reviewed, tmp_path):
-    first, before = tmp_path / "a.skops", ("--text", "narrative", "--model", "batches")
-    run("fit", data, "--target", *TARGET, *before, "-o", first)
-    update = (*before, "--add", reviewed, "--update", first, "-o", tmp_path / "b.skops")
+@pytest.fixture
+def batches(run, data, tmp_path):
+    """A model that learns from batches, with two features."""
+    path = tmp_path / "batches.skops"
+    options = ("--text", "narrative", "--numbers", "amount", "--model", "batches", "-q")
+    run("fit", data, "--target", *TARGET, *options, "-o", path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--cv", "2"], "Leave one of --cv and --update out."),
+        (["--effort", "best"], "Leave one of --effort and --update out."),
+        (["--optimize", "f1"], "Leave one of --optimize and --update out."),
+        (["--seed", "0"], "Leave one of --seed and --update out."),
+        (["--model", "parent"], "Leave one of --model and --update out."),
+        (
+            ["--text", "narrative", "state"],
+            "The features of {model} are: --text narrative; --numbers amount. An update cannot",
+        ),
+        (["--ignore", "id", "amount"], "--ignore names 'amount', which is a feature of {model}."),
+    ],
+)
+def test_what_an_update_would_ignore_is_refused(
+    fails, data, reviewed, batches, tmp_path, options, message
+):
+    output = tmp_path / "b.skops"
+    update = ("--add", reviewed, "--update", batches, "-o", output)
+    error = fails("fit", data, "--target", *TARGET, *update, *options)
+    assert message.format(model=batches) in error
+    assert not output.exists()
+
+
+def test_another_target_than_that_of_the_updated_model_is_refused(
+    fails, data, reviewed, batches, tmp_path
+):
+    update = ("--add", reviewed, "--update", batches, "-o", tmp_path / "b.skops")
     error = fails("fit", data, "--target", "product", *update)
-    assert f"--target is product, but that of {first} is product sub_product." in error
-    error = fails("fit", data, "--target", *TARGET, *update, "--cv", "2")
-    assert "Leave one of --cv and --update out." in error
+    assert f"--target is product, but that of {batches} is product sub_product." in error
+
+
+def test_an_update_follows_what_says_the_same_and_what_is_about_predictions(
+    run, data, reviewed, batches, tmp_path
+):
+    output = tmp_path / "b.skops"
+    same = ("--numbers", "amount", "--text", "narrative", "--ignore", "id", "--model", "batches")
+    update = ("--add", reviewed, "--update", batches, "-o", output)
+    run("fit", data, "--target", *TARGET, *same, *update, "--min-confidence", "0.3", "--jobs", "2")
+    classifier = load_model(str(output)).opened.model
+    assert classifier.min_confidence == 0.3
+    assert classifier.n_jobs is None
+    assert load_model(str(batches)).opened.model.min_confidence == 0.0
+
+
+def test_another_separator_than_that_of_the_updated_model_is_refused(run, fails, tmp_path):
+    rows = [[row[0], "/".join(filter(None, row[1:3])), row[3]] for row in make_rows(40)]
+    data = write_csv(tmp_path / "data.csv", rows, header=["id", "path", "narrative"])
+    model, output = tmp_path / "a.skops", tmp_path / "b.skops"
+    options = ("--target", "path", "--text", "narrative", "-q")
+    run("fit", data, *options, "--path-separator", "/", "--model", "batches", "-o", model)
+    update = ("--add", data, "--update", model, "-o", output)
+    error = fails("fit", data, *options, *update, "--path-separator", ">")
+    assert f"--path-separator is '>', but that of {model} is '/'. Leave it out" in error
+    run("fit", data, *options, *update)
+    assert load_model(str(output)).separator == "/"

@@ -19,7 +19,8 @@ from sklearn.svm import LinearSVC
 
 from hiclass import HierarchicalClassifier, LocalClassifierPerParentNode, make_report
 from hiclass._inspect.label_errors import LabelErrors
-from hiclass._inspect.use import OUTSIDE, Shift, UseComparison
+from hiclass._inspect.shifts import Shift
+from hiclass._inspect.use import OUTSIDE, UseComparison
 
 pytestmark = pytest.mark.heavy
 

@@ -4,7 +4,8 @@ import pytest
 
 from hiclass import LocalClassifierPerParentNode, compare_use, guarantee_error, make_report
 from hiclass._inspect.report._use import collect_use
-from hiclass._inspect.use import OUTSIDE, Shift, UseComparison
+from hiclass._inspect.shifts import Shift
+from hiclass._inspect.use import OUTSIDE, UseComparison
 from hiclass.datasets import make_hierarchical_classification
 
 

@@ -54,3 +54,14 @@ def test_pipelines_and_single_labels(fitted):
 def test_an_unknown_order_is_refused(fitted):
     with pytest.raises(ValueError, match="by='random' is unknown"):
         choose_for_review(fitted[0], fitted[1], by="random")
+
+
+@pytest.mark.parametrize("n_rows", [-1, 0, 2.5, True, "3", float("nan")])
+def test_a_number_that_is_no_number_of_rows_is_refused(fitted, n_rows):
+    with pytest.raises(ValueError, match="n_rows must be an integer of at least 1, or None; got"):
+        choose_for_review(fitted[0], fitted[1], n_rows)
+
+
+def test_more_than_all_rows_are_all_rows(fitted):
+    model, X, _, _ = fitted
+    assert len(choose_for_review(model, X, np.int64(1000))) == len(X)

@@ -1,11 +1,13 @@
 """compare_use and outside_score: changes are seen, chance is not, and a guarantee is mentioned."""
 
 import copy
+import math
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.stats import binom, fisher_exact, ks_2samp
+from scipy.stats import binom, chi2_contingency, fisher_exact, ks_2samp
+from sklearn.compose import ColumnTransformer
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,7 +20,8 @@ from hiclass import (
     guarantee_error,
     outside_score,
 )
-from hiclass._inspect.use import OUTSIDE, Shift, UseComparison, _classes, _features, _numbers
+from hiclass._inspect.shifts import Shift, compare_features, compare_numbers
+from hiclass._inspect.use import OUTSIDE, UseComparison, _classes
 from hiclass.datasets import make_hierarchical_classification
 
 
@@ -109,14 +112,94 @@ def test_sparse_features_pipelines_and_names(data):
     assert "No change by more than chance" in str(compare_use(pipeline, X[500:900], X[900:1300]))
 
 
-def test_columns_without_numbers_are_left_out_and_so_are_texts():
+def test_a_share_of_missing_values_that_changes_is_seen():
     X = np.array([[np.nan if i >= 30 else 1.0, i % 2] for i in range(60)])
     y = [["a"] if i % 2 else ["b"] for i in range(60)]
     model = LocalClassifierPerParentNode(DecisionTreeClassifier()).fit(X, y)
     found = compare_use(model, X[:30], X[30:])
-    assert {shift.p_value for shift in found.features} == {1.0}
-    texts = np.array([["some"], ["words"]], dtype=object)
-    assert _features(texts, texts, None) == []
+    # By hand: of all ways to choose 30 of 60 rows, one has the 30 missing values in them, twice
+    # for both tails, times two tests: of missing values, and of the second column.
+    first = found.features[0]
+    assert (first.what, first.then, first.now) == ("feature 0, share missing", 0, 1)
+    assert first.p_value == pytest.approx(2 * 2 / math.comb(60, 30))
+    assert first in found.alarms
+    assert [shift.what for shift in found.features[1:]] == ["feature 1"]
+
+
+def test_frames_of_several_types_are_compared_column_by_column():
+    pd = pytest.importorskip("pandas")
+
+    def table(n, color, words, day, seed):
+        rng = np.random.default_rng(seed)
+        return pd.DataFrame(
+            {
+                "amount": rng.normal(size=n),
+                "color": rng.choice(["red", "green"], size=n, p=[color, 1 - color]),
+                "note": [
+                    f"the {rng.choice(words)} was late again {rng.integers(9)}" for _ in range(n)
+                ],
+                "bought": pd.Timestamp("2024-01-01")
+                + pd.to_timedelta(day + rng.integers(90, size=n), "D"),
+                "code": [f"{seed}-{i}" for i in range(n)],
+                "size": [None if i % 2 else "large" for i in range(n)],
+            }
+        )
+
+    then = table(300, 0.5, ["train", "bus"], 0, 0)
+    found, left_out = compare_features(then, table(200, 0.5, ["train", "bus"], 0, 1), None)
+    assert found[0].p_value > 0.01
+    assert {s.what.split(",")[0].split(":")[0] for s in found} == {
+        "feature amount", "feature color", "feature note", "feature bought", "feature size",
+    }  # fmt: skip
+    assert "feature size, share missing" in {shift.what for shift in found}
+    assert [text.split(" ")[0] for text in left_out] == ["code"]
+    for change, what in (
+        ((0.9, ["train", "bus"], 0), "feature color, share that moved"),
+        ((0.5, ["plane"], 0), "feature note: plane"),
+        ((0.5, ["train", "bus"], 60), "feature bought"),
+    ):
+        found, _ = compare_features(then, table(200, *change, 2), None)
+        assert found[0].what == what
+        assert found[0].p_value < 1e-6
+
+
+def test_a_change_of_a_category_by_hand():
+    pd = pytest.importorskip("pandas")
+    then = pd.DataFrame({"color": ["red"] * 30 + ["green"] * 10})
+    now = pd.DataFrame({"color": ["red"] * 10 + ["green"] * 30 + [None]})
+    (moved, missing), _ = compare_features(then, now, None)
+    assert (moved.then, moved.now) == (0, pytest.approx(0.5))
+    expected = chi2_contingency([[30, 10], [10, 30]])[1]
+    assert moved.p_value == pytest.approx(2 * expected)
+    assert (missing.then, missing.now) == (0, 1 / 41)
+    assert missing.p_value == 1
+
+
+def test_lists_of_texts_and_of_rows_are_compared_too():
+    found, _ = compare_features(["a cat"] * 20, ["a dog"] * 20, None)
+    assert {shift.what for shift in found} == {"feature text: cat", "feature text: dog"}
+    found, _ = compare_features([[0.0, 1]] * 60, [[5.0, 1]] * 60, None)
+    assert found[0].what == "feature 0"
+    assert compare_features(["some words"], ["others"], None) == ([], [])
+
+
+def test_what_was_not_compared_is_said():
+    found = UseComparison(
+        9, 9, (), (), (), 0.01, not_compared=tuple(f"c{i} (id)" for i in range(7))
+    )
+    assert str(found).endswith(
+        "Not compared: c0 (id); c1 (id); c2 (id); c3 (id); c4 (id); and 2 more"
+    )
+    frame = {"id": [f"x{i}" for i in range(80)], "amount": [float(i % 7) for i in range(80)]}
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame(frame)
+    local = make_pipeline(
+        ColumnTransformer([("n", "passthrough", ["amount"])]), DecisionTreeClassifier()
+    )
+    y = [["a" if v > 3 else "b"] for v in X.amount]
+    model = LocalClassifierPerParentNode(local).fit(X, y)
+    found = compare_use(model, X[:40], X[40:])
+    assert [text.split(" ")[0] for text in found.not_compared] == ["id"]
 
 
 def test_what_it_means_for_a_guarantee(model, data):
@@ -157,9 +240,11 @@ def test_rows_between_all_classes_look_like_none(model, data):
 def test_few_rows_are_compared_exactly():
     # By hand: 2 of the 20 ways to choose three of six rows separate the samples; one row beyond a
     # hundred others is first or last among 101; two rows can only differ.
-    assert _numbers("", np.arange(3.0), np.arange(3.0, 6)).p_value == pytest.approx(2 / 20)
-    assert _numbers("", np.arange(100.0), np.array([200.0])).p_value == pytest.approx(2 / 101)
-    assert _numbers("", np.array([1.0]), np.array([2.0])).p_value == 1
+    assert compare_numbers("", np.arange(3.0), np.arange(3.0, 6)).p_value == pytest.approx(2 / 20)
+    assert compare_numbers("", np.arange(100.0), np.array([200.0])).p_value == pytest.approx(
+        2 / 101
+    )
+    assert compare_numbers("", np.array([1.0]), np.array([2.0])).p_value == 1
 
 
 def test_one_row_of_a_rare_class_is_no_alarm():

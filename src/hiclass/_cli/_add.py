@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from hiclass._automatic.kinds import KINDS
 from hiclass._cli import _screen
 from hiclass._cli._errors import CommandError
-from hiclass._cli._features import placed, prepare
+from hiclass._cli._features import by_kind, placed, prepare
 from hiclass._cli._inputs import read_unprotected
 from hiclass._cli._labels import like, read_labels
 from hiclass._cli._models import Model, load_model, save_model
+from hiclass._cli._recipe import DEFAULT_MODEL, set_jobs
 from hiclass._cli._review import ACCEPTED, CORRECTED, REVIEW, SKIP
 from hiclass._cli._tables import Table
 from hiclass.hierarchy import Hierarchy
@@ -142,24 +144,18 @@ def update(args: argparse.Namespace) -> bool:
     """
     model = load_model(args.update)
     classifier = model.opened.model
-    if list(args.target) != list(model.target):
-        raise CommandError(
-            f"--target is {' '.join(args.target)}, but that of {args.update} is "
-            f"{' '.join(model.target)}. Give the same, or leave --update out."
-        )
-    args.path_separator = model.separator
+    _check_same_labels(args, model)
     if not hasattr(classifier, "partial_fit"):
         _screen.note(
-            f"{args.update} cannot learn from single batches (--model batches can): fitting on all "
-            f"rows",
+            f"{args.update} cannot learn from single batches (--model batches can): fitting "
+            f"--model {args.model or DEFAULT_MODEL} on all rows",
             args.quiet,
         )
         return False
-    if args.cv is not None:
-        raise CommandError(
-            f"--cv fits models on FILE, but {args.update} learns the rows of --add alone. Leave "
-            f"one of --cv and --update out."
-        )
+    _check_not_ignored(args, model)
+    set_jobs(classifier, args.jobs)
+    if args.min_confidence is not None:
+        classifier.set_params(min_confidence=args.min_confidence)
     added, y = read_added(args)
     y = like(y, classifier.hierarchy_, model.levels, added)
     X = prepare(added, model.features.columns_)
@@ -175,9 +171,57 @@ def update(args: argparse.Namespace) -> bool:
         f"learned: {_share_right(after, y):.0%}",
         args.quiet,
     )
+    set_jobs(classifier, None)
     save_model(Model(model.pipeline, model.target, model.separator), args.output)
     _screen.note(f"Wrote {args.output}: {args.update} with these rows learned", args.quiet)
     return True
+
+
+def _check_same_labels(args: argparse.Namespace, model: Model) -> None:
+    """Refuse labels that are not those of the model; its own separator is used."""
+    if list(args.target) != list(model.target):
+        raise CommandError(
+            f"--target is {' '.join(args.target)}, but that of {args.update} is "
+            f"{' '.join(model.target)}. Give the same, or leave --update out."
+        )
+    if args.path_separator not in (None, model.separator):
+        own = "none" if model.separator is None else repr(model.separator)
+        raise CommandError(
+            f"--path-separator is {args.path_separator!r}, but that of {args.update} is {own}. "
+            f"Leave it out, or leave --update out."
+        )
+    args.path_separator = model.separator
+
+
+def _check_not_ignored(args: argparse.Namespace, model: Model) -> None:
+    """Refuse options that only a new fit could follow: the model is as it is."""
+    for option, value in (
+        ("--optimize", args.optimize),
+        ("--effort", args.effort),
+        ("--seed", args.seed),
+        ("--cv", args.cv),
+        ("--model", None if args.model == "batches" else args.model),
+    ):
+        if value is not None:
+            raise CommandError(
+                f"{option} is for a new fit on FILE, but {args.update} learns the rows of --add "
+                f"alone. Leave one of {option} and --update out."
+            )
+    columns = model.features.columns_
+    read = {kind: sorted(names) for kind, names in by_kind(columns).items()}
+    named = {kind: sorted(getattr(args, kind) or []) for kind in KINDS}
+    if any(named.values()) and named != read:
+        own = "; ".join(f"--{kind} {' '.join(names)}" for kind, names in read.items() if names)
+        raise CommandError(
+            f"The features of {args.update} are: {own}. An update cannot change them. Leave these "
+            f"options out, or leave --update out."
+        )
+    read_all = sorted(set(args.ignore or []) & set(columns))
+    if read_all:
+        raise CommandError(
+            f"--ignore names {read_all[0]!r}, which is a feature of {args.update}. An update "
+            f"cannot change that. Leave one of --ignore and --update out."
+        )
 
 
 def _known_paths(hierarchy: Hierarchy) -> Any:

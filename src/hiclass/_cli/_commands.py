@@ -39,7 +39,7 @@ from hiclass._inspect.use import compare_use
 
 def predict(args: argparse.Namespace) -> None:
     """Predict the rows of a file: a label and a confidence per level."""
-    check_output(args.output)
+    check_output(args.output, args.model_file, args.file)
     format = format_of(args.output, args.output_format, output=True)
     model = load_model(args.model_file)
     table = read_rows(args)
@@ -97,15 +97,21 @@ def evaluate(args: argparse.Namespace) -> None:
     if args.report == "-":
         raise CommandError("--report needs the name of a file: standard output has the scores.")
     if args.report is not None:
-        check_output(args.report)
-    elif args.examples is not None:
-        raise CommandError("--examples puts rows into the report. Give --report FILE as well.")
+        check_output(args.report, args.model_file, args.file, args.baseline, args.compare)
+    for option, value in (
+        ("--examples", args.examples),
+        ("--label-errors", args.label_errors or None),
+        ("--compare", args.compare),
+    ):
+        if value is not None and args.report is None:
+            raise CommandError(f"{option} is for the report. Give --report FILE as well.")
     if args.baseline == "-":
         raise CommandError("--baseline needs the name of a file, not standard input.")
     model = load_model(args.model_file)
     table, y, levels = labelled_for(args, model)
     examples = None if args.examples is None else texts(table, args.examples)
     features = features_of(model, table)
+    then = _rows_of_then(args, model)
     baseline = None if args.baseline is None else _fit_baseline(args, model)
     predicted = _predict(args, model, features)
     _screen.write_scores(y, predicted, levels)
@@ -113,11 +119,10 @@ def evaluate(args: argparse.Namespace) -> None:
         _write_baseline(y, predicted, np.asarray(baseline.predict(features), dtype=object))
     _screen.write(str(count_early(model.opened.model, features, predicted)))
     if args.report is not None:
-        title = Path(table.name).name
-        names = model.opened.names_out(None)
+        checks = _checked(args, model, table, features, y, then)
         write_report(
-            model.opened.model, features, y, args.report, title=title, names=names,
-            examples=examples,
+            model.opened.model, features, y, args.report, title=Path(table.name).name,
+            names=model.opened.names_out(None), examples=examples, **checks,
         )  # fmt: skip
         _screen.note(f"Wrote {args.report}", args.quiet)
 
@@ -145,29 +150,43 @@ def report(args: argparse.Namespace) -> None:
     """Write the report on a model and a labelled file."""
     if args.output == "-":
         raise CommandError("-o needs the name of a file, such as report.html.")
-    if args.compare == "-":
-        raise CommandError("--compare needs the name of a file, not standard input.")
-    check_output(args.output)
+    check_output(args.output, args.model_file, args.file, args.compare)
     model = load_model(args.model_file)
     table, y, _ = labelled_for(args, model)
     examples = None if args.examples is None else texts(table, args.examples)
     features = features_of(model, table)
-    then = None if args.compare is None else features_of(model, read_rows(args, args.compare))
-    classifier, names = model.opened.model, model.opened.names_out(None)
+    then = _rows_of_then(args, model)
+    classifier = model.opened.model
     _set_up(args, classifier)
-    errors = use = None
+    checks = _checked(args, model, table, features, y, then)
+    write_report(
+        classifier, features, y, args.output, title=args.title or Path(table.name).name,
+        names=model.opened.names_out(None), examples=examples, **checks,
+    )  # fmt: skip
+    _screen.note(f"Wrote {args.output}", args.quiet)
+
+
+def _rows_of_then(args: argparse.Namespace, model: Model) -> Any:
+    """The rows of ``--compare`` as the classifier sees them; None if there are none."""
+    if args.compare == "-":
+        raise CommandError("--compare needs the name of a file, not standard input.")
+    return None if args.compare is None else features_of(model, read_rows(args, args.compare))
+
+
+def _checked(
+    args: argparse.Namespace, model: Model, table: Table, features: Any, y: Any, then: Any
+) -> dict[str, Any]:
+    """What a report shows of the labels and of the use of a model, as the options say."""
+    classifier, errors, use = model.opened.model, None, None
     if args.label_errors:
         _screen.note("Fitting copies of the model on folds of these rows", args.quiet)
         errors = errors_in(table, classifier, features, y)
         # The numbers in the file, also where rows without labels are left out.
         errors = replace(errors, rows=table.frame.index.to_numpy()[errors.rows])
     if then is not None:
+        names = model.opened.names_out(None)
         use = compare_use(classifier, then, features, feature_names=names)
-    write_report(
-        classifier, features, y, args.output, title=args.title or Path(table.name).name,
-        names=names, examples=examples, label_errors=errors, use=use,
-    )  # fmt: skip
-    _screen.note(f"Wrote {args.output}", args.quiet)
+    return {"label_errors": errors, "use": use}
 
 
 def write_report(
@@ -207,7 +226,7 @@ def explain(args: argparse.Namespace) -> None:
     """Explain the prediction of one row of a file."""
     from hiclass._inspect import explain as inspect
 
-    check_output(args.output)
+    check_output(args.output, args.model_file, args.file)
     model = load_model(args.model_file)
     table = read_rows(args)
     if args.row > len(table.frame):
@@ -258,7 +277,7 @@ def _true_path(model: Model, row: Table) -> list[Any] | None:
 
 def tune(args: argparse.Namespace) -> None:
     """Choose ``min_confidence`` on a labelled file, and save the model with it."""
-    check_output(args.output)
+    check_output(args.output, args.file)
     model = load_model(args.model_file)
     table, y, _ = labelled_for(args, model)
     classifier = model.opened.model

@@ -22,7 +22,7 @@ def compare(args: argparse.Namespace) -> None:
         raise CommandError("-o needs the name of a file: standard output has what has changed.")
     format = ""
     if args.output is not None:
-        check_output(args.output)
+        check_output(args.output, args.model_file, args.file, args.now)
         format = format_of(args.output, args.output_format, output=True)
     model = load_model(args.model_file)
     then, now = (features_of(model, read_rows(args, path)) for path in (args.file, args.now))

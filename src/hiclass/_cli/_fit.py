@@ -23,7 +23,7 @@ from hiclass._cli._inputs import labelled_rows, name_levels, read_rows
 from hiclass._cli._labels import check_types, like
 from hiclass._cli._models import Model, save_model
 from hiclass._cli._paths import check_separator, level_names
-from hiclass._cli._recipe import make_model, set_jobs
+from hiclass._cli._recipe import DEFAULT_MODEL, make_model, set_jobs
 from hiclass._cli._tables import Table, check_output
 from hiclass._out_of_fold.folds import N_FOLDS
 from hiclass.hierarchy import Hierarchy
@@ -35,11 +35,14 @@ _MOST_SHOWN = 20
 
 def fit(args: argparse.Namespace) -> None:
     """Fit a model on a file and save it."""
-    check_output(args.output)
+    check_output(args.output, args.file, args.add)
     check_separator(args.path_separator, args.target)
     _check_added(args)
     if args.update is not None and update(args):
         return
+    # Not defaults of the parser: an update must know whether they were given.
+    args.model = args.model or DEFAULT_MODEL
+    args.seed = args.seed or 0
     classifier = make_model(
         args.model,
         optimize=args.optimize,

@@ -18,7 +18,7 @@ def guarantee(args: argparse.Namespace) -> None:
     """Choose thresholds on a labelled file, and save the model with them."""
     if args.output == "-":
         raise CommandError("-o needs the name of a file, such as sure.skops.")
-    check_output(args.output)
+    check_output(args.output, args.file, args.costs)
     if (args.costs is None) != (args.max_cost is None):
         raise CommandError("--costs and --max-cost belong together. Give both, or --max-error.")
     if args.costs is not None and (args.max_error is not None or args.branch_level is not None):

@@ -20,7 +20,7 @@ def find(args: argparse.Namespace) -> None:
     """Rank the rows of a file by how probably their label is wrong."""
     import pandas as pd
 
-    check_output(args.output)
+    check_output(args.output, args.model_file, args.file)
     format = format_of(args.output, args.output_format, output=True)
     model = load_model(args.model_file)
     table, y, _ = labelled_for(args, model)

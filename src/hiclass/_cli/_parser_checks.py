@@ -2,48 +2,47 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 from hiclass._cli import _help
-from hiclass._cli._parser import (
-    _FORMATS,
-    _add_command,
-    _add_feature_columns,
-    _add_groups,
-    _add_input,
-    _add_jobs,
-    _add_label_options,
-    _add_model_file,
-    _add_path_separator,
-    _add_target,
-    _at_least,
-    _inner_share,
+from hiclass._cli._options import (
+    add_command,
+    add_feature_columns,
+    add_groups,
+    add_input,
+    add_jobs,
+    add_label_options,
+    add_model_file,
+    add_output_format,
+    add_path_separator,
+    add_target,
+    at_least,
+    inner_share,
 )
 
 
 def add_guarantee(commands: Any) -> None:
     """Add ``hiclass guarantee``."""
-    command = _add_command(
+    command = add_command(
         commands,
         "guarantee",
         "choose confidences so that few of the labels given are wrong, for certain",
         _help.GUARANTEE,
         "MODEL FILE [--max-error E] [--level NAME ...] -o FILE [options]",
     )
-    _add_model_file(command)
-    _add_input(command)
-    _add_label_options(command)
+    add_model_file(command)
+    add_input(command)
+    add_label_options(command)
     promise = command.add_argument_group("promise")
     promise.add_argument(
         "--max-error",
-        type=_inner_share,
+        type=inner_share,
         metavar="E",
         help="of the rows that are answered, the share that may be wrong (default: 0.05)",
     )
     promise.add_argument(
         "--certainty",
-        type=_inner_share,
+        type=inner_share,
         default=0.95,
         metavar="P",
         help="the probability with which that holds (default: 0.95)",
@@ -68,7 +67,7 @@ def add_guarantee(commands: Any) -> None:
     promise.add_argument(
         "--max-cost", type=float, metavar="C", help="the mean cost that is allowed"
     )
-    _add_jobs(command)
+    add_jobs(command)
     command.add_argument(
         "-o",
         "--output",
@@ -80,91 +79,83 @@ def add_guarantee(commands: Any) -> None:
 
 def add_label_errors(commands: Any) -> None:
     """Add ``hiclass label-errors``."""
-    command = _add_command(
+    command = add_command(
         commands,
         "label-errors",
         "rank the rows of a labelled file by how probably their label is wrong",
         _help.LABEL_ERRORS,
         "MODEL FILE [-o FILE] [--rows N] [options]",
     )
-    _add_model_file(command)
-    _add_input(command)
-    _add_label_options(command)
+    add_model_file(command)
+    add_input(command)
+    add_label_options(command)
     command.add_argument(
         "--cv",
-        type=_at_least(2),
+        type=at_least(2),
         default=5,
         metavar="FOLDS",
         help="every row is judged by a model that is fitted on the other folds (default: 5)",
     )
     command.add_argument(
-        "--rows", type=_at_least(1), metavar="N", help="write the first N rows only; by default all"
+        "--rows", type=at_least(1), metavar="N", help="write the first N rows only; by default all"
     )
-    _add_jobs(command)
+    add_jobs(command)
     command.add_argument(
         "-o", "--output", default="-", metavar="FILE", help="by default standard output"
     )
-    command.add_argument(
-        "--output-format",
-        choices=_FORMATS,
-        help="by default told by the name of the output; csv if it has no extension",
-    )
+    add_output_format(command)
 
 
 def add_compare(commands: Any) -> None:
     """Add ``hiclass compare``."""
-    command = _add_command(
+    command = add_command(
         commands,
         "compare",
         "say whether a model still sees what it was made for; without labels",
         _help.COMPARE,
         "MODEL THEN NOW [-o FILE] [options]",
     )
-    _add_model_file(command)
-    _add_input(command, "THEN", "rows of then that the model was not fitted on; as for predict")
+    add_model_file(command)
+    add_input(command, "THEN", "rows of then that the model was not fitted on; as for predict")
     command.add_argument("now", metavar="NOW", help="rows of now, in the same format")
     command.add_argument(
         "--max-false-alarms",
-        type=_inner_share,
+        type=inner_share,
         default=0.01,
         metavar="P",
         help="the probability of an alarm if nothing has changed (default: 0.01)",
     )
-    _add_jobs(command)
+    add_jobs(command)
     command.add_argument(
         "-o", "--output", metavar="FILE", help="a table of all that was compared, with p-values"
     )
-    command.add_argument(
-        "--output-format",
-        choices=_FORMATS,
-        help="by default told by the name of the output; csv if it has no extension",
-    )
+    add_output_format(command)
 
 
 def add_compare_flat(commands: Any) -> None:
     """Add ``hiclass compare-flat``."""
-    command = _add_command(
+    command = add_command(
         commands,
         "compare-flat",
         "check by cross-validation whether the hierarchy helps",
         _help.COMPARE_FLAT,
         "FILE --target COLUMN COLUMN [COLUMN ...] [options]",
     )
-    _add_input(command)
-    _add_target(command)
-    _add_path_separator(_add_label_options(command))
-    _add_feature_columns(command)
-    _add_groups(command)
+    add_input(command)
+    add_target(command)
+    add_path_separator(add_label_options(command))
+    add_feature_columns(command)
+    add_groups(command)
     command.add_argument(
-        "--cv", type=_at_least(2), default=3, metavar="FOLDS", help="number of folds (default: 3)"
+        "--cv", type=at_least(2), default=3, metavar="FOLDS", help="number of folds (default: 3)"
     )
     command.add_argument(
         "--seed", type=int, default=0, help="the same seed gives the same result (default: 0)"
     )
-    _add_jobs(command)
+    add_jobs(command)
 
 
-def add_checks(command: argparse.ArgumentParser) -> None:
+def add_checks(command: Any) -> None:
     """Add what a report can show of the labels and of the use of a model."""
     command.add_argument(
         "--label-errors",

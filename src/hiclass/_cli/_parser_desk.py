@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from hiclass._cli import _help
-from hiclass._cli._parser import (
-    _add_command,
-    _add_decision,
-    _add_input,
-    _add_label_options,
-    _add_model_file,
-    _at_least,
-    _inner_share,
-    _listed,
-    _port,
+from hiclass._cli._options import (
+    add_command,
+    add_decision,
+    add_input,
+    add_label_options,
+    add_model_file,
+    at_least,
+    inner_share,
+    listed,
+    port,
 )
 
 
@@ -22,23 +22,23 @@ def add_triage(commands: Any) -> None:
     """Add ``hiclass triage``."""
     from hiclass._inspect.triage import ORDERS
 
-    command = _add_command(
+    command = add_command(
         commands,
         "triage",
         "code the rows that are sure, and make a queue of the others",
         _help.TRIAGE,
         "MODEL FILE --max-error E -o FILE --review QUEUE [options]",
     )
-    _add_model_file(command)
-    _add_input(command)
-    _add_decision(command)
+    add_model_file(command)
+    add_input(command)
+    add_decision(command)
     sure = command.add_argument_group(
         "what is sure",
         "By default what the thresholds of the model say, or those of --min-confidence.",
     )
     sure.add_argument(
         "--max-error",
-        type=_inner_share,
+        type=inner_share,
         metavar="E",
         help="of the rows that are coded, at most this share is wrong: as hiclass guarantee has "
         "promised for the model, or as the rows of --labelled allow",
@@ -50,7 +50,7 @@ def add_triage(commands: Any) -> None:
     )
     sure.add_argument(
         "--certainty",
-        type=_inner_share,
+        type=inner_share,
         metavar="P",
         help="with --labelled, the probability with which that holds (default: 0.95)",
     )
@@ -60,7 +60,7 @@ def add_triage(commands: Any) -> None:
         help="the level that has to be coded, by its number or name, and nothing below it; by "
         "default whole paths",
     )
-    _add_label_options(command)
+    add_label_options(command)
     queue = command.add_argument_group("output")
     queue.add_argument(
         "-o", "--output", required=True, metavar="FILE", help="the rows that are sure"
@@ -70,7 +70,7 @@ def add_triage(commands: Any) -> None:
     )
     queue.add_argument(
         "--suggestions",
-        type=_at_least(1),
+        type=at_least(1),
         default=5,
         metavar="N",
         help="so many classes for every row of the queue (default: 5)",
@@ -79,7 +79,7 @@ def add_triage(commands: Any) -> None:
         "--order",
         choices=list(ORDERS),
         default="uncertain",
-        help=f"what comes first in the queue; {_listed(ORDERS)} (default: uncertain)",
+        help=f"what comes first in the queue; {listed(ORDERS)} (default: uncertain)",
     )
     queue.add_argument(
         "--costs",
@@ -91,14 +91,14 @@ def add_triage(commands: Any) -> None:
 
 def add_review(commands: Any) -> None:
     """Add ``hiclass review``."""
-    command = _add_command(
+    command = add_command(
         commands,
         "review",
         "let people code a queue on a page of this machine",
         _help.REVIEW,
         "QUEUE --model MODEL -o FILE [--port PORT] [options]",
     )
-    _add_input(command, "QUEUE", "a file that hiclass triage wrote with --review")
+    add_input(command, "QUEUE", "a file that hiclass triage wrote with --review")
     command.add_argument(
         "--model", required=True, metavar="MODEL", help="the model file that made the queue"
     )
@@ -111,7 +111,7 @@ def add_review(commands: Any) -> None:
     )
     command.add_argument(
         "--port",
-        type=_port,
+        type=port,
         default=8001,
         help="the port to listen at; 0 is any that is free (default: 8001)",
     )

@@ -24,6 +24,7 @@ MODELS = {
     "flat": "one classifier over all leaves; the baseline",
     "batches": "one yes-or-no classifier per class that learns more rows later, with --update",
 }
+DEFAULT_MODEL = "auto"
 OPTIMIZE = {
     "path": "whole paths that are right",
     "f1": "the hierarchical F-score; a path stops early where it is unsure",

@@ -39,7 +39,8 @@ def review(args: argparse.Namespace) -> None:
     require(NEEDED, "hiclass review")
     if args.output == "-":
         raise CommandError("-o needs the name of a file: the journal is written beside it.")
-    check_output(args.output)
+    for path in (args.output, f"{args.output}.journal"):
+        check_output(path, args.file, args.model)
     format = format_of(args.output, None, output=True)
     desk, target, separator = open_desk(args)
     try:

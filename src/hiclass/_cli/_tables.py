@@ -308,11 +308,25 @@ def _is_missing(value: Any) -> bool:
 # -- output ------------------------------------------------------------------------------------
 
 
-def check_output(path: str) -> None:
-    """Refuse an output that cannot be written, before any work is done."""
+def check_output(path: str, *inputs: str | None) -> None:
+    """Refuse an output that cannot be written or would replace an input, before any work is done.
+
+    Parameters
+    ----------
+    path : str
+        The output, ``"-"`` for standard output.
+    *inputs : str or None
+        The files that the command reads and that must stay; None for those that are not given.
+    """
     if path == "-":
         return
     target = Path(path)
+    place = target.resolve()  # one file has many names
+    if any(other not in (None, "-") and Path(other).resolve() == place for other in inputs):
+        raise CommandError(
+            f"{path} is read by this command and would be replaced by its result. Give the output "
+            f"another name."
+        )
     folder = target.parent
     if target.is_dir():
         raise CommandError(f"{path} is a folder. Give the name of a file.")

@@ -29,7 +29,7 @@ def triage(args: argparse.Namespace) -> None:
     for path in outputs:
         if path == "-":
             raise CommandError("-o and --review need names of files: there are two results.")
-        check_output(path)
+        check_output(path, args.model_file, args.file, args.labelled, args.costs)
         format_of(path, None, output=True)
     # One file has many names: the queue would take the place of the rows that are done.
     if len({Path(path).resolve() for path in outputs}) < 2:
@@ -39,9 +39,12 @@ def triage(args: argparse.Namespace) -> None:
     found = _find(args, model, table)
     done = added_columns(model, found.predicted, found.confidence.round(6))
     sure = found.sure.nonzero()[0]
-    _write(table, sure, {name: cells[sure] for name, cells in done.items()}, args.output)
     marks = queue_columns(found, model.features.columns_, model_mark(args.model_file))
-    _write(table, found.review, marks, args.review)
+    # Both are made before one is written: what is wrong with the second would leave half a result.
+    queue = _joined(table, found.review, marks)
+    coded = _joined(table, sure, {name: cells[sure] for name, cells in done.items()})
+    for frame, path in ((queue, args.review), (coded, args.output)):
+        write_table(frame, path, format=format_of(path, None, output=True))
     _describe(args, found)
 
 
@@ -128,8 +131,8 @@ def _check_promise(args: argparse.Namespace, model: Model, level: int | None) ->
             )
 
 
-def _write(table: Table, rows: Any, added: dict[str, Any], path: str) -> None:
-    """Write some rows of a table with more columns."""
+def _joined(table: Table, rows: Any, added: dict[str, Any]) -> Any:
+    """Some rows of a table with more columns, as a frame."""
     import pandas as pd
 
     frame = table.frame.iloc[rows]
@@ -140,8 +143,7 @@ def _write(table: Table, rows: Any, added: dict[str, Any], path: str) -> None:
                 f"{table.name} already has a column {name!r}, which triage adds. Rename it."
             )
     columns |= added
-    made = pd.DataFrame({n: pd.Series(cells, dtype=cells.dtype) for n, cells in columns.items()})
-    write_table(made, path, format=format_of(path, None, output=True))
+    return pd.DataFrame({n: pd.Series(cells, dtype=cells.dtype) for n, cells in columns.items()})
 
 
 def _describe(args: argparse.Namespace, found: Triage) -> None:

@@ -26,7 +26,7 @@ def choose_for_review(
     X : rows
         Rows without labels.
     n_rows : int or None, default=None
-        How many to choose; by default all are put into order.
+        How many to choose, at least 1; all if there are fewer. By default all are put into order.
     by : {"diverse", "margin", "uncertainty"}, default="diverse"
         "uncertainty": the less probable the best path, the earlier. "margin": the smaller its
         distance to the second best path, where the two part, the earlier. "diverse": as by margin,
@@ -40,7 +40,7 @@ def choose_for_review(
     Raises
     ------
     ValueError
-        If ``by`` is unknown.
+        If ``by`` is unknown, or ``n_rows`` is not a number of rows.
 
     See Also
     --------
@@ -54,6 +54,9 @@ def choose_for_review(
     >>> choose_for_review(model, [[0.0], [4.6], [9.0]], 1, by="margin")
     array([1])
     """
+    is_int = isinstance(n_rows, int | np.integer) and not isinstance(n_rows, bool)
+    if n_rows is not None and not (is_int and n_rows >= 1):
+        raise ValueError(f"n_rows must be an integer of at least 1, or None; got {n_rows!r}.")
     if by not in _SCORES:
         raise ValueError(f"by={by!r} is unknown. Use one of {', '.join(map(repr, _SCORES))}.")
     opened = unwrap_fitted(model)

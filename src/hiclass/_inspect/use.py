@@ -11,48 +11,29 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import xlogy
 
 from hiclass._estimators.guarantees import guarantee_of
 from hiclass._estimators.offers import require_paths
 from hiclass._inspect.models import open_model
+from hiclass._inspect.shifts import (
+    HYPERGEOMETRIC,
+    Shift,
+    compare_features,
+    compare_numbers,
+    compare_values,
+    p_of_shares,
+)
 from hiclass._rows import chunks_of_rows, n_rows_of, slice_rows
-from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass._typing import FloatArray, IntArray
 from hiclass._wrapping import unwrap_fitted
 
 #: Classes, or features, that are shown.
 _MOST_SHOWN = 10
+#: So many columns that were not compared are named.
+_MOST_NAMED = 5
 #: The comparison that is about rows which belong to no class.
 OUTSIDE = "outside score (how little rows look like any class)"
-_KS, _HYPERGEOMETRIC = "Kolmogorov-Smirnov", "hypergeometric"
-#: A class that is expected less often joins the other rare ones: the test is about large samples.
-_LEAST_EXPECTED = 5
-#: Fewer rows than these in one of two samples are compared exactly, which takes longer for many.
-_LEAST_ASYMPTOTIC = 50
-
-
-@dataclass(frozen=True)
-class Shift:
-    """One thing that was compared.
-
-    Attributes
-    ----------
-    what : str
-        What it is, such as "confidence at level 2".
-    then, now : float
-        Its mean, or its share, in both sets of rows.
-    p_value : float
-        How probable a difference at least as large is if nothing has changed.
-    test : str, default=""
-        The name of the test.
-    """
-
-    what: str
-    then: float
-    now: float
-    p_value: float
-    test: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,6 +55,8 @@ class UseComparison:
         The probability of an alarm if nothing has changed.
     guarantee : str
         What this means for the guarantee of the model; empty if it has none.
+    not_compared : tuple of str
+        The columns of a frame that could not be compared, each with the reason.
 
     Examples
     --------
@@ -92,6 +75,7 @@ class UseComparison:
     features: tuple[Shift, ...]
     max_false_alarms: float
     guarantee: str = ""
+    not_compared: tuple[str, ...] = ()
 
     @property
     def alarm(self) -> bool:
@@ -109,10 +93,15 @@ class UseComparison:
 
     def __str__(self) -> str:
         rows = f"{self.n_then:,} rows then, {self.n_now:,} now"
-        if not self.alarm:
-            return f"No change by more than chance ({rows}). {self.guarantee}".strip()
-        lines = [f"{s.what}: {s.then:.4g} then, {s.now:.4g} now" for s in self.alarms]
-        return "\n".join([f"Changed ({rows}):", *lines, *([self.guarantee] * bool(self.guarantee))])
+        lines = [f"No change by more than chance ({rows}). {self.guarantee}".strip()]
+        if self.alarm:
+            lines = [f"{s.what}: {s.then:.4g} then, {s.now:.4g} now" for s in self.alarms]
+            lines = [f"Changed ({rows}):", *lines, *([self.guarantee] * bool(self.guarantee))]
+        if self.not_compared:
+            more = len(self.not_compared) - _MOST_NAMED
+            shown = "; ".join(self.not_compared[:_MOST_NAMED])
+            lines.append(f"Not compared: {shown}{f'; and {more:,} more' if more > 0 else ''}")
+        return "\n".join(lines)
 
 
 def compare_use(
@@ -163,8 +152,11 @@ def compare_use(
     compared by the test of Kolmogorov and Smirnov, the predicted classes of every level by a
     chi-squared test in which rare classes are pooled, the share of rows that is answered at a level
     by Fisher's exact test, and features by the smallest of their own p-values times their number:
-    the test of Kolmogorov and Smirnov for numbers, the hypergeometric one for whether a sparse
-    feature is there. Holm's procedure shares the false alarms among all.
+    the test of Kolmogorov and Smirnov for numbers and dates, the chi-squared one for categories,
+    the hypergeometric one for whether a sparse feature or a word is there, and for the share of
+    missing values of every column that has any. Columns in which every row has another value, such
+    as ids, are not compared; ``not_compared`` names them. Holm's procedure shares the false alarms
+    among all.
 
     Examples
     --------
@@ -192,13 +184,13 @@ def compare_use(
         given = [c[~np.isnan(c)] for c in confidence]
         shifts.append(_answered(level, given, (n_then, n_now)))
         if all(map(len, given)):
-            shifts.append(_numbers(f"confidence at level {level}", *given))
+            shifts.append(compare_numbers(f"confidence at level {level}", *given))
         nodes = [tree._at_level(d.nodes, level) for d in decisions]
         of_level, single = _classes(tree, level, *nodes)
         shifts.append(of_level)
         classes += single
-    shifts.append(_numbers(OUTSIDE, *(_outside(opened.model, X) for X in rows)))
-    features = _features(rows[0], rows[1], names)
+    shifts.append(compare_numbers(OUTSIDE, *(_outside(opened.model, X) for X in rows)))
+    features, not_compared = compare_features(rows[0], rows[1], names)
     if features:
         smallest = features[0]
         shifts.append(smallest)
@@ -210,6 +202,7 @@ def compare_use(
         tuple(classes[:_MOST_SHOWN]),
         tuple(features[:_MOST_SHOWN]),
         max_false_alarms,
+        not_compared=tuple(not_compared),
     )
     return _with_guarantee(found, model)
 
@@ -238,102 +231,19 @@ def _answered(level: int, given: list[FloatArray], n: tuple[int, int]) -> Shift:
     return Shift(what, then, now, p_value, "Fisher's exact")
 
 
-def _numbers(what: str, then: FloatArray, now: FloatArray) -> Shift:
-    from scipy.stats import ks_2samp
-
-    # "auto" is exact. For few rows the other way gives p-values of 0, where 1 of 10 is right.
-    method = "auto" if min(len(then), len(now)) < _LEAST_ASYMPTOTIC else "asymp"
-    p_value = float(ks_2samp(then, now, method=method).pvalue)
-    return Shift(what, float(then.mean()), float(now.mean()), p_value, _KS)
-
-
 def _classes(tree: Any, level: int, then: IntArray, now: IntArray) -> tuple[Shift, list[Shift]]:
     """Shares of the predicted classes of a level: all together, and one by one."""
-    from scipy.stats import chi2_contingency, hypergeom
-
     nodes = np.unique(np.concatenate([then, now]))
     counts = np.array([[(part == v).sum() for v in nodes] for part in (then, now)])
-    total = counts.sum(axis=0)
-    smaller = min(len(then), len(now)) / (len(then) + len(now))
-    rare = total * smaller < _LEAST_EXPECTED
-    if rare.any() and not rare.all() and total[rare].sum() * smaller < _LEAST_EXPECTED:
-        # Even together they are too few: one such row would be an alarm. A common class joins them.
-        rare[np.where(rare, total.max() + 1, total).argmin()] = True
-    pooled = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
-    pooled = pooled[:, pooled.sum(axis=0) > 0]
-    p_value = float(chi2_contingency(pooled)[1]) if pooled.shape[1] > 1 else 1.0
+    whole = compare_values(f"classes of level {level}, share that moved", counts)
     shares = counts / counts.sum(axis=1, keepdims=True)
-    # Half the sum of the differences: the share of rows that would have to change their class.
-    moved = float(np.abs(shares[0] - shares[1]).sum() / 2)
-    what = f"classes of level {level}, share that moved"
-    whole = Shift(what, 0.0, moved, p_value, "chi-squared")
-    each = _two_sided(hypergeom, counts[1], total, len(now), len(then) + len(now))
+    each = p_of_shares(counts, (len(then), len(now)))
     single = [
-        Shift(tree.describe(int(v)), float(a), float(b), float(p), _HYPERGEOMETRIC)
+        Shift(tree.describe(int(v)), float(a), float(b), float(p), HYPERGEOMETRIC)
         for v, a, b, p in zip(nodes, shares[0], shares[1], each, strict=True)
         if v > 0
     ]
     return whole, single
-
-
-def _two_sided(
-    hypergeom: Any, found: IntArray, total: IntArray, n_now: int, n_all: int
-) -> FloatArray:
-    """Twice the smaller tail of the hypergeometric distribution."""
-    low = hypergeom.cdf(found, n_all, total, n_now)
-    high = hypergeom.sf(found - 1, n_all, total, n_now)
-    both: FloatArray = np.minimum(2 * np.minimum(low, high), 1.0)
-    return both
-
-
-def _features(then: Any, now: Any, names: list[str] | None) -> list[Shift]:
-    """All features that can be compared, the one that changed most first.
-
-    The first has the p-value of the smallest of all: times their number.
-    """
-    then, now = (X.to_numpy() if hasattr(X, "to_numpy") else X for X in (then, now))  # frames
-    sparse = sp.issparse(then)
-    if not sparse and not _is_numeric(then):
-        return []
-    found = _presence(then, now) if sparse else _distributions(then, now)
-    if not found:
-        return []
-    order = sorted(range(len(found)), key=lambda j: found[j][2])
-    test = _HYPERGEOMETRIC if sparse else _KS
-    shifts = [Shift(f"feature {names[j] if names else j}", *found[j], test) for j in order]
-    corrected = min(1.0, shifts[0].p_value * len(shifts))
-    test = f"{test}, smallest of {len(shifts):,}"
-    return [replace(shifts[0], p_value=corrected, test=test), *shifts[1:]]
-
-
-def _is_numeric(X: Any) -> bool:
-    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
-
-
-def _presence(then: Any, now: Any) -> list[tuple[float, float, float]]:
-    """Shares of rows in which a sparse feature is there."""
-    from scipy.stats import hypergeom
-
-    counts = [np.asarray((X != 0).sum(axis=0)).ravel() for X in (then, now)]
-    n_then, n_now = then.shape[0], now.shape[0]
-    total = counts[0] + counts[1]
-    each = _two_sided(hypergeom, counts[1], total, n_now, n_then + n_now)
-    return list(
-        zip((counts[0] / n_then).tolist(), (counts[1] / n_now).tolist(), each.tolist(), strict=True)
-    )
-
-
-def _distributions(then: AnyArray, now: AnyArray) -> list[tuple[float, float, float]]:
-    """Means of numbers, and the test of their distributions."""
-    found = []
-    for j in range(then.shape[1]):
-        a, b = (X[:, j][~np.isnan(X[:, j].astype(float))].astype(float) for X in (then, now))
-        if len(a) and len(b):
-            shift = _numbers("", a, b)
-            found.append((shift.then, shift.now, shift.p_value))
-        else:
-            found.append((np.nan, np.nan, 1.0))
-    return found
 
 
 def outside_score(model: Any, X: Any) -> FloatArray:

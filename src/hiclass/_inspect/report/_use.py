@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hiclass._inspect.use import OUTSIDE, Shift, UseComparison
+from hiclass._inspect.shifts import Shift
+from hiclass._inspect.use import OUTSIDE, UseComparison
 
 
 def collect_use(found: Any) -> dict[str, Any] | None:
@@ -21,7 +22,8 @@ def collect_use(found: Any) -> dict[str, Any] | None:
         "then", "now": the numbers of rows; "max_false_alarms": the probability of an alarm if
         nothing has changed; "changed": how many of the comparisons have; "tests": all of them;
         "outside": the place of the outside score among these, None if it was not compared;
-        "classes", "features": those that have changed most; "guarantee": what follows for it.
+        "classes", "features": those that have changed most; "guarantee": what follows for it;
+        "not_compared": columns that could not be compared, and why.
 
     Raises
     ------
@@ -48,6 +50,7 @@ def collect_use(found: Any) -> dict[str, Any] | None:
         "classes": [_row(shift) for shift in found.classes],
         "features": [_row(shift) for shift in found.features],
         "guarantee": found.guarantee,
+        "not_compared": list(found.not_compared),
     }
 
 

@@ -747,6 +747,7 @@
       el("p", { class: "muted lead" }, `${plural(found.then, "row", "rows")} of then and ${rows(found.now)} of now were compared as the model sees them, without labels. ${verdict}`),
       ...(strangers ? [el("p", { class: "muted lead" }, strangers)] : []),
       ...(found.guarantee ? [el("p", { class: "note" }, found.guarantee)] : []),
+      ...(found.not_compared.length ? [el("p", { class: "muted" }, `Not compared: ${found.not_compared.join("; ")}.`)] : []),
       el("details", { open: narrow ? null : "" }, el("summary", {}, "All that was compared"),
         table("compared", ["Compared", "Then", "Now", "Test", "p-value", "Adjusted", "Changed"],
           found.tests.map((row, i) => el("tr", {}, cells(row, amount), el("td", {}, row.test), el("td", {}, chance(row.p_value)), el("td", {}, chance(row.adjusted)),

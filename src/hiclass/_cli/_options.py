@@ -1,0 +1,195 @@
+"""Options that several commands take, and the types of their values."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from hiclass._cli._thresholds import read_min_confidence
+
+_FORMATS = ("csv", "tsv", "parquet", "jsonl")
+
+
+def add_command(
+    commands: Any, name: str, text: str, examples: str, usage: str
+) -> argparse.ArgumentParser:
+    """Add a command with its help, and ``--quiet``."""
+    command: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=text,
+        # By default the file comes last, where an option with several values would take it.
+        usage=f"%(prog)s {usage}",
+        description=f"{text[0].upper()}{text[1:]}.",
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("-q", "--quiet", action="store_true", help="write results and errors only")
+    return command
+
+
+def listed(choices: dict[str, str]) -> str:
+    """Names and what they mean, for the help of an option."""
+    return "; ".join(f"{name}: {text}" for name, text in choices.items())
+
+
+def add_examples(group: Any) -> None:
+    """Add ``--examples``."""
+    group.add_argument(
+        "--examples",
+        metavar="COLUMN",
+        help="show this column of some rows that the model gets wrong in the report; by default "
+        "no row is in it",
+    )
+
+
+def add_model_file(command: argparse.ArgumentParser) -> None:
+    """Add the argument MODEL."""
+    command.add_argument("model_file", metavar="MODEL", help="a file that hiclass fit wrote")
+
+
+_TABLE = (
+    "CSV, TSV, Parquet or JSON lines, also compressed (.gz); - is standard input; it comes before "
+    "the options"
+)
+
+
+def add_input(command: argparse.ArgumentParser, metavar: str = "FILE", text: str = _TABLE) -> None:
+    """Add the argument FILE, and how it is read."""
+    command.add_argument("file", metavar=metavar, help=text)
+    group = command.add_argument_group("input")
+    group.add_argument(
+        "--format",
+        choices=_FORMATS,
+        help="by default told by the name of the file; csv for standard input",
+    )
+    group.add_argument(
+        "--encoding", default="utf-8", help="encoding of text files (default: utf-8)"
+    )
+    group.add_argument(
+        "--separator",
+        metavar="CHARACTER",
+        help="between the cells of CSV files; by default a comma, in TSV a tab",
+    )
+
+
+def add_output_format(group: Any) -> None:
+    """Add ``--output-format``."""
+    group.add_argument(
+        "--output-format",
+        choices=_FORMATS,
+        help="by default told by the name of the output; csv if it has no extension",
+    )
+
+
+def add_target(command: argparse.ArgumentParser) -> None:
+    """Add ``--target``."""
+    command.add_argument(
+        "--target",
+        nargs="+",
+        required=True,
+        metavar="COLUMN",
+        help="columns of the labels, from the first level to the last",
+    )
+
+
+def add_label_options(command: argparse.ArgumentParser) -> Any:
+    """Add what to do with labels that are incomplete; returns the group."""
+    group = command.add_argument_group("labels")
+    group.add_argument(
+        "--truncate-gaps",
+        action="store_true",
+        help="end a path at its first empty cell although labels follow",
+    )
+    group.add_argument(
+        "--skip-unlabelled", action="store_true", help="leave out rows without any label"
+    )
+    return group
+
+
+def add_path_separator(group: Any) -> None:
+    """Add ``--path-separator``."""
+    group.add_argument(
+        "--path-separator",
+        metavar="TEXT",
+        help='the one column of --target holds whole paths, such as "Loans > Car", with this '
+        "between the levels",
+    )
+
+
+def add_groups(command: Any) -> None:
+    """Add ``--groups``."""
+    command.add_argument(
+        "--groups",
+        metavar="COLUMN",
+        help="rows with the same value here, such as a patient, stay together wherever some rows "
+        "are held out; the column is not a feature",
+    )
+
+
+def add_feature_columns(command: argparse.ArgumentParser) -> None:
+    """Add the options that name the columns of the features."""
+    columns = command.add_argument_group(
+        "features",
+        "Chosen by their cells. If --text, --numbers, --categories or --dates name any, these are "
+        "all.",
+    )
+    columns.add_argument("--text", nargs="+", metavar="COLUMN", help="columns of text")
+    columns.add_argument("--numbers", nargs="+", metavar="COLUMN", help="columns of numbers")
+    columns.add_argument("--categories", nargs="+", metavar="COLUMN", help="columns of categories")
+    columns.add_argument("--dates", nargs="+", metavar="COLUMN", help="columns of dates")
+    columns.add_argument(
+        "--ignore", nargs="+", metavar="COLUMN", help="columns that are not features"
+    )
+
+
+def add_decision(command: Any) -> None:
+    """Add ``--jobs`` and ``--min-confidence``."""
+    add_jobs(command)
+    add_min_confidence(command)
+
+
+def add_jobs(command: Any) -> None:
+    """Add ``--jobs``."""
+    command.add_argument(
+        "--jobs", type=jobs, metavar="N", help="number of parallel jobs; -1 is all processors"
+    )
+
+
+def add_min_confidence(command: Any) -> None:
+    """Add ``--min-confidence``."""
+    command.add_argument(
+        "--min-confidence",
+        type=read_min_confidence,
+        metavar="P",
+        help="end a path after its deepest class with at least this probability; also one number "
+        "per level, such as 0.5,0.7,0.9, or a JSON file with one per class",
+    )
+
+
+def number(convert: Callable[[str], Any], fits: Callable[[Any], bool], needed: str) -> Any:
+    """Make the type of an argument that is a number within limits."""
+
+    def read(text: str) -> Any:
+        try:
+            value = convert(text)
+        except ValueError:
+            value = None
+        if value is None or not fits(value):
+            raise argparse.ArgumentTypeError(f"{needed}, not {text!r}")
+        return value
+
+    return read
+
+
+def at_least(least: int) -> Any:
+    """Make the type of an argument that is an integer of a least size."""
+    return number(int, lambda value: value >= least, f"an integer of at least {least} is needed")
+
+
+positive_share = number(
+    float, lambda value: 0 < value <= 1, "a number above 0 and up to 1 is needed"
+)
+inner_share = number(float, lambda value: 0 < value < 1, "a number above 0 and below 1 is needed")
+jobs = number(int, bool, "a number of jobs is needed, or -1 for all processors")
+port = number(int, lambda value: 0 <= value < 65536, "a port from 0 to 65535 is needed")
