@@ -179,6 +179,17 @@ def test_bad_parameters_are_refused(model, data, options, message):
         guarantee_error(model, *data[1], **{"max_error": 0.1, **options})
 
 
+def test_numbers_as_texts_are_refused(model, data):
+    with pytest.raises(ValueError, match="max_error must be above 0 and below 1; got '5'"):
+        guarantee_error(model, *data[1], "5")
+    with pytest.raises(ValueError, match="max_error must be above 0 and below 1; got None"):
+        guarantee_error(model, *data[1], None)
+    with pytest.raises(
+        TypeError, match="costs must be a mapping from classes to costs or a matrix"
+    ):
+        guarantee_cost(model, *data[1], 0.1, costs="x", levels=1)
+
+
 def test_models_without_thresholds_are_refused(data):
     (X, y), rows = data[0], data[1]
     conformal = ConformalClassifier(LocalClassifierPerParentNode(), random_state=0).fit(X, y)

@@ -174,3 +174,6 @@ def test_wrong_models_are_refused(data):
         find_label_errors(LocalClassifierPerParentNode(LinearSVC()), X, y, cv=2)
     with pytest.raises(ValueError, match="rows"):
         find_label_errors(LocalClassifierPerParentNode(), X, y[:-1])
+    for cv in ("five", None, 2.5):
+        with pytest.raises(TypeError, match="cv must be a number of folds, or a splitter such as"):
+            find_label_errors(LocalClassifierPerParentNode(), X, y, cv=cv)

@@ -17,6 +17,8 @@ from sklearn.svm import LinearSVC
 from hiclass import (
     EnsembleClassifier,
     FlatClassifier,
+    GlobalClassifier,
+    KernelRidgeClassifier,
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
     explain,
@@ -216,6 +218,7 @@ def test_nothing_for_people(model):
         ({"k": 0}, "k must be an integer of at least 1; got 0"),
         ({"order": "size"}, "order must be one of uncertain, cost, branch; got 'size'"),
         ({"costs": {"A": 2}}, 'costs are for order="cost"'),
+        ({"order": ["cost"]}, "order must be one of"),
         ({"order": "cost", "costs": {"A": -1}}, "The cost of 'A' must be a number"),
         ({"order": "cost", "costs": {"Z": 1}}, "Z"),
     ],
@@ -223,6 +226,13 @@ def test_nothing_for_people(model):
 def test_wrong_parameters_are_refused(model, options, match):
     with pytest.raises(ValueError, match=match):
         triage(model, NEW, **options)
+
+
+def test_costs_that_are_no_mapping_are_refused(model):
+    with pytest.raises(
+        TypeError, match="costs must be a mapping from classes to costs; got a list"
+    ):
+        triage(model, NEW, order="cost", costs=[1.0])
 
 
 def test_a_model_without_probabilities_or_with_whole_paths_only_is_refused(model):
@@ -299,18 +309,79 @@ def test_reasons_are_words_of_the_row():
 
 
 @pytest.mark.parametrize(
-    "estimator",
+    ("estimator", "name"),
     [
-        LocalClassifierPerParentNode(RandomForestClassifier(3, random_state=0)),
-        FlatClassifier(LogisticRegression()),
+        (LocalClassifierPerParentNode(RandomForestClassifier(3, random_state=0)), "RandomForest"),
+        (FlatClassifier(RandomForestClassifier(3, random_state=0)), "RandomForest"),
+        (FlatClassifier(KernelRidgeClassifier(), calibration="temperature"), "KernelRidge"),
+        (GlobalClassifier(), "GlobalClassifier"),
     ],
-    ids=["forest", "flat"],
+    ids=["forest", "flat forest", "kernel", "global"],
 )
-def test_what_has_no_weights_per_node_has_no_reasons(estimator):
+def test_what_has_no_weights_has_no_reasons_and_says_so(estimator, name):
     model = estimator.set_params(min_confidence=0.9).fit(X, Y)
     found = triage(model, NEW)
     assert set(found.reasons) == {None}
     assert set(queue_columns(found, {}, "m")["reasons"]) == {None}
+    assert found.note.startswith("The rows for people come without reasons: these are weights of")
+    assert f"which {name}" in found.note
+    assert triage(model, NEW, reasons=False).note == ""
+
+
+@pytest.mark.parametrize("level", [None, 1])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_reasons_of_a_flat_model_are_the_terms_between_two_final_classes(level, sparse):
+    rows, new = (sp.csr_array(X), sp.csr_array(NEW)) if sparse else (X, NEW)
+    model = FlatClassifier(LogisticRegression(), min_confidence=0.9).fit(rows, Y)
+    found = triage(model, new, level=level)
+    (local,) = model.local_classifiers_.values()
+    final = next(iter(model.local_classes_.values()))
+    tree = found.hierarchy
+    scores = local.decision_function(new)
+    assert found.note == ""
+    for row, reason, pair in zip(
+        found.review, found.reasons, found.suggestions[:, :2].tolist(), strict=True
+    ):
+        columns = []
+        for node in pair:
+            below = [
+                j
+                for j, v in enumerate(final)
+                if tree.path(v)[: len(tree.path(node))] == tree.path(node)
+            ]
+            if level is None:
+                below = [j for j in below if final[j] == node]
+            columns.append(max(below, key=lambda j: scores[row, j]))
+        terms = (local.coef_[columns[0]] - local.coef_[columns[1]]) * NEW[row]
+        assert (reason.first, reason.second) == tuple(tree.labels[v] for v in pair)
+        assert reason.features
+        for feature, term in reason.features:
+            assert term == pytest.approx(terms[int(feature[1:])])
+
+
+def test_the_linear_model_of_an_ensemble_has_the_reasons_wherever_it_stands():
+    forest = LocalClassifierPerParentNode(RandomForestClassifier(5, random_state=0))
+    linear = FlatClassifier(LogisticRegression())
+    model = EnsembleClassifier([("a", forest), ("b", linear)], min_confidence=0.9).fit(X, Y)
+    alone = FlatClassifier(LogisticRegression(), min_confidence=0.9).fit(X, Y)
+    found = triage(model, NEW)
+    assert found.note == ""
+    assert all(reason is not None for reason in found.reasons)
+    same = triage(alone, NEW)
+    both = {
+        row: (reason, pair)
+        for row, reason, pair in zip(
+            same.review, same.reasons, same.suggestions[:, :2].tolist(), strict=True
+        )
+    }
+    compared = 0
+    for row, reason, pair in zip(
+        found.review, found.reasons, found.suggestions[:, :2].tolist(), strict=True
+    ):
+        if row in both and both[row][1] == pair:
+            assert reason == both[row][0]
+            compared += 1
+    assert compared > 5
 
 
 def test_of_an_ensemble_the_first_member_with_weights_gives_reasons():

@@ -273,3 +273,9 @@ def test_columns_of_frames_are_compared_like_those_of_matrices(data):
     assert found.features == same.features
     assert len(found.features) == 6
     assert found.features[0] in found.shifts
+
+
+def test_no_rows_have_no_outside_scores_and_a_text_is_no_probability(model, data):
+    assert outside_score(model, data[0][:0]).shape == (0,)
+    with pytest.raises(ValueError, match="max_false_alarms must be above 0 and below 1; got '1'"):
+        compare_use(model, data[0], data[0], max_false_alarms="1")

@@ -153,6 +153,8 @@ def _describe(args: argparse.Namespace, found: Triage) -> None:
         f"{_screen.count(len(found.review), 'row')} for people: wrote {args.review}",
         args.quiet,
     )
+    if found.note:
+        _screen.note(found.note, args.quiet)
     if len(found.review):
         _screen.note(
             f"Code them with: hiclass review {args.review} --model {args.model_file} -o FILE",

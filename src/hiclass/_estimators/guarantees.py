@@ -378,7 +378,8 @@ def _is_between(value: Any, end: float) -> bool:
 
 
 def _limits(max_error: Any, asked: list[int]) -> list[float]:
-    each = [max_error] * len(asked) if isinstance(max_error, Real) else list(max_error)
+    is_one = isinstance(max_error, Real | str) or not isinstance(max_error, Iterable)
+    each = [max_error] * len(asked) if is_one else list(max_error)
     if len(each) != len(asked):
         raise ValueError(
             f"max_error has {len(each)} numbers for {len(asked)} levels. Give one number, or one "
@@ -444,7 +445,7 @@ def guarantee_cost(
     ValueError
         If nothing can be promised, or if costs or limit make no sense.
     TypeError
-        If the model has no ``min_confidence``.
+        If the model has no ``min_confidence``, or ``costs`` is neither a mapping nor numbers.
 
     See Also
     --------
@@ -505,7 +506,12 @@ def _losses(costs: Any, held_out: HeldOut, asked: list[int]) -> tuple[Any, float
             return np.where(found != truth, each[cut] / most, 0.0)
 
         return by_class, most
-    matrix = np.asarray(costs, dtype=np.float64)
+    try:
+        matrix = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"costs must be a mapping from classes to costs or a matrix of numbers; got {costs!r}."
+        ) from error
     if len(asked) != 1:
         raise ValueError("A matrix of costs is for one level. Name it, for example levels=2.")
     nodes = tree.nodes_by_level[asked[0]]

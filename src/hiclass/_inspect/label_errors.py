@@ -104,7 +104,7 @@ def find_label_errors(
     Raises
     ------
     TypeError
-        If the model is not a hierarchical classifier.
+        If the model is not a hierarchical classifier, or ``cv`` is neither a number nor a splitter.
     ValueError
         If it has no probabilities of paths, or predicts sets of classes.
 
@@ -141,6 +141,10 @@ def find_label_errors(
     splitter = cv
     if isinstance(cv, Integral):
         splitter = HierarchicalKFold(int(cv), shuffle=True, random_state=0, hierarchy=hierarchy)
+    elif isinstance(cv, str) or not hasattr(cv, "split"):
+        raise TypeError(
+            f"cv must be a number of folds, or a splitter such as HierarchicalKFold(5); got {cv!r}."
+        )
     judged = _Judged.empty(nodes, hierarchy)
     for train, test in splitter.split(X, y, groups):
         again = _with_hierarchy(clone(model), hierarchy)

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from hiclass._estimators.global_ import GlobalClassifier
 from hiclass._inference.batches import has_seen_both, known_options
 from hiclass._inspect.models import OpenEstimator, fitted_state, open_estimator, strongest
-from hiclass._typing import FloatArray
+from hiclass._typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -189,6 +189,12 @@ class ReasonFinder:
         if estimator.weights is None:
             return np.zeros(len(final))
         return estimator.weights @ _dense(estimator.transform(self.X)) + estimator.intercepts
+
+    def final_classes(self) -> tuple[OpenEstimator | None, IntArray]:
+        """The one classifier of a flat model, None if there is none, and its final classes."""
+        final = known_options(self.models).ends
+        fitted = self.models.classifiers.get(0)
+        return (None if fitted is None else self._open(0, fitted, len(final))), final
 
     # -- reasons -------------------------------------------------------------------------------
 

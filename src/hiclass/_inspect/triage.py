@@ -20,7 +20,7 @@ from hiclass._estimators.held_out import decide_both
 from hiclass._estimators.offers import has_paths
 from hiclass._inference.confidence import is_set
 from hiclass._inspect.models import open_model
-from hiclass._inspect.pairs import PairReason, parting, reasons_of_pairs
+from hiclass._inspect.pairs import PairReason, parting, reasons_of_pairs, why_no_reasons
 from hiclass._labels.columns import read_labels
 from hiclass._rows import chunks_of_rows, n_rows_of, slice_rows, take_rows
 from hiclass._targets.paths import nodes_of
@@ -63,6 +63,8 @@ class Triage:
         What speaks for the first and for the second suggestion; None where nothing can be shown.
     hierarchy : Hierarchy
         What nodes mean: ``hierarchy.path(node)``.
+    note : str
+        Why some rows, or all, have no reasons although they were asked for; empty if all have some.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class Triage:
     probabilities: FloatArray
     reasons: list[PairReason | None]
     hierarchy: Hierarchy
+    note: str = ""
 
     def __repr__(self) -> str:
         n_sure, n_rows = int(self.sure.sum()), len(self.sure)
@@ -121,7 +124,8 @@ def triage(
         there is none.
     reasons : bool, default=True
         Whether to find the features that speak for the first and for the second suggestion. Linear
-        local classifiers have them.
+        classifiers have them, also in a flat model or within an ensemble. Forests, kernel machines
+        and networks have none: ``note`` says so.
     feature_names : sequence of str, default=None
         Names of the features that the classifier sees, where it cannot know them.
 
@@ -135,6 +139,8 @@ def triage(
     ------
     ValueError
         If the model has no thresholds, so that every row would be sure, or if a parameter is wrong.
+    TypeError
+        If ``costs`` is not a mapping.
     AttributeError
         If the model has no probabilities.
 
@@ -193,7 +199,7 @@ def triage(
     found: list[PairReason | None] = [None] * len(places)
     if reasons:
         found = reasons_of_pairs(
-            opened, take_rows(some, places), suggestions[places, 0], second, _TOP
+            opened, take_rows(some, places), suggestions[places, 0], second, _TOP, level
         )
     return Triage(
         sure=sure,
@@ -204,7 +210,19 @@ def triage(
         probabilities=proba[places],
         reasons=found,
         hierarchy=tree,
+        note=_note(opened, found, second) if reasons else "",
     )
+
+
+def _note(opened: Any, found: list[PairReason | None], second: IntArray) -> str:
+    """Why rows that have two suggestions have no reasons; empty if all have some."""
+    without = sum(reason is None for reason, v in zip(found, second.tolist(), strict=True) if v > 0)
+    if not without:
+        return ""
+    names = why_no_reasons(opened)
+    rows = "The rows" if without == int((second > 0).sum()) else f"{without:,} rows"
+    why = f", which {names} does not have" if names else ", and none decides there"
+    return f"{rows} for people come without reasons: these are weights of linear classifiers{why}."
 
 
 def _check(tree: Hierarchy, level: Any, k: Any, order: Any, costs: Any) -> None:
@@ -215,10 +233,14 @@ def _check(tree: Hierarchy, level: Any, k: Any, order: Any, costs: Any) -> None:
         if not is_int or value < 1 or (most is not None and value > most):
             upper = f"from 1 to {most}, the depth of the hierarchy" if most else "of at least 1"
             raise ValueError(f"{name} must be an integer {upper}; got {value!r}.")
-    if order not in ORDERS:
+    if not isinstance(order, str) or order not in ORDERS:
         raise ValueError(f"order must be one of {', '.join(ORDERS)}; got {order!r}.")
     if costs is not None and order != "cost":
         raise ValueError(f'costs are for order="cost"; got order={order!r}.')
+    if costs is not None and not isinstance(costs, Mapping):
+        raise TypeError(
+            f"costs must be a mapping from classes to costs; got a {type(costs).__name__}."
+        )
 
 
 def _at(tree: Hierarchy, nodes: IntArray, level: int | None) -> IntArray:

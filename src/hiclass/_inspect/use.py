@@ -167,7 +167,7 @@ def compare_use(
     >>> compare_use(model, X[:100], [[9.0, b] for _, b in X[100:]]).alarm
     True
     """
-    if not 0 < max_false_alarms < 1:
+    if not (isinstance(max_false_alarms, int | float | np.number) and 0 < max_false_alarms < 1):
         raise ValueError(f"max_false_alarms must be above 0 and below 1; got {max_false_alarms!r}.")
     opened = unwrap_fitted(model)
     require_paths(opened.model, "compare_use")
@@ -289,7 +289,7 @@ def _outside(model: Any, rows: Any) -> FloatArray:
     tree = model.hierarchy_
     levels = [nodes for nodes in tree.nodes_by_level[1:] if len(nodes) > 1]
     score = np.zeros(n_rows_of(rows))
-    for chunk in chunks_of_rows(rows, tree.n_nodes):
+    for chunk in chunks_of_rows(rows, tree.n_nodes) if len(score) else ():
         proba = model.predict_node_proba(slice_rows(rows, chunk))
         for nodes in levels:
             here = proba[:, nodes]
