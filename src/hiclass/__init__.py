@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from hiclass._estimators.flat import FlatClassifier as FlatClassifier
     from hiclass._estimators.global_ import GlobalClassifier as GlobalClassifier
     from hiclass._estimators.guarantees import Guarantee as Guarantee
-    from hiclass._estimators.guarantees import guarantee_cost as guarantee_cost
-    from hiclass._estimators.guarantees import guarantee_error as guarantee_error
     from hiclass._estimators.label_forest import (
         MultiLabelForestClassifier as MultiLabelForestClassifier,
     )
@@ -34,6 +32,8 @@ if TYPE_CHECKING:
     from hiclass._estimators.local import (
         LocalClassifierPerParentNode as LocalClassifierPerParentNode,
     )
+    from hiclass._estimators.promising import guarantee_cost as guarantee_cost
+    from hiclass._estimators.promising import guarantee_error as guarantee_error
     from hiclass._estimators.words import add_class_texts as add_class_texts
     from hiclass._export.onnx import to_onnx as to_onnx
     from hiclass._export.persistence import TRUSTED_TYPES as TRUSTED_TYPES
@@ -93,8 +93,8 @@ _HOMES = {
     "compare_use": "hiclass._inspect.use",
     "explain": "hiclass._inspect.explain",
     "find_label_errors": "hiclass._inspect.label_errors",
-    "guarantee_cost": "hiclass._estimators.guarantees",
-    "guarantee_error": "hiclass._estimators.guarantees",
+    "guarantee_cost": "hiclass._estimators.promising",
+    "guarantee_error": "hiclass._estimators.promising",
     "load": "hiclass._export.persistence",
     "make_report": "hiclass._inspect.report",
     "outside_score": "hiclass._inspect.use",

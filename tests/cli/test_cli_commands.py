@@ -191,7 +191,11 @@ class TestEvaluate:
         message = fails("evaluate", model, train, *report, "--examples", "narative")
         assert message == f"{train} has no column 'narative'. Did you mean 'narrative'?"
         message = fails("evaluate", model, train, "--examples", "narrative")
-        assert message == "--examples puts rows into the report. Give --report FILE as well."
+        assert message == "--examples is for the report. Give --report FILE as well."
+        message = fails("evaluate", model, train, "--label-errors")
+        assert message == "--label-errors is for the report. Give --report FILE as well."
+        message = fails("evaluate", model, train, "--compare", train)
+        assert message == "--compare is for the report. Give --report FILE as well."
         assert list(tmp_path.iterdir()) == []
 
     def test_the_report_gets_the_features_of_the_model_by_name(self, model, run, train):
@@ -307,13 +311,16 @@ def shown_in(page):
 
 class TestReport:
     def test_it_is_the_report_of_evaluate(self, run, model, train, tmp_path):
-        options = ["--examples", "id", "--min-confidence", "0.9"]
+        options = ["--examples", "id", "--min-confidence", "0.9", "--label-errors"]
+        options += ["--compare", train]
         _, err = run("report", model, train, *options, "-o", tmp_path / "a.html")
         assert f"Wrote {tmp_path / 'a.html'}" in err
         run("evaluate", model, train, *options, "--report", tmp_path / "b.html")
         pages = [(tmp_path / name).read_text(encoding="utf-8") for name in ("a.html", "b.html")]
         assert pages[0] == pages[1]
         assert "train.csv" in pages[0]
+        shown = shown_in(tmp_path / "b.html")
+        assert all(shown[section] for section in ("automation", "label_errors", "use"))
 
     def test_it_has_a_title(self, run, model, train, tmp_path):
         run("report", model, train, "--title", "How <good>?", "-o", tmp_path / "a.html")

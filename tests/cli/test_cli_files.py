@@ -106,3 +106,36 @@ def test_a_program_that_is_terminated_leaves_nothing_behind(train, tmp_path):
         assert process.wait(timeout=50) == 128 + signal.SIGTERM
         assert time.monotonic() - started < 50
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["fit", "{data}", "--target", "product", "-o", "{data}"],
+        ["fit", "{data}", "--target", "product", "--add", "{other}", "-o", "{other}"],
+        ["predict", "{model}", "{data}", "-o", "{data}"],
+        ["predict", "{model}", "{data}", "-o", "{model}"],
+        ["evaluate", "{model}", "{data}", "--report", "{data}"],
+        ["evaluate", "{model}", "{data}", "--baseline", "{other}", "--report", "{other}"],
+        ["report", "{model}", "{data}", "-o", "{model}"],
+        ["report", "{model}", "{data}", "--compare", "{other}", "-o", "{other}"],
+        ["explain", "{model}", "{data}", "-o", "{data}"],
+        ["tune", "{model}", "{data}", "-o", "{data}"],
+        ["guarantee", "{model}", "{data}", "-o", "{data}"],
+        ["label-errors", "{model}", "{data}", "-o", "{data}"],
+        ["compare", "{model}", "{data}", "{other}", "-o", "{other}"],
+        ["review", "{data}", "--model", "{model}", "-o", "{data}"],
+        ["review", "{data}", "--model", "{model}", "-o", "{model}"],
+    ],
+)
+def test_no_command_replaces_what_it_reads(fails, shared, tmp_path, command):
+    names = {"model": shared / "model.skops", "data": shared / "train.csv"}
+    files = {"other": tmp_path / "other.csv"}
+    files["other"].write_bytes(names["data"].read_bytes())
+    for name, path in names.items():
+        files[name] = tmp_path / path.name
+        files[name].write_bytes(path.read_bytes())
+    before = {name: path.read_bytes() for name, path in files.items()}
+    error = fails(*(part.format(**files) for part in command))
+    assert "is read by this command and would be replaced by its result." in error
+    assert {name: path.read_bytes() for name, path in files.items()} == before

@@ -37,3 +37,8 @@ def test_rows_have_their_numbers_in_the_file(run, model, tmp_path):
     found = read(out)
     assert len(found) == 58
     assert all(rows[int(row["row"]) - 1][0] == row["id"] for row in found)
+
+
+def test_more_folds_than_rows_are_refused(fails, model, tmp_path):
+    path = write_csv(tmp_path / "few.csv", make_rows(3))
+    assert "--cv 5 is more than the 3 rows. Use fewer folds." in fails("label-errors", model, path)

@@ -282,7 +282,8 @@ def test_a_torn_line_is_reported(queue, model, output, run):
     [
         (["-o", "-"], "-o needs the name of a file: the journal is written beside it."),
         (["-o", "no/r.csv"], "there is no folder no"),
-        (["-o", "r.x"], "the format cannot be told from the name"),
+        (["-o", "r.x"], "the format cannot be told from the name. Let it end with .csv"),
+        (["-o", "/dev/null"], "/dev/null is not a plain file, so that no journal can stand"),
     ],
 )
 def test_wrong_outputs_are_refused(queue, model, fails, tmp_path, monkeypatch, options, message):
@@ -290,9 +291,17 @@ def test_wrong_outputs_are_refused(queue, model, fails, tmp_path, monkeypatch, o
     assert message in fails("review", queue, "--model", model, *options)
 
 
-def test_a_journal_that_cannot_be_opened(queue, model, output, fails):
+def test_a_journal_that_cannot_be_opened(queue, model, output, fails, monkeypatch):
     Path(f"{output}.journal").mkdir()
-    assert "reviewed.csv.journal cannot be written" in refuse(fails, queue, model, output)
+    assert "reviewed.csv.journal is a folder" in refuse(fails, queue, model, output)
+    Path(f"{output}.journal").rmdir()
+
+    def full(path, header):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("hiclass._cli._review.Journal", full)
+    error = refuse(fails, queue, model, output)
+    assert "reviewed.csv.journal cannot be written: No space left on device. Free some" in error
 
 
 def test_other_formats_keep_their_cells(folder, model, tmp_path, run):

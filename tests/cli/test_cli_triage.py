@@ -2,11 +2,15 @@
 
 import itertools
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
-from cli_helpers import HEADER, make_rows, read, unlabelled_rows, write_csv
+from cli_helpers import HEADER, TARGET, make_rows, read, unlabelled_rows, write_csv
+from sklearn.ensemble import RandomForestClassifier
 
-from hiclass._cli._models import load_model
+from hiclass import LocalClassifierPerParentNode
+from hiclass._cli._models import load_model, save_model
 
 
 @pytest.fixture
@@ -75,8 +79,6 @@ def test_by_branch(triage):
 def test_the_thresholds_of_the_model_are_used(run, fails, model, new, tmp_path, shared):
     tuned = load_model(model)
     tuned.opened.model.set_params(min_confidence=0.5)
-    from hiclass._cli._models import save_model
-
     save_model(tuned, str(tmp_path / "tuned.skops"))
     options = ("-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
     run("triage", tmp_path / "tuned.skops", new, *options)
@@ -90,7 +92,10 @@ def test_the_thresholds_of_the_model_are_used(run, fails, model, new, tmp_path, 
         (["-o", "-", "--review", "q.csv"], "-o and --review need names of files"),
         (["-o", "q.csv", "--review", "q.csv"], "-o and --review are both q.csv. Give two names."),
         (["-o", "q.csv", "--review", "./q.csv"], "-o and --review are both q.csv. Give two names."),
-        (["-o", "d.csv", "--review", "q.x"], "q.x: the format cannot be told from the name"),
+        (
+            ["-o", "d.csv", "--review", "q.x"],
+            "q.x: the format cannot be told from the name. Let it end with .csv, .tsv, .parquet or",
+        ),
         (["-o", "no/d.csv", "--review", "q.csv"], "there is no folder no"),
         (
             ["-o", "d.csv", "--review", "q.csv", "--level", "color"],
@@ -105,12 +110,45 @@ def test_wrong_options_are_refused(fails, model, new, tmp_path, monkeypatch, opt
     assert not (tmp_path / "d.csv").exists()
 
 
+@pytest.mark.parametrize("number", range(4))
+def test_no_output_is_one_of_the_inputs(fails, model, new, tmp_path, monkeypatch, number):
+    monkeypatch.chdir(tmp_path)
+    costs = write_csv(tmp_path / "costs.csv", [["Loan", "2"]], header=["product", "cost"])
+    labelled = write_csv(tmp_path / "labelled.csv", make_rows(200))
+    copy = tmp_path / "copy.skops"
+    copy.write_bytes(Path(model).read_bytes())
+    read = [copy, new, costs, labelled][number]
+    before = read.read_bytes()
+    common = (copy, new, "--max-error", "0.1", "--labelled", labelled, "--costs", costs)
+    for outputs in (
+        ("-o", f"./{read.name}", "--review", "q.csv"),
+        ("-o", "d.csv", "--review", read),
+    ):
+        error = fails("triage", *common, "--order", "cost", *outputs)
+        assert "is read by this command and would be replaced by its result." in error
+    assert read.read_bytes() == before
+
+
+def test_rows_without_reasons_are_announced(run, shared, new, tmp_path):
+    model = tmp_path / "forest.skops"
+    run("fit", shared / "train.csv", "--target", *TARGET, "--numbers", "amount", "-o", model, "-q")
+    loaded = load_model(str(model))
+    forest = LocalClassifierPerParentNode(RandomForestClassifier(3, random_state=0))
+    X = np.arange(80.0).reshape(-1, 2)
+    loaded.pipeline.steps[-1] = ("classifier", forest.fit(X, [["A", "a"], ["B", "b"]] * 20))
+    save_model(loaded, str(model))
+    options = ("--min-confidence", "1", "-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
+    _, err = run("triage", model, new, *options)
+    assert "come without reasons: these are weights of linear classifiers, which Random" in err
+
+
 def test_a_column_that_triage_adds_must_not_be_there(fails, model, tmp_path):
     rows = [[*row, "x"] for row in unlabelled_rows(10)]
     new = write_csv(tmp_path / "new.csv", rows, header=[*HEADER, "suggestion_1"])
     options = ("-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
     error = fails("triage", model, new, "--min-confidence", "0.99", *options)
     assert "already has a column 'suggestion_1', which triage adds. Rename it." in error
+    assert not (tmp_path / "d.csv").exists()
 
 
 def test_a_missing_feature_is_named(fails, model, tmp_path):

@@ -11,7 +11,7 @@ from hiclass._cli._inputs import features_of, labelled_for
 from hiclass._cli._models import load_model, save_model
 from hiclass._cli._recipe import set_jobs
 from hiclass._cli._tables import check_output, read_table
-from hiclass._estimators.guarantees import guarantee_cost, guarantee_error
+from hiclass._estimators.promising import guarantee_cost, guarantee_error
 
 
 def guarantee(args: argparse.Namespace) -> None:

@@ -24,6 +24,8 @@ def find(args: argparse.Namespace) -> None:
     format = format_of(args.output, args.output_format, output=True)
     model = load_model(args.model_file)
     table, y, _ = labelled_for(args, model)
+    if args.cv > len(y):
+        raise CommandError(f"--cv {args.cv} is more than the {len(y)} rows. Use fewer folds.")
     classifier = model.opened.model
     set_jobs(classifier, args.jobs)
     found = errors_in(table, classifier, features_of(model, table), y, cv=args.cv)

@@ -19,7 +19,7 @@ from hiclass._cli._inputs import read_unprotected
 from hiclass._cli._models import load_summary
 from hiclass._cli._paths import join_paths
 from hiclass._cli._serve import NEEDED, open_port
-from hiclass._cli._tables import check_output, format_of, write_table
+from hiclass._cli._tables import cannot_write, check_output, format_of, write_table
 from hiclass._inspect.queues import taxonomy_mark
 from hiclass._serving.desk.app import Door, make_desk_app
 from hiclass._serving.desk.desk import SKIPPED, Desk
@@ -41,7 +41,12 @@ def review(args: argparse.Namespace) -> None:
         raise CommandError("-o needs the name of a file: the journal is written beside it.")
     for path in (args.output, f"{args.output}.journal"):
         check_output(path, args.file, args.model)
-    format = format_of(args.output, None, output=True)
+    if Path(args.output).exists() and not Path(args.output).is_file():
+        raise CommandError(
+            f"{args.output} is not a plain file, so that no journal can stand beside it. Choose "
+            f"another place."
+        )
+    format = format_of(args.output, None, output=True, option=False)
     desk, target, separator = open_desk(args)
     try:
         _describe(args, desk)
@@ -53,9 +58,10 @@ def review(args: argparse.Namespace) -> None:
         desk.journal.close()
     skipped = int((frame[REVIEW] == SKIP).sum())
     more = f", {skipped:,} skipped" if skipped else ""
+    learn = f" Learn from it with: hiclass fit DATA --add {args.output} ..."
     _screen.note(
-        f"Wrote {args.output}: {_screen.count(len(frame) - skipped, 'row')} coded{more}. Learn "
-        f"from it with: hiclass fit DATA --add {args.output} ...",
+        f"Wrote {args.output}: {_screen.count(len(frame) - skipped, 'row')} coded{more}."
+        f"{learn if skipped < len(frame) else ''}",
         args.quiet,
     )
 
@@ -98,7 +104,7 @@ def open_desk(args: argparse.Namespace) -> tuple[Desk, list[str], str | None]:
     except JournalError as error:
         raise CommandError(str(error)) from error
     except OSError as error:
-        raise CommandError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise cannot_write(path, error) from error
     if journal.torn:
         _screen.warning(
             f"{path}: the last line was not finished when the desk was killed ({journal.torn} "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import errno
 import gzip
 import io
 import json
@@ -78,10 +79,11 @@ class Table:
         return self.frame[name].to_numpy(dtype=object)
 
 
-def format_of(path: str, given: str | None, *, output: bool = False) -> str:
+def format_of(path: str, given: str | None, *, output: bool = False, option: bool = True) -> str:
     """The format of a file: as given, or by its name (``.gz`` aside); CSV for a stream.
 
-    For an output without an extension it is CSV, too.
+    For an output without an extension it is CSV, too. ``option=False``: the command has no option
+    that says it.
     """
     if given is not None:
         return given
@@ -89,11 +91,11 @@ def format_of(path: str, given: str | None, *, output: bool = False) -> str:
     if path == "-" or (output and not suffix):
         return "csv"
     if suffix not in FORMATS:
-        option = "--output-format" if output else "--format"
-        raise CommandError(
-            f"{path}: the format cannot be told from the name. Use {option} csv, tsv, parquet or "
-            f"jsonl."
-        )
+        name = "--output-format" if output else "--format"
+        remedy = f"Use {name} csv, tsv, parquet or jsonl."
+        if not option:
+            remedy = "Let it end with .csv, .tsv, .parquet or .jsonl."
+        raise CommandError(f"{path}: the format cannot be told from the name. {remedy}")
     return FORMATS[suffix]
 
 
@@ -340,6 +342,14 @@ def check_output(path: str, *inputs: str | None) -> None:
         raise CommandError(f"{path} cannot be written: permission denied. Choose another place.")
 
 
+def cannot_write(path: Any, error: OSError) -> CommandError:
+    """The error that an output cannot be written, with what to do about it."""
+    remedy = "Free some space" if error.errno == errno.ENOSPC else "Check the place"
+    return CommandError(
+        f"{path} cannot be written: {error.strerror or error}. {remedy}, or choose another one."
+    )
+
+
 @contextlib.contextmanager
 def open_output(path: str) -> Iterator[IO[bytes]]:
     """Open an output: the file gets its name only when all of it is written.
@@ -362,7 +372,7 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
         with write_whole(Path(path).resolve()) as file:
             yield file
     except OSError as error:
-        raise CommandError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise cannot_write(path, error) from error
 
 
 def write_table(frame: Any, path: str, *, format: str, as_they_are: bool = False) -> None:

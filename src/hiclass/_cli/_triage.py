@@ -16,7 +16,8 @@ from hiclass._cli._models import Model, load_model
 from hiclass._cli._recipe import set_jobs
 from hiclass._cli._review import model_mark
 from hiclass._cli._tables import Table, check_output, format_of, write_table
-from hiclass._estimators.guarantees import guarantee_error, guarantee_of
+from hiclass._estimators.guarantees import guarantee_of
+from hiclass._estimators.promising import guarantee_error
 from hiclass._inference.confidence import is_set
 from hiclass._inspect.queues import queue_columns
 from hiclass._inspect.triage import Triage
@@ -30,7 +31,7 @@ def triage(args: argparse.Namespace) -> None:
         if path == "-":
             raise CommandError("-o and --review need names of files: there are two results.")
         check_output(path, args.model_file, args.file, args.labelled, args.costs)
-        format_of(path, None, output=True)
+        format_of(path, None, output=True, option=False)
     # One file has many names: the queue would take the place of the rows that are done.
     if len({Path(path).resolve() for path in outputs}) < 2:
         raise CommandError(f"-o and --review are both {args.output}. Give two names.")

@@ -22,6 +22,8 @@ from hiclass._inspect.queues import (
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
+_RESTORE = "Restore the cell, or make a new queue with hiclass triage."
+
 
 class QueueError(Exception):
     """What is wrong with a queue: a sentence, and the row if it is one row."""
@@ -118,7 +120,9 @@ def read_queue(
     reasons = columns.get(REASONS, np.full(n_rows, None, dtype=object))
     for row, cell in enumerate(reasons):
         if cell is not None and not _is_reasons(cell):
-            raise QueueError(f"{cell!r:.60} in {REASONS!r} is not what triage writes.", row)
+            raise QueueError(
+                f"{cell!r:.60} in {REASONS!r} is not what triage writes. {_RESTORE}", row
+            )
     k = suggestions.shape[1]
     added = {MODEL, TAXONOMY, REASONS}
     added |= {name(i) for name in (suggestion_column, probability_column) for i in range(1, k + 1)}
@@ -171,7 +175,9 @@ def _node_of(cell: Any, name: str, hierarchy: Hierarchy, row: int) -> int:
     try:
         return int(hierarchy.find(path))
     except ValueError:
-        raise QueueError(f"{cell:.60} in {name!r} is not a class of the model.", row) from None
+        raise QueueError(
+            f"{cell:.60} in {name!r} is not a class of the model. {_RESTORE}", row
+        ) from None
 
 
 def _probability(cell: Any, name: str, row: int) -> float:
@@ -180,7 +186,7 @@ def _probability(cell: Any, name: str, row: int) -> float:
     except (TypeError, ValueError):
         value = -1.0
     if not 0 <= value <= 1:
-        raise QueueError(f"{cell!r:.60} in {name!r} is not a probability.", row)
+        raise QueueError(f"{cell!r:.60} in {name!r} is not a probability. {_RESTORE}", row)
     return value
 
 

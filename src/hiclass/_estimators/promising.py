@@ -1,0 +1,434 @@
+"""Thresholds that limit the share of wrong labels, or their mean cost, of what is answered.
+
+They are chosen on labelled rows that the model was not fitted on, so that a statement about all
+rows like them holds with a chosen certainty (:mod:`hiclass._out_of_fold.selective`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from hiclass._estimators.guarantees import Guarantee, Promise, decoding_of, of_branch
+from hiclass._estimators.held_out import HeldOut, decide_held_out
+from hiclass._inference.confidence import check_min_confidence, thresholds_of
+from hiclass._out_of_fold.selective import (
+    Walker,
+    bets_against,
+    rows_needed,
+    walk_errors,
+    walk_losses,
+)
+from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass._warnings import warn_user
+
+#: A branch has a promise of its own if it has so many times the rows that are needed at least.
+_ENOUGH = 2
+
+
+# -- errors ------------------------------------------------------------------------------------
+
+
+def guarantee_error(
+    model: Any,
+    X: Any,
+    y: Any,
+    max_error: float | Iterable[float] = 0.05,
+    *,
+    certainty: float = 0.95,
+    levels: int | Iterable[int] | None = None,
+    branch_level: int | None = None,
+) -> Guarantee:
+    """Choose thresholds so that at most a given share of the labels that are given is wrong.
+
+    The statement is about the rows that are answered: of those that have a label at level *l*, at
+    most ``max_error`` have a wrong one. It holds for all rows that come from where the rows of
+    calibration come from, with the certainty that is asked for: if rows of calibration were drawn
+    again and again, the statement would be true for at least 95 % of the draws.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted hierarchical classifier, or a pipeline or search that ends in one. Its own
+        ``min_confidence`` plays no role.
+    X : rows
+        Rows of calibration: not those that the model was fitted on, nor any that helped to choose
+        its parameters.
+    y : array-like
+        Their true labels. A row counts as wrong at a level if its true path ends before it.
+    max_error : float or sequence of float, default=0.05
+        The share of wrong labels that is allowed; a sequence has one for each of the ``levels``.
+    certainty : float, default=0.95
+        The probability with which all promises hold together.
+    levels : int, iterable of int or None, default=None
+        The levels, counted from 1, about which something is promised. None: all. Labels of other
+        levels are given as always, without a promise.
+    branch_level : int or None, default=None
+        Make a separate promise for every predicted class of this level that has rows enough, and
+        one for all others together. More promises need more rows.
+
+    Returns
+    -------
+    Guarantee
+        The thresholds, and what is promised. ``guarantee.apply(model)`` sets them.
+
+    Raises
+    ------
+    ValueError
+        If nothing can be promised: the message says how many rows are needed, or how many of the
+        surest rows are wrong.
+    TypeError
+        If the model has no ``min_confidence``.
+
+    See Also
+    --------
+    guarantee_cost : The same for the mean cost of the labels that are given.
+    ConformalClassifier : The share of wrong paths among all rows, of which some remain empty.
+
+    Notes
+    -----
+    Thresholds are tested from strict to lax, each by an exact binomial test of its own, until the
+    first fails (fixed-sequence testing). For several levels or branches the risk is divided among
+    them (Bonferroni). A deeper level never has a lower threshold, so that a row has a label at a
+    level if and only if its confidence there reaches the threshold.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, guarantee_error
+    >>> from hiclass.datasets import make_hierarchical_classification
+    >>> X, y = make_hierarchical_classification(900, branching=2, random_state=0, return_X_y=True)
+    >>> model = LocalClassifierPerParentNode().fit(X[:400], y[:400])
+    >>> guarantee = guarantee_error(model, X[400:], y[400:], max_error=0.1, levels=1)
+    >>> guarantee.promises[0].reached
+    True
+    >>> labels = guarantee.apply(model).predict(X[400:])
+    """
+    held_out = decide_held_out(model, X, y, "guarantee_error")
+    asked = _levels(levels, held_out.model.hierarchy_.depth)
+    limits = _limits(max_error, asked)
+    tree = held_out.model.hierarchy_
+
+    def wrong(level: int) -> FloatArray:
+        truth = tree._at_level(held_out.true, level)
+        found: FloatArray = tree._at_level(held_out.decision.nodes, level) != truth
+        return found
+
+    plan = _Plan(
+        "{:.1%} wrong labels".format,
+        walk_errors,
+        rows_needed,
+        _risk(certainty),
+        dict(zip(asked, limits, strict=True)),
+    )
+    return _guarantee("error", certainty, held_out, plan, wrong, 1.0, branch_level)
+
+
+def _levels(levels: Any, depth: int) -> list[int]:
+    if levels is None:
+        return list(range(1, depth + 1))
+    asked = [levels] if isinstance(levels, Integral) else list(levels)
+    for level in asked:
+        if not _is_level(level, depth):
+            raise ValueError(f"levels has {level!r}. Give numbers from 1 to {depth}.")
+    if not asked or len(set(asked)) < len(asked):
+        raise ValueError(f"levels={levels!r} must name at least one level, and none twice.")
+    return sorted(int(level) for level in asked)
+
+
+def _is_level(level: Any, depth: int) -> bool:
+    is_number = isinstance(level, int | np.integer) and not isinstance(level, bool)
+    return is_number and 1 <= level <= depth
+
+
+def _is_between(value: Any, end: float) -> bool:
+    return isinstance(value, int | float | np.number) and bool(0 < value < end)
+
+
+def _limits(max_error: Any, asked: list[int]) -> list[float]:
+    is_one = isinstance(max_error, Real | str) or not isinstance(max_error, Iterable)
+    each = [max_error] * len(asked) if is_one else list(max_error)
+    if len(each) != len(asked):
+        raise ValueError(
+            f"max_error has {len(each)} numbers for {len(asked)} levels. Give one number, or one "
+            f"for each of the levels."
+        )
+    for limit in each:
+        if not _is_between(limit, 1):
+            raise ValueError(f"max_error must be above 0 and below 1; got {limit!r}.")
+    return [float(limit) for limit in each]
+
+
+def _risk(certainty: Any) -> float:
+    if not _is_between(certainty, 1):
+        raise ValueError(f"certainty must be above 0 and below 1; got {certainty!r}.")
+    return 1.0 - float(certainty)
+
+
+# -- costs -------------------------------------------------------------------------------------
+
+
+def guarantee_cost(
+    model: Any,
+    X: Any,
+    y: Any,
+    max_cost: float,
+    *,
+    costs: Any,
+    certainty: float = 0.95,
+    levels: int | Iterable[int] | None = None,
+) -> Guarantee:
+    """Choose thresholds so that the labels that are given cost at most so much on average.
+
+    As :func:`guarantee_error`, for mistakes that are not equally bad.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted hierarchical classifier, or a pipeline or search that ends in one.
+    X : rows
+        Rows of calibration, which the model was not fitted on.
+    y : array-like
+        Their true labels.
+    max_cost : float
+        The mean cost of the rows that are answered at a level that is allowed.
+    costs : mapping or array-like of shape (n_classes, n_classes)
+        A mapping says what a wrong label costs for rows of a true class, given as path or label;
+        what is below a class shares its cost unless it is named itself, and all others cost 1. A
+        matrix says what each true class (row) costs if another one (column) is predicted, for the
+        one level that ``levels`` names, with classes in the order of ``hierarchy_``. A row whose
+        true class is not among them costs the most that the matrix has.
+    certainty : float, default=0.95
+        The probability with which all promises hold together.
+    levels : int, iterable of int or None, default=None
+        The levels, counted from 1, about which something is promised. None: all.
+
+    Returns
+    -------
+    Guarantee
+        The thresholds, and what is promised. ``guarantee.apply(model)`` sets them.
+
+    Raises
+    ------
+    ValueError
+        If nothing can be promised, or if costs or limit make no sense.
+    TypeError
+        If the model has no ``min_confidence``, or ``costs`` is neither a mapping nor numbers.
+
+    See Also
+    --------
+    guarantee_error : The same for the share of wrong labels.
+
+    Notes
+    -----
+    Thresholds are tested as in :func:`guarantee_error`. The test is not binomial but a bet on every
+    row, which needs nothing but bounded costs, and fewer rows the less the costs vary. Bets follow
+    each other: the promise holds for every order of the rows, but another order may lead to a
+    slightly different threshold.
+
+    Examples
+    --------
+    >>> from hiclass import LocalClassifierPerParentNode, guarantee_cost
+    >>> from hiclass.datasets import make_hierarchical_classification
+    >>> X, y = make_hierarchical_classification(900, branching=2, random_state=0, return_X_y=True)
+    >>> model = LocalClassifierPerParentNode().fit(X[:400], y[:400])
+    >>> costs = {tuple(y[0, :1]): 3.0}
+    >>> found = guarantee_cost(model, X[400:], y[400:], 0.4, costs=costs, levels=1)
+    >>> found.promises[0].mean_loss < 0.4
+    True
+    """
+    held_out = decide_held_out(model, X, y, "guarantee_cost")
+    asked = _levels(levels, held_out.model.hierarchy_.depth)
+    loss, most = _losses(costs, held_out, asked)
+    if not _is_between(max_cost, most):
+        raise ValueError(
+            f"max_cost must be above 0 and below the highest cost, {most:g}; got {max_cost!r}."
+        )
+    limits = dict.fromkeys(asked, float(max_cost) / most)
+    plan = _Plan(
+        "costs of {:.3g} on average".format,
+        walk_losses,
+        _rows_needed_by_betting,
+        _risk(certainty),
+        limits,
+    )
+    return _guarantee("cost", certainty, held_out, plan, loss, most, None)
+
+
+def _losses(costs: Any, held_out: HeldOut, asked: list[int]) -> tuple[Any, float]:
+    """A function of the level to the cost of every row as a share of the highest; and that one."""
+    tree = held_out.model.hierarchy_
+    if isinstance(costs, Mapping):
+        check_min_confidence(costs, name="costs")
+        each = np.asarray(thresholds_of({(): 1.0, **costs}, tree, name="costs"))
+        each[0] = each.max()  # of rows whose true class is not known at all
+        most = float(each.max())
+        if not math.isfinite(most):
+            raise ValueError("costs has an infinite cost, which no limit can hold. Leave it out.")
+
+        def by_class(level: int) -> FloatArray:
+            truth, found = (
+                tree._at_level(n, level) for n in (held_out.true, held_out.decision.nodes)
+            )
+            cut = np.where(truth >= 0, truth, held_out.true)
+            return np.where(found != truth, each[cut] / most, 0.0)
+
+        return by_class, most
+    try:
+        matrix = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"costs must be a mapping from classes to costs or a matrix of numbers; got {costs!r}."
+        ) from error
+    if len(asked) != 1:
+        raise ValueError("A matrix of costs is for one level. Name it, for example levels=2.")
+    nodes = tree.nodes_by_level[asked[0]]
+    if matrix.shape != (len(nodes), len(nodes)):
+        raise ValueError(
+            f"costs must have the shape {(len(nodes), len(nodes))}, for the {len(nodes)} classes "
+            f"of level {asked[0]}; got the shape {matrix.shape}."
+        )
+    if not ((matrix >= 0) & np.isfinite(matrix)).all():
+        raise ValueError("costs must have numbers only, none of them negative or infinite.")
+    most = float(matrix.max())
+
+    def by_pair(level: int) -> FloatArray:
+        truth, found = (tree._at_level(n, level) for n in (held_out.true, held_out.decision.nodes))
+        place = [np.minimum(np.searchsorted(nodes, n), len(nodes) - 1) for n in (truth, found)]
+        return np.where(truth >= 0, matrix[place[0], place[1]], most) / most
+
+    return by_pair, most
+
+
+def _rows_needed_by_betting(limit: float, risk: float) -> int:
+    """How many rows without any loss show that the mean loss is below a limit."""
+    n = rows_needed(limit, risk)
+    while not bets_against(np.zeros(n), limit, risk):
+        n += max(1, n // 20)
+    return n
+
+
+# -- both --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How thresholds are tested, and what for."""
+
+    shown: Any  # a mean loss, for messages
+    walk: Walker
+    needed: Any  # (limit, risk) to the fewest rows
+    risk: float
+    limits: dict[int, float]  # by level
+
+
+def _guarantee(
+    kind: str,
+    certainty: float,
+    held_out: HeldOut,
+    plan: _Plan,
+    loss: Any,
+    scale: float,
+    branch_level: int | None,
+) -> Guarantee:
+    """Make all promises, and the thresholds that follow from them."""
+    tree = held_out.model.hierarchy_
+    groups = _groups(held_out, plan, branch_level)
+    # A group without rows, such as that of all other branches, needs no share of the risk.
+    n_groups = sum(bool(member.any()) for member in groups.values())
+    n_promises = sum(
+        1 if branch_level is None or level < branch_level else n_groups for level in plan.limits
+    )
+    plan = replace(plan, risk=plan.risk / n_promises)
+    everyone = {0: np.ones(len(held_out.true), dtype=bool)}
+    strictest = dict.fromkeys(groups, 0.0)  # of the levels so far
+    promises: list[Promise] = []
+    for level in plan.limits:
+        split = branch_level is not None and level >= branch_level
+        values = loss(level)
+        for node, member in (groups if split else everyone).items():
+            # A deeper level is at least as strict as those above it: whether a row is answered
+            # there depends on its confidence there only, as in the tests.
+            found = _promise(held_out, plan, level, values, member, strictest[node], scale)
+            promises.append(replace(found, branch=tree.path(node)))
+            for concerned in [node] if split else groups:
+                strictest[concerned] = found.threshold
+    _check_any(promises, kind)
+    n_rows, decoding = len(held_out.true), decoding_of(held_out.model)
+    return Guarantee(kind, float(certainty), n_rows, tree.depth, decoding, tuple(promises))
+
+
+def _groups(held_out: HeldOut, plan: _Plan, branch_level: int | None) -> dict[int, AnyArray]:
+    """The predicted classes that have rows enough, and which rows; 0 has all other rows."""
+    tree, n = held_out.model.hierarchy_, len(held_out.true)
+    if branch_level is None:
+        return {0: np.ones(n, dtype=bool)}
+    last = max(plan.limits)
+    if not _is_level(branch_level, last):
+        raise ValueError(f"branch_level must be a level from 1 to {last}; got {branch_level!r}.")
+    at: IntArray = tree._at_level(held_out.decision.nodes, int(branch_level))
+    answered = ~np.isnan(held_out.decision.confidence[:, last - 1])
+    nodes, counts = np.unique(at[answered], return_counts=True)
+    nodes, counts = nodes[counts.argsort(kind="stable")[::-1]], np.sort(counts)[::-1]
+    limit, n_levels = min(plan.limits.values()), len(plan.limits)
+    n_own = 0
+    for number in range(1, len(nodes) + 1):
+        # More branches share the risk, so that each of them needs more rows.
+        needed = plan.needed(limit, plan.risk / ((number + 1) * n_levels))
+        if counts[number - 1] >= _ENOUGH * needed:
+            n_own = number
+    own = np.sort(nodes[:n_own]).tolist()
+    return {0: ~np.isin(at, own), **{node: at == node for node in own}}
+
+
+def _promise(
+    held_out: HeldOut,
+    plan: _Plan,
+    level: int,
+    loss: FloatArray,
+    member: AnyArray,
+    above: float,
+    scale: float,
+) -> Promise:
+    """What can be promised about one level of some rows."""
+    limit = plan.limits[level]
+    confidence = held_out.decision.confidence[:, level - 1]
+    rows = member & ~np.isnan(confidence)
+    confidence, loss = confidence[rows], loss[rows]
+    n_needed = plan.needed(limit, plan.risk)
+    promise = Promise(level, (), limit * scale, math.inf, len(loss), 0, 0.0, n_needed)
+    if len(loss) < n_needed:
+        reason = (
+            f"{len(loss):,} rows of calibration are too few; at least {n_needed:,} are needed, "
+            f"more if any of them is wrong."
+        )
+        return replace(promise, reason=reason)
+    walk = plan.walk(confidence, loss, limit, plan.risk)
+    if math.isinf(walk.threshold):
+        reason = (
+            f"{plan.shown(scale * walk.total / walk.n_answered)} among the surest "
+            f"{walk.n_answered:,} rows of calibration are too close to the limit of "
+            f"{limit * scale:g}. Allow more, give more rows, or improve the model."
+        )
+        return replace(promise, reason=reason)
+    if math.isinf(above):
+        return replace(promise, reason="nothing can be promised about a level above it.")
+    threshold = max(walk.threshold, above)
+    answered = confidence >= threshold
+    total = float(loss[answered].sum()) * scale
+    return replace(promise, threshold=threshold, n_answered=int(answered.sum()), loss=total)
+
+
+def _check_any(promises: list[Promise], kind: str) -> None:
+    """Refuse to return nothing, and warn about what is missing."""
+    missing = [promise for promise in promises if not promise.reached]
+    some = [p for p in missing if p.n_rows] or missing
+    each = [f"Level {p.level}{of_branch(p.branch)}: {p.reason}" for p in some]
+    if len(missing) == len(promises):
+        raise ValueError(f"No threshold can be promised to limit the {kind}. {' '.join(each)}")
+    if any(p.n_rows for p in missing):
+        warn_user(f"No label is given where nothing can be promised. {' '.join(each)}")
