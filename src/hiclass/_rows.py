@@ -288,8 +288,13 @@ def slice_rows(X: Any, rows: slice) -> Any:
 
 
 def as_weights(sample_weight: Any, X: Any) -> AnyArray | None:
-    """Sample weights as an array with one entry per row."""
-    return None if sample_weight is None else check_sample_weight(sample_weight, X)
+    """Sample weights as an array with one entry per row, of which one at least is not zero."""
+    if sample_weight is None:
+        return None
+    weights = check_sample_weight(sample_weight, X)
+    if not weights.any():  # scikit-learn says so from 1.8 on
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weights
 
 
 def check_weights(sample_weight: Any, X: Any) -> AnyArray | None:

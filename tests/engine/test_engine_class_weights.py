@@ -280,6 +280,7 @@ def test_a_heavy_class_is_predicted_as_by_the_classifier_alone(coin, estimator_c
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names, but LGBMClassifier")
 def test_weights_reach_classifiers_of_every_kind(coin, local_class, estimator):
     X = coin[0]
     y = np.array([["top", "l" if label == 1 else "h"] for label in coin[1]])

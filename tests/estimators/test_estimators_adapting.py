@@ -222,6 +222,7 @@ def test_files_hold_adapted_models(kind, tmp_path):
         assert again.score(X, FOREST) == light.score(X, FOREST)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
 def test_models_of_files_without_shares_say_so():
     folder = Path(__file__).parents[1] / "golden"
     model = hiclass.load(folder / "parent.skops")

@@ -60,7 +60,7 @@ def binary(n_rows=300, n_columns=40):
 def words():
     """Weights of words: many values, but most rows have none of a word."""
     rng = np.random.default_rng(0)
-    return sp.random_array((300, 40), density=0.1, format="csr", rng=rng)
+    return sp.random(300, 40, density=0.1, format="csr", random_state=rng)
 
 
 @pytest.mark.parametrize(

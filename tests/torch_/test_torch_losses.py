@@ -210,7 +210,7 @@ def test_looking_up_the_outputs_of_a_path_gives_the_same_training():
 def test_few_and_many_weights_are_trained_alike():
     """Without a penalty, rows of a large first layer that a batch does not touch are left alone."""
     rng = np.random.default_rng(0)
-    X = sp.random_array((300, 5000), density=0.002, format="csr", rng=rng)
+    X = sp.random(300, 5000, density=0.002, format="csr", random_state=rng)
     y = [["a", "b"], ["a", "c"], ["d"]] * 100
     scores = []
     for most in (0, 1 << 30):

@@ -226,11 +226,21 @@ def _pandas_cells(column: Any) -> Cells:
     if kind in "biuf":
         return Cells(column.to_numpy(dtype=np.float64, na_value=np.nan), "numbers")
     if kind == "M" and getattr(column.dt, "tz", None) is not None:
-        column = column.dt.tz_localize(None)
+        column = _without_time_zone(column)
     if kind in "mM":
         missing = np.array("NaT", dtype=f"{kind}8[us]")[()]
         return array_cells(column.to_numpy(dtype=f"{kind}8[us]", na_value=missing))
     return _object_cells(_objects(column, "pandas"))
+
+
+def _without_time_zone(column: Any) -> Any:
+    """The clock on the wall. pandas 2.2 would give that of UTC for types of pyarrow."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.ArrowDtype):
+        dtype = column.dtype.pyarrow_dtype
+        column = column.astype(pd.DatetimeTZDtype(dtype.unit, dtype.tz))
+    return column.dt.tz_localize(None)
 
 
 def _polars_cells(column: Any) -> Cells:
