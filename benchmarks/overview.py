@@ -66,7 +66,7 @@ def which() -> str:
         (
             "a first model",
             "`HierarchicalClassifier()`",
-            f"naics: {start['balanced, path']['exact']:.3f} of paths right, a greedy model "
+            f"naics: exact match {start['balanced, path']['exact']:.3f}, greedy "
             f"{start['hiclass, greedy SVC']['exact']:.3f}, flat "
             f"{start['flat LinearSVC']['exact']:.3f}",
         ),
@@ -77,32 +77,32 @@ def which() -> str:
             f"{start['hiclass, greedy SVC']['hF']:.3f}, flat {start['flat LinearSVC']['hF']:.3f}",
         ),
         (
-            "a model of your own making, greedy",
+            "a single model, greedy",
             "`LocalClassifierPerParentNode()`",
             f"naics: hF {at('naics', GREEDY):.3f} after {at('naics', GREEDY, 'fit_s'):.1f} s; "
             f"flat: {at('naics', FLAT):.3f} after {at('naics', FLAT, 'fit_s'):.1f} s",
         ),
         (
-            "the same, calibrated and decoded for hF",
+            "a single model with the highest hF",
             '`LocalClassifierPerParentNode(calibration="joint", decoding="expected_f1")`',
-            f"{min(joint):+.1f} to {max(joint):+.1f} points of hF against the row above, on six "
-            "sets; four fits instead of one",
+            f"{min(joint):+.1f} to {max(joint):+.1f} points of hF over greedy, on six sets; "
+            "four fits instead of one",
         ),
         (
-            "whole paths that are right",
+            "a single model with the highest exact match",
             '`LocalClassifierPerParentNode(calibration="temperature", decoding="best_path")`',
-            f"{min(exact):+.1f} to {max(exact):+.1f} points of exact match against the first row",
+            f"{min(exact):+.1f} to {max(exact):+.1f} points of exact match over greedy",
         ),
         (
             "a baseline to compare with",
             "`FlatClassifier()`",
-            f"better than the first row on {_wins(sets)}, worse on the others",
+            f"better than the greedy model on {_wins(sets)}, worse on the others",
         ),
         (
             "many classes",
             "`LocalClassifierPerParentNode()`, `n_jobs=-1`",
             f"{large['rows']:,} rows, {large['leaves']:,} leaves: {large['fit']:.1f} s of "
-            f"bookkeeping to fit, {large['peak_bytes'] / 1e6:.0f} MB",
+            f"bookkeeping in fit, {large['peak_bytes'] / 1e6:.0f} MB",
         ),
         (
             "embeddings, many classes, no GPU",
@@ -111,24 +111,24 @@ def which() -> str:
         ),
         (
             "several labels per row",
-            "`FlatClassifier(trees, multi_label=True)`, trees being a forest",
+            "`FlatClassifier(forest, multi_label=True)`",
             f"genes in 499 classes: AU(PRC) {genes['flat-trees']:.3f}; a logistic regression per "
             f"node: {genes['node-logistic']:.3f}",
         ),
         (
-            "data larger than memory, classes that come later",
-            "`partial_fit`, with an `SGDClassifier` for example; `LocalClassifierPerNode` takes up "
-            "new classes",
+            "data larger than memory, new classes later",
+            "`partial_fit`, for example with `SGDClassifier`; `LocalClassifierPerNode` learns new "
+            "classes",
             f"{memory['rows']:,} rows in {memory['peak_memory'] / 1e6:.0f} MB; naics: "
             f"{stream['share_of_best']:.0%} of the hF of the best `fit`",
         ),
         (
-            "to be wrong in at most 10 % of rows",
+            "at most 10 % wrong rows",
             "`ConformalClassifier(model, alpha=0.1)`",
-            f"clinc150: {promised['coverage']:.1%} right, {promised['depth']:.1f} of 2 levels deep",
+            f"clinc150: {promised['coverage']:.1%} correct, {promised['depth']:.1f} of 2 levels predicted",
         ),
     ]
-    return table(("you want", "use", "measured"), rows)
+    return table(("you need", "use", "measured"), rows)
 
 
 def _embeddings() -> str:
@@ -138,8 +138,8 @@ def _embeddings() -> str:
     ours = large["flat, DiscriminantClassifier"]
     local = large["per parent, LogisticRegression(C=10)"]
     return (
-        f"{ours['rows']:,} x {ours['columns']}, {ours['classes']:,} leaves: {ours['exact']:.3f} of "
-        f"paths right after {ours['fit_s']:.1f} s; a logistic regression per parent node "
+        f"{ours['rows']:,} x {ours['columns']}, {ours['classes']:,} leaves: exact match "
+        f"{ours['exact']:.3f} after {ours['fit_s']:.1f} s; a logistic regression per parent node "
         f"{local['exact']:.3f} after {local['fit_s']:.0f} s"
     )
 

@@ -5,7 +5,7 @@ from _compare import _race_page, scatter
 
 results = _race_page.load_results()
 figure, axes = plt.subplots(
-    len(results), 1, figsize=(7, 4.1 * len(results)), layout="constrained", facecolor="none"
+    len(results), 1, figsize=(8, 4.6 * len(results)), layout="constrained", facecolor="none"
 )
 for ax, result in zip(axes, results, strict=True):
     ax.set_facecolor("none")

@@ -1,14 +1,10 @@
 """What the recommended recipe gains on six sets, with intervals."""
 
-import json
-
 import matplotlib.pyplot as plt
-from _compare import _decisions_page
+from _compare import decisions
 from _draw import BLUE, GREEN, GREY, ORANGE
 
-files = [_decisions_page.result_file(name) for name in _decisions_page.SOURCES]
-results = [json.loads(file.read_text()) for file in files if file.exists()]
-done, recipes, fixed = _decisions_page.recipes_of(results)
+done, recipes, fixed = decisions()
 series = {
     "recipe minus flat": (BLUE, lambda r: recipes[r["set"]][fixed]["minus flat"]),
     "recipe minus greedy": (ORANGE, lambda r: recipes[r["set"]][fixed]["minus greedy"]),

@@ -1,13 +1,15 @@
-"""Errors against the share of rows that get a label: the model and the rows of the walkthrough."""
+"""Precision against coverage, per level: the model and the rows of the walkthrough."""
 
 import matplotlib.pyplot as plt
+from _draw import BLUE, GREEN, GREY, ORANGE
+from matplotlib.ticker import PercentFormatter
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from hiclass import LocalClassifierPerParentNode
+from hiclass import LocalClassifierPerParentNode, predict_confidence
 from hiclass.datasets import load_icd10cm
-from hiclass.metrics import AutomationDisplay
+from hiclass.metrics import automation_curve
 
 diagnoses = load_icd10cm(levels=3, as_frame=True).frame.drop_duplicates("group")
 levels = ["chapter", "block", "category"]
@@ -20,12 +22,22 @@ model = make_pipeline(
     LocalClassifierPerParentNode(LogisticRegression(C=30, max_iter=1000), decoding="best_path"),
 ).fit(train["text"], train[levels])
 
+predicted = model.predict(valid["text"])
+confidence = predict_confidence(model, valid["text"])
+
 plt.rcParams["font.size"] = 11
-figure, ax = plt.subplots(figsize=(6.0, 3.6), facecolor="none")
-display = AutomationDisplay.from_estimator(model, valid["text"], valid[levels], ax=ax)
-for line, level in zip(display.lines_, levels, strict=True):
-    line.set_label(level)
-ax.axhline(0.05, color="0.45", ls="--", lw=1, label="5 % wrong")
-ax.legend(loc="upper left", frameon=False)
+figure, ax = plt.subplots(figsize=(6.0, 3.8), facecolor="none", layout="constrained")
 ax.set_facecolor("none")
-ax.set_xlim(0.2, 1.01)  # further left, intervals are too wide to say anything
+for number, (level, color) in enumerate(zip(levels, (BLUE, GREEN, ORANGE), strict=True), start=1):
+    curve = automation_curve(valid[levels], predicted, confidence, level=number)
+    ax.plot(curve.share, 1 - curve.error, color=color, lw=2, label=level)
+    ax.fill_between(curve.share, 1 - curve.upper, 1 - curve.lower, color=color, alpha=0.15, lw=0)
+ax.axhline(0.95, color=GREY, ls="--", lw=1, label="95 % correct")
+ax.set(xlabel="coverage: share of rows that get a label", ylabel="precision of these labels")
+ax.set_xlim(0.2, 1.01)  # further left, the intervals are too wide
+ax.set_ylim(0.78, 1.005)
+ax.set_yticks([0.8, 0.85, 0.9, 0.95, 1])
+ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+ax.spines[["top", "right"]].set_visible(False)
+ax.legend(loc="lower left", frameon=False)
