@@ -125,7 +125,8 @@ def which() -> str:
         (
             "at most 10 % wrong rows",
             "`ConformalClassifier(model, alpha=0.1)`",
-            f"clinc150: {promised['coverage']:.1%} correct, {promised['depth']:.1f} of 2 levels predicted",
+            f"clinc150: {promised['coverage']:.1%} correct, {promised['depth']:.1f} of 2 levels "
+            f"predicted",
         ),
     ]
     return table(("you need", "use", "measured"), rows)
