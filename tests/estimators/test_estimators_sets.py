@@ -29,7 +29,6 @@ from strategies import hierarchies_with_sets
 from zoo import DAG, EDGES, NAMES, zoo
 
 from hiclass import (
-    ConformalClassifier,
     EnsembleClassifier,
     FlatClassifier,
     GlobalClassifier,
@@ -38,7 +37,6 @@ from hiclass import (
     LocalClassifierPerNode,
     LocalClassifierPerParentNode,
     metrics,
-    tune_confidence,
 )
 from hiclass._estimators.set_fitting import OneVsRest
 from hiclass._problems.policies import POLICIES
@@ -654,19 +652,6 @@ def test_ensembles_refuse_members_that_do_not_fit_together():
     other = FlatClassifier(GaussianNB(), multi_label=True)
     with pytest.raises(ValueError, match="different hierarchies"):
         EnsembleClassifier([members()[0], ("other", other)]).fit(X, y)
-
-
-def test_guarantees_and_tuning_of_single_paths_refuse_sets():
-    X, y = zoo(20)
-    single = [row[0] for row in y]
-    for model, labels in (
-        (FlatClassifier(hierarchy=DAG, multi_label=True), y),
-        (FlatClassifier(hierarchy=EDGES), single),
-    ):
-        with pytest.raises(ValueError, match="ConformalClassifier is about one path per row"):
-            ConformalClassifier(model).fit(X, labels)
-        with pytest.raises(ValueError, match="tune_confidence is about one path per row"):
-            tune_confidence(model.fit(X, labels), X, labels)
 
 
 def test_local_classes_of_sets_name_a_node_per_column():

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 
+from hiclass._closure import most_specific
 from hiclass._compat import Interval, StrOptions, check_is_fitted, routing_enabled
 from hiclass._engine.fit import is_per_row
 from hiclass._engine.local_classifiers import with_groups
 from hiclass._estimators.base import BaseHierarchicalClassifier, check_parameters
 from hiclass._estimators.fitting import fitting
 from hiclass._estimators.held_out import NO_PROBA, decide_held_out, true_nodes
-from hiclass._estimators.offers import require_paths
 from hiclass._inference.decodings import Decision, truncate, with_confidence
 from hiclass._inference.paths import final_proba, final_to_nodes, sum_final
+from hiclass._inference.selections import Rule, curve_of, smallest_precise
+from hiclass._inference.sets import set_node_proba
 from hiclass._labels.columns import read_labels
+from hiclass._labels.sets import read_sets
+from hiclass._out_of_fold.risk_control import RISKS, Chunk
 from hiclass._rows import as_weights, check_X, chunks_of_rows, n_rows_of, slice_rows, take_rows
 from hiclass._targets.paths import check_n_labels
+from hiclass._targets.sets import known_sets, write_nodes
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._warnings import warn_user
 from hiclass._wrapping import detached, name_for_fit, named, unwrap
@@ -30,6 +37,8 @@ from hiclass.model_selection import hold_out_groups, read_groups
 
 def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> float:
     """Choose ``min_confidence`` so that a given share of the predicted labels is right.
+
+    For models that predict sets of classes it is the ``threshold`` that is chosen.
 
     Parameters
     ----------
@@ -50,7 +59,9 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
         The smallest ``min_confidence`` that reaches the precision on these rows, for
         ``model.set_params(min_confidence=...)``. In a pipeline that is a parameter of the last
         step: ``pipeline[-1].set_params(min_confidence=...)``, after a search
-        ``search.best_estimator_[-1]``.
+        ``search.best_estimator_[-1]``. For sets of classes, the smallest number for
+        ``model.set_params(threshold=...)`` with which this share of all predicted classes, those
+        above others included, is right.
 
     Raises
     ------
@@ -69,6 +80,10 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
     """
     if not 0 < precision <= 1:
         raise ValueError(f"precision must be a number above 0 and at most 1; got {precision!r}.")
+    inside = unwrap(model)
+    if isinstance(inside.model, BaseHierarchicalClassifier) and inside.model._is_about_sets():
+        check_is_fitted(inside.model)
+        return _tune_threshold(inside.model, inside.transform(X), y, float(precision))
     held_out = decide_held_out(model, X, y, "tune_confidence")
     decision, paths = held_out.decision, held_out.model.hierarchy_._paths
     right = paths[decision.nodes] == paths[held_out.true]
@@ -90,6 +105,27 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
     return float(confidence[good[-1]])
 
 
+def _tune_threshold(model: Any, X: Any, y: Any, precision: float) -> float:
+    """The smallest threshold of a model of sets that reaches a precision."""
+    if "threshold" not in model.get_params(deep=False):
+        raise TypeError(
+            f"model must be a hierarchical classifier with threshold; got a {named(model)}."
+        )
+    X = model._check_rows(X)
+    closed, _ = known_sets(y, model.hierarchy_, model.multi_label)
+    check_n_labels(closed.shape[0], n_rows_of(X))
+    parts = model._map(lambda chunk: set_node_proba(model._models, chunk), X)
+    proba = sp.csc_array(np.concatenate(parts))
+    curve = curve_of(proba, sp.csc_array(closed), np.ones(proba.shape[0]), 0.0, whole=True)
+    threshold, best = smallest_precise(curve, precision)
+    if threshold is None:
+        raise ValueError(
+            f"No threshold reaches a precision of {precision}; the best is {best:.3f}. Ask for "
+            f"less, or improve the model."
+        )
+    return threshold
+
+
 class ConformalClassifier(BaseHierarchicalClassifier):
     """Predictions that contain the truth with a probability that is chosen beforehand.
 
@@ -100,6 +136,12 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     hold for rows that are exchangeable with the rows of calibration, on average over them. There is
     no ``partial_fit``; a model that learned from batches can be given frozen.
 
+    For models that predict sets of classes, a rate of errors is controlled. With
+    ``kind="false_negatives"``, on average at most a share ``alpha`` of the true classes of a row is
+    missed (conformal risk control). With ``kind="false_discoveries"``, on average at most a share
+    ``alpha`` of the predicted classes of a row is wrong, with the chosen certainty over the draw of
+    the rows of calibration (learn then test). Classes count with all that are above them.
+
     Parameters
     ----------
     model : hierarchical classifier, or FrozenEstimator of a fitted one
@@ -108,8 +150,11 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         pipeline is copied, so that it may be fitted again without harm.
     alpha : float, default=0.1
         The probability of a miss that is allowed.
-    kind : {"path", "set"}, default="path"
-        What is predicted.
+    kind : {"path", "set", "false_negatives", "false_discoveries"}, default="path"
+        What is promised; the latter two for models that predict sets of classes.
+    certainty : float, default=None
+        The probability with which ``kind="false_discoveries"`` holds, 0.95 by default; not for the
+        others, which hold on average.
     calibration_size : float, default=0.25
         The share of the rows that calibrates; not used with a frozen model.
     random_state : int, RandomState instance or None, default=None
@@ -119,10 +164,11 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     ----------
     model_ : estimator
         The fitted model; of a pipeline or search, the whole.
-    kind_ : {"path", "set"}
-        What is predicted: the kind that the threshold was chosen for.
+    kind_ : str
+        What is promised: the kind that the threshold was chosen for.
     threshold_ : float
-        The quantile of the scores of the calibration rows.
+        The quantile of the scores of the calibration rows; where predictions are sets of classes,
+        the probability from which on a class is predicted.
     hierarchy_ : Hierarchy
         The hierarchy of classes.
     classes_ : ndarray, or list of ndarray
@@ -156,7 +202,8 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "model": "no_validation",
         "alpha": [Interval(Real, 0, 1, closed="neither")],
-        "kind": [StrOptions({"path", "set"})],
+        "kind": [StrOptions({"path", "set", *RISKS})],
+        "certainty": [Interval(Real, 0, 1, closed="neither"), None],
         "calibration_size": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -170,12 +217,14 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         alpha: float = 0.1,
         *,
         kind: str = "path",
+        certainty: float | None = None,
         calibration_size: float = 0.25,
         random_state: Any = None,
     ) -> None:
         self.model = model
         self.alpha = alpha
         self.kind = kind
+        self.certainty = certainty
         self.calibration_size = calibration_size
         self.random_state = random_state
 
@@ -192,7 +241,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     def _promises_proba(self) -> bool:
         inside = unwrap(self.model)
         known = isinstance(inside.model, BaseHierarchicalClassifier) and not inside.searched
-        return not known or hasattr(inside.model, "predict_proba")
+        return not known or hasattr(inside.model, "predict_node_proba")
 
     def _given(self) -> Any:
         """The model, or its wrapping, as it was given."""
@@ -251,21 +300,86 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             check_parameters(self, tuple(self._parameter_constraints))
             self._check_model()
             X = check_X(self, X, self._input_tags(), reset=True)
-            check_n_labels(read_labels(y).n_rows, n_rows_of(X))
+            check_n_labels(self._count_labels(y), n_rows_of(X))
             unit = None if groups is None else read_groups(groups, n_rows_of(X))
             fit_params = self._with_weights(X, sample_weight, fit_params)
             if unit is not None and not isinstance(self.model, FrozenEstimator):
                 fit_params = with_groups(self.model, {**fit_params, "groups": groups})
             model, X_held_out, y_held_out = self._fit_model(X, y, unit, fit_params)
             inside = unwrap(model).model
-            require_paths(inside, type(self).__name__)
+            self._check_kind(inside)
             if not inside._models.has_proba:
                 raise ValueError(NO_PROBA)
             self.model_ = model
             self.kind_ = self.kind
             self._remember(inside._models, inside._format)
-            self.threshold_ = self._quantile(self._scores(X_held_out, y_held_out))
+            if self.kind_ in RISKS:
+                self.threshold_ = self._control(X_held_out, y_held_out)
+            else:
+                self.threshold_ = self._quantile(self._scores(X_held_out, y_held_out))
         return self
+
+    def _count_labels(self, y: Any) -> int:
+        """The number of rows that have labels, in whatever form."""
+        inside = unwrap(self.model).model
+        several = getattr(inside, "multi_label", False)
+        return int(read_sets(y).n_rows if several else read_labels(y).n_rows)
+
+    def _check_kind(self, inside: Any) -> None:
+        """Refuse a promise that is not about what the model predicts."""
+        of_sets, name = inside._is_about_sets(), type(self).__name__
+        if of_sets and self.kind not in RISKS:
+            raise ValueError(
+                f"kind={self.kind!r} is about one path per row in a tree, but this "
+                f"{type(inside).__name__} predicts sets of classes (multi_label=True, or a class "
+                f"with several parents). Use {name}(kind='false_negatives'), or "
+                f"kind='false_discoveries'."
+            )
+        # Before it is fitted, a model may not know yet that its hierarchy is a DAG.
+        if not of_sets and self.kind in RISKS and "_models" in vars(inside):
+            raise ValueError(
+                f"kind={self.kind!r} is about sets of classes, but this {type(inside).__name__} "
+                f"predicts one path per row. Use kind='path', or kind='set'."
+            )
+        if self.certainty is not None and not (self.kind in RISKS and RISKS[self.kind].certain):
+            raise ValueError(
+                f"certainty={self.certainty!r} is for kind='false_discoveries'; kind="
+                f"{self.kind!r} holds on average. Leave certainty out."
+            )
+
+    def _control(self, X: Any, y: Any) -> float:
+        """The threshold with which the rate of errors keeps the limit."""
+        X = self._check_rows(X)
+        closed, n_unknown = known_sets(y, self.hierarchy_, self._format.of_sets)
+        n, risk = n_rows_of(X), RISKS[self.kind_]
+        check_n_labels(closed.shape[0], n)
+        parts = []
+        for rows in chunks_of_rows(X, self.hierarchy_.n_nodes):
+            proba = set_node_proba(self._models, slice_rows(X, rows))[:, 1:]
+            truth = closed[rows].toarray()[:, 1:]
+            parts.append(risk.collect(Chunk(proba, truth, n_unknown[rows])))
+        allowed = 1 - (0.95 if self.certainty is None else float(self.certainty))
+        threshold = risk.choose(np.concatenate(parts), n, float(self.alpha), allowed)
+        if np.isneginf(threshold):
+            warn_user(
+                f"No threshold keeps alpha={self.alpha} on {n} rows of calibration: every set "
+                f"will be full. At least {int(np.ceil(1 / self.alpha)) - 1} rows are needed, and "
+                f"fewer than this share of the labels may be of classes that the model does not "
+                f"know. Give more rows, or a larger alpha."
+            )
+        elif risk.certain and np.isinf(threshold):
+            warn_user(
+                f"{n} rows of calibration do not show for any threshold that alpha={self.alpha} is "
+                f"kept: every set will be empty. Give more rows, a larger alpha, or less certainty."
+            )
+        return threshold
+
+    def _check_decision_parameters(self) -> None:
+        """There are none: what was learned decides."""
+
+    def _own_rule(self) -> Rule:
+        """Every class that reaches the threshold; a threshold of 2 predicts nothing."""
+        return Rule(np.full(self.hierarchy_.n_nodes, np.clip(self.threshold_, 0.0, 2.0)))
 
     def _check_model(self) -> None:
         """Refuse a model that has no probabilities of paths."""
@@ -275,7 +389,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
                 f"model must be a hierarchical classifier of this library, or a pipeline or search "
                 f"that ends in one; got a {named(self._given())}."
             )
-        require_paths(inside, type(self).__name__)
+        self._check_kind(inside)
         if not self._promises_proba():
             raise ValueError(NO_PROBA)
 
@@ -441,12 +555,24 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             Per row some classes, as path tuples, or as labels where ``y`` had one dimension. A
             class stands for everything at or below it. With ``kind="path"`` it is the last class
             of the predicted path. An empty list excludes nothing: the path is empty, or too many
-            rows of calibration were of classes that the model has never seen.
+            rows of calibration were of classes that the model has never seen. With a rate of
+            errors, the most specific predicted classes, as ``predict`` has them; in a DAG with one
+            label per row, any number of them.
         """
         self._check_fitted()
+        if self.kind_ in RISKS:
+            rows = self._map(self._own_sets, self._check_rows(X), self.hierarchy_.n_nodes)
+            return [row for chunk in rows for row in chunk]
         if self.kind_ == "path":
             return [[self._name(v)] if v else [] for v in self._decide(X).nodes.tolist()]
         return [row for chunk in self._map_final(X, self._name_sets) for row in chunk]
+
+    def _own_sets(self, X: Any) -> list[list[Any]]:
+        """The most specific classes that reach the threshold."""
+        closed = self._own_rule().sets(self._models, X)
+        specific = most_specific(closed, self.hierarchy_)
+        names = write_nodes(specific.indices, self.hierarchy_, self._format).tolist()
+        return [names[a:b] for a, b in itertools.pairwise(specific.indptr.tolist())]
 
     def _name_sets(self, final: FloatArray) -> list[list[Any]]:
         """The smallest sets of classes that stand for the likely final classes of each row."""

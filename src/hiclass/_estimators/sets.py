@@ -115,7 +115,10 @@ def _are_sets(model: Any) -> bool:
 
 
 def _rule(model: Any) -> Rule:
-    """How classes are selected."""
+    """How classes are selected: by the parameters, or as the model has found out by itself."""
+    if hasattr(model, "_own_rule"):
+        rule: Rule = model._own_rule()
+        return rule
     chosen = read_threshold(model.threshold)
     if not _are_sets(model) and chosen.selection is not None and chosen.selection.only_sets:
         raise ValueError(

@@ -117,15 +117,21 @@ def _best_micro_f1(learned: Learned) -> float:
 
 
 def _precise(learned: Learned, precision: float) -> float:
-    threshold, right, predicted = learned.curve.T
-    reached = right / predicted
-    good = np.flatnonzero(reached >= precision)
-    if not len(good):
+    threshold, reached = smallest_precise(learned.curve, precision)
+    if threshold is None:
         raise ValueError(
             f"threshold=('precision', {precision}): no threshold reaches this precision out of "
-            f"fold; the best is {reached.max():.3f}. Ask for less, or improve the model."
+            f"fold; the best is {reached:.3f}. Ask for less, or improve the model."
         )
-    return float(threshold[good[-1]])
+    return threshold
+
+
+def smallest_precise(curve: FloatArray, precision: float) -> tuple[float | None, float]:
+    """The smallest threshold of a curve with a precision, if any, and the best precision."""
+    reached = curve[:, 1] / curve[:, 2]
+    # Up to rounding: both numbers were divided by the number of true classes.
+    good = np.flatnonzero(reached >= precision - 1e-12)
+    return (float(curve[good[-1], 0]) if len(good) else None), float(reached.max())
 
 
 def _cheapest(learned: Learned, wrong: float, missed: float) -> float:
@@ -276,7 +282,9 @@ def make_rule(chosen: Chosen, learned: Learned | None, n_nodes: int) -> Rule:
 _MOST_POINTS = 1000
 
 
-def curve_of(proba: Any, truth: Any, weights: FloatArray, least: float) -> FloatArray:
+def curve_of(
+    proba: Any, truth: Any, weights: FloatArray, least: float, *, whole: bool = False
+) -> FloatArray:
     """What one threshold for all classes reaches on rows, as ``Learned.curve``.
 
     Parameters
@@ -287,6 +295,8 @@ def curve_of(proba: Any, truth: Any, weights: FloatArray, least: float) -> Float
         Weights of the rows.
     least : float
         The smallest probability that is kept: a threshold is halfway to the next smaller one.
+    whole : bool, default=False
+        Whether to keep all points of a long curve.
 
     Returns
     -------
@@ -306,7 +316,7 @@ def curve_of(proba: Any, truth: Any, weights: FloatArray, least: float) -> Float
         np.cumsum(x[order])[last] / total for x in (each * right, each.astype(np.float64))
     )
     values = values[last]
-    keep = _some_of(len(values))
+    keep = np.arange(len(values)) if whole else _some_of(len(values))
     below = np.append(values[1:], least)
     return np.column_stack([(values + below) / 2, right, predicted])[keep]
 

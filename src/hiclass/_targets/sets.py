@@ -77,6 +77,37 @@ def encode_sets(y: Any, hierarchy: Any = None) -> SetTarget:
     return SetTarget(hierarchy, closed, most_specific(closed, hierarchy), labels.format)
 
 
+def known_sets(y: Any, hierarchy: Hierarchy, multi_label: bool) -> tuple[Any, IntArray]:
+    """Closed sets of the classes of a hierarchy, and how many classes of each row it lacks.
+
+    Of a path that it does not know to the end, the known part counts.
+    """
+    if not multi_label:
+        target = encode_in_dag(y, hierarchy)
+        return target.closed, np.zeros(target.n_rows, dtype=np.intp)
+    labels = read_sets(y)
+    if labels.names is None:
+        return membership(labels, hierarchy), np.zeros(labels.n_rows, dtype=np.intp)
+    found = np.zeros((2, len(labels.names)), dtype=np.intp)
+    for code, name in enumerate(labels.names):
+        found[:, code] = _known_part(name, hierarchy, labels.format.as_paths)
+    nodes, lacking = found[:, labels.codes]
+    n_lacking = np.bincount(labels.rows, lacking, minlength=labels.n_rows).astype(np.intp)
+    return to_sets(labels, nodes, hierarchy), n_lacking
+
+
+def _known_part(name: Any, hierarchy: Hierarchy, as_path: bool) -> tuple[int, int]:
+    """The node of a name, or of the known beginning of a path, and how much of it is unknown."""
+    path = list(name) if as_path else [name]
+    for n_lacking in range(len(path)):
+        part = tuple(path[: len(path) - n_lacking]) if as_path else name
+        try:
+            return int(hierarchy.find(part)), n_lacking
+        except ValueError:
+            continue
+    return 0, len(path)
+
+
 def encode_in_dag(y: Any, hierarchy: Hierarchy) -> SetTarget:
     """Encode one label per row where a class may have several parents, and so no single path."""
     target = encode(y, hierarchy)
