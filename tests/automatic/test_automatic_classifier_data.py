@@ -490,3 +490,15 @@ def test_batches_after_fit(noisy):
         model = HierarchicalClassifier(GaussianNB(), effort=effort, random_state=0).fit(X, y)
         with pytest.raises(ValueError, match=r"fit has chosen a model that cannot learn more rows"):
             model.partial_fit(X, y)
+
+
+def test_sets_are_selected_by_the_thresholds_that_were_tuned():
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 120)
+    X = np.eye(3)[kind] + rng.normal(scale=0.6, size=(120, 3))
+    y = [[["a"], ["b"], ["a", "c"]][k] for k in kind]
+    model = HierarchicalClassifier(multi_label=True, random_state=0).fit(X, y)
+    assert model.threshold == model.model_.threshold == "tuned"
+    closed = model.predict_node_proba(X) >= model.thresholds_
+    sizes = [len(labels) for labels in model.predict(X)]
+    assert sizes == closed[:, 1:].sum(axis=1).tolist()

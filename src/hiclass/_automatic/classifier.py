@@ -204,6 +204,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         "effort": [StrOptions(set(EFFORTS))],
         "hierarchy": "no_validation",
         "multi_label": ["boolean"],
+        "threshold": "no_validation",  # that of the chosen model, which checks it
         "class_texts": "no_validation",
         "n_jobs": [
             Interval(Integral, 1, None, closed="left"),
@@ -259,6 +260,13 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         if measured == "top_down" or not is_named(self.optimize):
             return str(measured)
         return OBJECTIVES[self.optimize].decodings[0]
+
+    # No parameter here, but a fact about the model that was chosen.
+    @property
+    def threshold(self) -> float | str:
+        """From which probability on classes are predicted: as the model that was chosen has it."""
+        chosen: float | str = getattr(self.__dict__.get("model_"), "threshold", 0.5)
+        return chosen
 
     @property
     def _given(self) -> Prototype | None:

@@ -19,12 +19,27 @@ from hiclass._cli._class_texts import hierarchy_with_texts
 from hiclass._cli._early import count_early
 from hiclass._cli._errors import CommandError
 from hiclass._cli._features import placed, prepare, texts
-from hiclass._cli._inputs import features_of, labelled_for, labelled_rows, name_levels, read_rows
+from hiclass._cli._inputs import (
+    features_of,
+    labelled_for,
+    labelled_rows,
+    name_levels,
+    read_rows,
+    refuse_threshold,
+)
 from hiclass._cli._label_errors import errors_in
 from hiclass._cli._labels import check_types
 from hiclass._cli._models import Model, load_model, save_model
 from hiclass._cli._paths import check_separator, join_paths
 from hiclass._cli._recipe import make_baseline, set_jobs
+from hiclass._cli._set_commands import (
+    evaluate_sets,
+    labelled_sets_for,
+    predicted_columns,
+    refuse_checks,
+    set_up,
+)
+from hiclass._cli._sets import read_label_sets, several_of
 from hiclass._cli._tables import (
     Table,
     check_output,
@@ -41,14 +56,18 @@ def predict(args: argparse.Namespace) -> None:
     """Predict the rows of a file: a label and a confidence per level."""
     check_output(args.output, args.model_file, args.file)
     format = format_of(args.output, args.output_format, output=True)
-    model = load_model(args.model_file)
+    model = load_model(args.model_file, of_sets=True)
     table = read_rows(args)
     features = features_of(model, table)
     keep = list(table.frame.columns) if args.keep is None else list(args.keep)
     result = {name: table.column(name) for name in keep}
-    predicted = _predict(args, model, features)
-    confidence = model.opened.model.predict_confidence(features).round(6)
-    for column, cells in added_columns(model, predicted, confidence).items():
+    if model.several is not None:
+        added = predicted_columns(args, model, features)
+    else:
+        predicted = _predict(args, model, features)
+        confidence = model.opened.model.predict_confidence(features).round(6)
+        added = added_columns(model, predicted, confidence)
+    for column, cells in added.items():
         if column in result:
             raise CommandError(
                 f"{table.name} already has a column {column!r}. Leave it out with --keep."
@@ -84,6 +103,7 @@ def _predict(args: argparse.Namespace, model: Model, features: Any) -> Any:
 
 def _set_up(args: argparse.Namespace, classifier: Any) -> None:
     """Set what the options of a command say about predictions."""
+    refuse_threshold(args)
     set_jobs(classifier, args.jobs)
     if args.min_confidence is not None:
         classifier.set_params(min_confidence=args.min_confidence)
@@ -107,7 +127,18 @@ def evaluate(args: argparse.Namespace) -> None:
             raise CommandError(f"{option} is for the report. Give --report FILE as well.")
     if args.baseline == "-":
         raise CommandError("--baseline needs the name of a file, not standard input.")
-    model = load_model(args.model_file)
+    model = load_model(args.model_file, of_sets=True)
+    if model.several is not None:
+        refuse_checks(args)
+        table, features, y = evaluate_sets(args, model)
+        if args.report is not None:
+            examples = None if args.examples is None else texts(table, args.examples)
+            write_report(
+                model.opened.model, features, y, args.report, title=Path(table.name).name,
+                names=model.opened.names_out(None), examples=examples,
+            )  # fmt: skip
+            _screen.note(f"Wrote {args.report}", args.quiet)
+        return
     table, y, levels = labelled_for(args, model)
     examples = None if args.examples is None else texts(table, args.examples)
     features = features_of(model, table)
@@ -151,7 +182,10 @@ def report(args: argparse.Namespace) -> None:
     if args.output == "-":
         raise CommandError("-o needs the name of a file, such as report.html.")
     check_output(args.output, args.model_file, args.file, args.compare)
-    model = load_model(args.model_file)
+    model = load_model(args.model_file, of_sets=True)
+    if model.several is not None:
+        _report_sets(args, model)
+        return
     table, y, _ = labelled_for(args, model)
     examples = None if args.examples is None else texts(table, args.examples)
     features = features_of(model, table)
@@ -187,6 +221,20 @@ def _checked(
         names = model.opened.names_out(None)
         use = compare_use(classifier, then, features, feature_names=names)
     return {"label_errors": errors, "use": use}
+
+
+def _report_sets(args: argparse.Namespace, model: Model) -> None:
+    """Write the report on a model of several labels per row."""
+    refuse_checks(args)
+    classifier = set_up(args, model)
+    table, y = labelled_sets_for(args, model)
+    examples = None if args.examples is None else texts(table, args.examples)
+    write_report(
+        classifier, features_of(model, table), y, args.output,
+        title=args.title or Path(table.name).name, names=model.opened.names_out(None),
+        examples=examples,
+    )  # fmt: skip
+    _screen.note(f"Wrote {args.output}", args.quiet)
 
 
 def write_report(
@@ -227,7 +275,7 @@ def explain(args: argparse.Namespace) -> None:
     from hiclass._inspect import explain as inspect
 
     check_output(args.output, args.model_file, args.file)
-    model = load_model(args.model_file)
+    model = load_model(args.model_file, of_sets=True)
     table = read_rows(args)
     if args.row > len(table.frame):
         raise CommandError(
@@ -265,6 +313,11 @@ def _true_path(model: Model, row: Table) -> list[Any] | None:
     """The labels of a row, if the file has them."""
     if not set(model.target) <= set(row.frame.columns):
         return None
+    if model.several is not None:
+        read = read_label_sets(
+            row, model.target, model.several, path_separator=model.separator, skip_unlabelled=False
+        )
+        return list(read[1][0])
     cells = [row.column(name)[0] for name in model.target]
     if model.separator is not None and isinstance(cells[0], str):
         cells = [part.strip() for part in cells[0].split(model.separator)]
@@ -330,6 +383,12 @@ def _measured(classifier: Any, X: Any, y: Any, predicted: Any) -> list[str]:
 
 def tree(args: argparse.Namespace) -> None:
     """Show the hierarchy of a file, with the number of rows of every class."""
+    several = several_of(args)
+    if several is not None:
+        from hiclass._cli._fit_sets import tree_of_sets
+
+        tree_of_sets(args, several)
+        return
     check_separator(args.path_separator, args.target)
     table, y = labelled_rows(args, read_rows(args), args.target, args.path_separator)
     check_types(table, args.target, y)

@@ -19,7 +19,7 @@ from hiclass._cli._add import Joined, describe_added, join_rows, read_added, upd
 from hiclass._cli._columns import Choice, choose_columns, find_given_away
 from hiclass._cli._errors import CommandError
 from hiclass._cli._features import make_features, placed, prepare
-from hiclass._cli._inputs import labelled_rows, name_levels, read_rows
+from hiclass._cli._inputs import labelled_rows, name_levels, read_rows, refuse_threshold
 from hiclass._cli._labels import check_types, like
 from hiclass._cli._models import Model, save_model
 from hiclass._cli._paths import check_separator, level_names
@@ -37,6 +37,7 @@ def fit(args: argparse.Namespace) -> None:
     """Fit a model on a file and save it."""
     check_output(args.output, args.file, args.add)
     check_separator(args.path_separator, args.target)
+    refuse_threshold(args)
     _check_added(args)
     if args.update is not None and update(args):
         return
@@ -76,7 +77,7 @@ def fit(args: argparse.Namespace) -> None:
         rows = features.fit_transform(X)
     describe_columns(args, choice)
     if choice.reasons:
-        _warn_of_given_away(args, table, choice, y[:n_before], levels)
+        warn_of_given_away(args, table, choice, y[:n_before], levels)
     hierarchy = Hierarchy.from_paths(y)
     if len({tuple(path) for path in y.tolist()}) == 1:
         raise CommandError(
@@ -178,7 +179,7 @@ def _listed(names: list[str], reasons: dict[str, str], most: int | None = None) 
     return "; ".join(parts)
 
 
-def _warn_of_given_away(
+def warn_of_given_away(
     args: argparse.Namespace, table: Table, choice: Choice, y: Any, levels: list[str]
 ) -> None:
     """Name the features that alone nearly determine the target: they may contain it."""

@@ -19,6 +19,7 @@ examples:
   hiclass fit animals.parquet --target class order family --cv 5 -o animals.skops
   hiclass fit visits.csv --target chapter block --groups patient --effort best -o model.skops
   hiclass fit data.jsonl.gz --target a b --text narrative --model parent -o model.skops
+  hiclass fit genes.csv --target terms --label-separator ";" --hierarchy go.obo -o model.skops
 
 An empty cell in a column of labels ends the path of its row. Without --text, --numbers,
 --categories and --dates, the other columns are features, except ids, columns with one value and

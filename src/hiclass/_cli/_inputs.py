@@ -40,6 +40,15 @@ def read_unprotected(args: argparse.Namespace, path: str | None = None) -> Table
     return Table(pd.DataFrame(cells, dtype=object), table.name, table.lines)
 
 
+def refuse_threshold(args: argparse.Namespace) -> None:
+    """Refuse ``--threshold`` where a row has one path."""
+    if args.threshold is not None:
+        raise CommandError(
+            "--threshold selects classes where rows have several labels, but a row has one path "
+            "here. Use --min-confidence, which ends paths."
+        )
+
+
 def labelled_rows(
     args: argparse.Namespace, table: Table, target: list[str], separator: str | None
 ) -> tuple[Table, Any]:

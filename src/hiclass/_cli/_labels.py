@@ -53,14 +53,14 @@ def read_labels(
         raise CommandError(f"--target names the column {twice!r} twice. Name every level once.")
     if separator is None:
         y = np.column_stack([table.column(name) for name in target])
-        y = np.vectorize(_whole, otypes=[object])(y)
+        y = np.vectorize(whole, otypes=[object])(y)
     else:
         y = split_paths(table, target[0], separator)
     for (row, level), label in np.ndenumerate(y):
         # A model file holds no labels of other types; a bool is an int for Python only.
         if label is not None and type(label) not in (str, int):
             raise CommandError(
-                f"{table.place(row)}: {_shown(label)} in {target[level]!r} cannot be a label: "
+                f"{table.place(row)}: {shown(label)} in {target[level]!r} cannot be a label: "
                 f"labels are texts or whole numbers, and this is of the type "
                 f"{type(label).__name__}. Write the column as texts, or name another --target."
             )
@@ -101,19 +101,19 @@ def check_types(table: Table, target: list[str], y: Any) -> None:
             (one, row), (other, place) = list(first.items())[:2]
             labels = table.column(name)
             raise CommandError(
-                f"{table.place(place)}: {_shown(labels[place])} in {name!r} is of the type "
-                f"{other.__name__}, but {_shown(labels[row])} above it is of the type "
+                f"{table.place(place)}: {shown(labels[place])} in {name!r} is of the type "
+                f"{other.__name__}, but {shown(labels[row])} above it is of the type "
                 f"{one.__name__}. Write all labels of a column as texts, or all as whole numbers."
             )
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """A value as a message shows it: the beginning of a long one."""
     text = repr(value)
     return text if len(text) <= 50 else f"{text[:47]}..."
 
 
-def _whole(label: Any) -> Any:
+def whole(label: Any) -> Any:
     """A label as it is, but 3.0 as 3: pandas turns integers beside empty cells into floats."""
     if isinstance(label, float | Decimal) and math.isfinite(label):
         numerator, denominator = label.as_integer_ratio()

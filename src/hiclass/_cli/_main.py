@@ -90,9 +90,17 @@ def _run(args: argparse.Namespace) -> None:
 
         demo(args)
     elif args.command == "fit":
-        from hiclass._cli._fit import fit
+        from hiclass._cli._sets import several_of
 
-        fit(args)
+        several = several_of(args)
+        if several is None:
+            from hiclass._cli._fit import fit
+
+            fit(args)
+        else:
+            from hiclass._cli._fit_sets import fit_sets
+
+            fit_sets(args, several)
     elif args.command == "label-errors":
         from hiclass._cli._label_errors import find
 

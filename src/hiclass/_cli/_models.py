@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from hiclass._automatic.features import TableFeatures
 from hiclass._cli._errors import CommandError
 from hiclass._cli._paths import level_names
+from hiclass._cli._sets import Several
 from hiclass._cli._tables import open_output
 from hiclass._export.persistence import (
     FORMAT,
@@ -41,11 +42,14 @@ class Model:
         The columns of the labels, from the first level to the last.
     separator : str or None
         What separates the levels if a single column holds whole paths.
+    several : Several or None
+        How several labels per row are written; None if a row has one path.
     """
 
     pipeline: Pipeline
     target: list[str]
     separator: str | None = None
+    several: Several | None = None
 
     @property
     def levels(self) -> list[str]:
@@ -79,9 +83,12 @@ def save_model(model: Model, path: str) -> None:
         "target": model.target,
         "separator": model.separator,
     }
+    if model.several is not None:
+        content["several"] = model.several.to_dict()
     with open_output(path) as file:
         skops.io.dump(content, file, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
-        if path != "-" and file.readable():
+        # The summary is for people who choose one path per row.
+        if path != "-" and file.readable() and model.several is None:
             with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
                 archive.writestr(_SUMMARY, _summary_text(summary_of(model)))
 
@@ -154,13 +161,15 @@ def load_summary(path: str) -> Summary:
         return summary_of(load_model(path))
 
 
-def load_model(path: str) -> Model:
+def load_model(path: str, *, of_sets: bool = False) -> Model:
     """Read a model from a file; nothing in it is run.
 
     Parameters
     ----------
     path : str
         The file.
+    of_sets : bool, default=False
+        Whether a model of several labels per row will do.
 
     Returns
     -------
@@ -177,9 +186,15 @@ def load_model(path: str) -> Model:
             check_format_version(content, path)
             pipeline, target = content.get("pipeline"), content.get("target")
             separator = content.get("separator")  # not in files of layout 2
-            read = _are_names(target) and _can_separate(separator, target)
+            several = _several(content.get("several"))
+            read = _are_names(target) and (several or _can_separate(separator, target))
             if read and isinstance(pipeline, Pipeline) and _is_fitted(pipeline):
-                return Model(pipeline, target, separator)
+                if several is not None and not of_sets:
+                    raise CommandError(
+                        f"{path} predicts several labels per row, and this command is about one "
+                        f"path per row. With such a model, use: predict, evaluate, report, explain."
+                    )
+                return Model(pipeline, target, separator, several)
     except FileNotFoundError as error:
         raise CommandError(f"{error} Make a model with: hiclass fit.") from error
     except ModelFileError as error:
@@ -190,6 +205,10 @@ def load_model(path: str) -> Model:
 def _are_names(names: Any) -> bool:
     some = isinstance(names, list) and len(names) > 0
     return some and all(isinstance(name, str) for name in names)
+
+
+def _several(content: Any) -> Several | None:
+    return Several(**content) if isinstance(content, dict) else None
 
 
 def _can_separate(separator: Any, target: list[str]) -> bool:

@@ -117,6 +117,40 @@ def add_path_separator(group: Any) -> None:
     )
 
 
+def add_label_forms(group: Any) -> None:
+    """Add ``--path-separator``, and how several labels per row are written."""
+    add_path_separator(group)
+    group.add_argument(
+        "--label-separator",
+        metavar="TEXT",
+        help='rows have several labels: the one column of --target holds them, such as "cat; dog", '
+        "with this between them",
+    )
+    group.add_argument(
+        "--multi-label",
+        choices=["columns", "indicator"],
+        help="rows have several labels; columns: every column of --target holds one, or a list, or "
+        "is empty; indicator: every column of --target is a class, with 1 or 0 (yes or no)",
+    )
+    group.add_argument(
+        "--hierarchy",
+        metavar="FILE",
+        help="the classes above the labels, where rows have several: a table with the columns "
+        "parent and child, JSON, or an ontology (.obo); a class may have several parents",
+    )
+
+
+def add_threshold(command: Any) -> None:
+    """Add ``--threshold``."""
+    command.add_argument(
+        "--threshold",
+        type=positive_share,
+        metavar="P",
+        help="where rows have several labels, predict the classes with at least this probability; "
+        "by default a tuned one per class",
+    )
+
+
 def add_groups(command: Any) -> None:
     """Add ``--groups``."""
     command.add_argument(

@@ -14,12 +14,13 @@ from hiclass._cli._options import (
     add_groups,
     add_input,
     add_jobs,
+    add_label_forms,
     add_label_options,
     add_min_confidence,
     add_model_file,
     add_output_format,
-    add_path_separator,
     add_target,
+    add_threshold,
     at_least,
     jobs,
     listed,
@@ -90,7 +91,7 @@ def _add_fit(commands: Any) -> None:
     )
     add_input(command)
     add_target(command)
-    add_path_separator(add_label_options(command))
+    add_label_forms(add_label_options(command))
     add_feature_columns(command)
     reviewed = command.add_argument_group("reviewed rows")
     reviewed.add_argument(
@@ -140,6 +141,7 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
     )
     model.add_argument("--seed", type=int, help="the same one gives the same model (default: 0)")
     add_decision(model)
+    add_threshold(model)
 
 
 def _add_predict(commands: Any) -> None:
@@ -153,6 +155,7 @@ def _add_predict(commands: Any) -> None:
     add_model_file(command)
     add_input(command)
     add_decision(command)
+    add_threshold(command)
     output = command.add_argument_group("output")
     output.add_argument(
         "-o",
@@ -187,6 +190,7 @@ def _add_evaluate(commands: Any) -> None:
     add_input(command)
     add_label_options(command)
     add_decision(command)
+    add_threshold(command)
     command.add_argument(
         "--baseline",
         metavar="FILE",
@@ -252,6 +256,7 @@ def _add_report(commands: Any) -> None:
     add_input(command)
     add_label_options(command)
     add_decision(command)
+    add_threshold(command)
     command.add_argument(
         "-o", "--output", required=True, metavar="FILE", help="the report, such as report.html"
     )
@@ -353,7 +358,7 @@ def _add_tree(commands: Any) -> None:
     )
     add_input(command)
     add_target(command)
-    add_path_separator(add_label_options(command))
+    add_label_forms(add_label_options(command))
     command.add_argument(
         "--depth", type=at_least(1), metavar="LEVEL", help="show no class below this level"
     )

@@ -57,7 +57,8 @@ def split_paths(table: Table, column: str, separator: str) -> Any:
         If a level is empty, or a cell is not a text.
     """
     paths = [
-        _split(cell, separator, table, column, row) for row, cell in enumerate(table.column(column))
+        split_cell(cell, separator, table, column, row)
+        for row, cell in enumerate(table.column(column))
     ]
     y = np.full((len(paths), max(map(len, paths), default=0) or 1), None, dtype=object)
     for row, path in enumerate(paths):
@@ -65,7 +66,8 @@ def split_paths(table: Table, column: str, separator: str) -> Any:
     return y
 
 
-def _split(cell: Any, separator: str, table: Table, column: str, row: int) -> list[str]:
+def split_cell(cell: Any, separator: str, table: Table, column: str, row: int) -> list[str]:
+    """Split one cell into levels; none if it is empty."""
     if cell is None:
         return []
     if not isinstance(cell, str):

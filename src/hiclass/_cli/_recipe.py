@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import LinearSVC
 
 from hiclass._automatic.classifier import HierarchicalClassifier
@@ -75,12 +75,7 @@ def make_model(
     """
     common: dict[str, Any] = {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
     if name != "auto":
-        for option, value in (("--optimize", optimize), ("--effort", effort)):
-            if value is not None:
-                raise CommandError(
-                    f"{option} {value} is for --model auto, which chooses by itself; --model "
-                    f"{name} is one fixed model. Leave one of the two out."
-                )
+        _refuse_choices(name, optimize, effort)
         if name == "batches":
             local = SGDClassifier(loss="log_loss", random_state=random_state)
             return LocalClassifierPerNode(local, min_confidence=min_confidence, **common)
@@ -92,6 +87,74 @@ def make_model(
         min_confidence=min_confidence,
         **common,
     )
+
+
+def make_set_model(
+    name: str,
+    *,
+    optimize: str | None = None,
+    effort: str | None = None,
+    threshold: float | None = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    verbose: int = 0,
+) -> Any:
+    """Make one of the models that ``--model`` offers, for several labels per row.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``MODELS``.
+    optimize, effort : str or None, default=None
+        Keys of ``OPTIMIZE`` and ``EFFORTS``, for ``"auto"`` only; None is what that does by itself.
+    threshold : float or None, default=None
+        The probability from which on a class is predicted, for single models; None: one per class,
+        tuned out of fold.
+    n_jobs, random_state, verbose
+        As in the estimators.
+
+    Returns
+    -------
+    estimator
+        A hierarchical classifier that predicts sets of classes.
+
+    Raises
+    ------
+    CommandError
+        If the model cannot do that, or gets what another one takes.
+    """
+    common: dict[str, Any] = {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
+    common["multi_label"] = True
+    if name == "auto":
+        if optimize == "path":
+            raise CommandError(
+                "--optimize path wants whole paths that are right, but a row has several labels "
+                "here. Use --optimize f1, or leave it out."
+            )
+        if threshold is not None:
+            raise CommandError(
+                f"--threshold {threshold:g} is for the single models; --model auto learns one per "
+                f"class. Leave it out, or give it to predict and evaluate."
+            )
+        return HierarchicalClassifier(optimize=optimize, effort=effort or "balanced", **common)
+    _refuse_choices(name, optimize, effort)
+    if name == "batches":
+        raise CommandError(
+            "--model batches learns rows with one path later. For several labels per row, use "
+            "auto, parent, node, level or flat."
+        )
+    local = LogisticRegression(max_iter=1000)
+    return _SINGLE[name](local, threshold="tuned" if threshold is None else threshold, **common)
+
+
+def _refuse_choices(name: str, optimize: str | None, effort: str | None) -> None:
+    """Refuse what only ``"auto"`` takes."""
+    for option, value in (("--optimize", optimize), ("--effort", effort)):
+        if value is not None:
+            raise CommandError(
+                f"{option} {value} is for --model auto, which chooses by itself; --model "
+                f"{name} is one fixed model. Leave one of the two out."
+            )
 
 
 def make_baseline(*, n_jobs: int | None = None) -> FlatClassifier:

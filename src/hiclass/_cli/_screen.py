@@ -66,24 +66,30 @@ def write_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int 
 
 
 def tree_lines(hierarchy: Hierarchy, counts: Any, depth: int | None) -> list[str]:
-    """Draw a tree with a count behind every class, down to a level."""
+    """Draw a hierarchy with a count behind every class, down to a level.
+
+    The classes below one with several parents are drawn once.
+    """
     lines: list[str] = []
     forks, bars = ("└├", " │") if _can_draw() else ("`|", " |")
     dash = "──" if _can_draw() else "--"
-
-    indents = [""] * (hierarchy.depth + 1)  # of the children of the last node of every level
-    node = 1
-    while node < hierarchy.n_nodes:
-        level, end = int(hierarchy.levels[node]), int(hierarchy.subtree_end[node])
-        goes_on = bool(end < hierarchy.subtree_end[hierarchy.parent[node]])
-        hidden = end - node - 1 if depth is not None and level >= depth else 0
-        more = f" ({hidden:,} below)" if hidden else ""
+    seen: set[int] = set()
+    tops = hierarchy.children(0).tolist()
+    stack = [(v, 1, "", v != tops[-1]) for v in reversed(tops)]
+    while stack:
+        node, level, indent, goes_on = stack.pop()
+        is_leaf, again = bool(hierarchy.is_leaf[node]), node in seen
+        hidden = len(hierarchy.descendants(node)) if depth is not None and level >= depth else 0
+        more = f" ({hidden:,} below)" if hidden and not again else ""
+        more = " (see above)" if again and not is_leaf else more
         count = paint(f"{int(counts[node]):,}{more}", "dim", sys.stdout)
-        indent = indents[level - 1]
         name = one_line(f"{hierarchy.labels[node]}{title_of(hierarchy, node)}")
         lines.append(f"{indent}{forks[goes_on]}{dash} {name}  {count}")
-        indents[level] = f"{indent}{bars[goes_on]}   "
-        node = end if hidden else node + 1
+        seen.add(node)
+        if hidden or again:
+            continue
+        children, below = hierarchy.children(node).tolist(), f"{indent}{bars[goes_on]}   "
+        stack.extend((c, level + 1, below, c != children[-1]) for c in reversed(children))
     return lines
 
 
@@ -101,7 +107,7 @@ def count(number: int, thing: str) -> str:
 
 def shape_text(hierarchy: Hierarchy) -> str:
     """How many classes, levels and leaves a hierarchy has."""
-    return repr(hierarchy).removeprefix("Hierarchy(tree, ").removesuffix(")")
+    return repr(hierarchy).partition(", ")[2].removesuffix(")")
 
 
 def size_text(n_bytes: int) -> str:
