@@ -147,7 +147,11 @@ def test_scorers_have_names_and_can_be_sent_to_workers():
     assert pickle.loads(pickle.dumps(metrics.recall_scorer)).metric is metrics.recall
 
 
-@pytest.mark.parametrize(("scorer", "metric", "of_proba", "sign"), SET_SCORERS, ids=str)
+def name_of(value):
+    return getattr(value, "__name__", str(value))  # addresses differ by worker
+
+
+@pytest.mark.parametrize(("scorer", "metric", "of_proba", "sign"), SET_SCORERS, ids=name_of)
 def test_scorers_of_sets(data, scorer, metric, of_proba, sign):
     X, kind = data
     y = np.empty(len(kind), dtype=object)
