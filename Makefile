@@ -65,7 +65,7 @@ format: $(VENV)/.lint ## Format the code and apply the safe fixes of the linter
 # The text is built anew each time, so that a warning cannot hide in what was built before; the
 # examples of the gallery run again only where they changed.
 docs: $(VENV)/.docs ## Build the documentation into build/docs, without network
-	@$(BIN)/sphinx-build -q -E -W --keep-going -b html -d build/doctrees docs build/docs
+	@$(BIN)/sphinx-build -E -W --keep-going -b html -d build/doctrees docs build/docs
 	@$(BIN)/python tools/check_links.py build/docs
 
 # CONFIG="data=FILE rows=500 trials=2" reads a file of yours, and less of it.
