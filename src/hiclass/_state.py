@@ -476,6 +476,30 @@ class SetModels(_InBlocks):
     temperature = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class SetBatchModels(SetModels):
+    """Models of sets that have learned from batches.
+
+    Attributes
+    ----------
+    everywhere : tuple of int
+        The owners of the classifiers that learn from all rows.
+    policy : str or callable
+        The policy as it was read in the first batch, by name or as it was given; empty but per
+        node.
+    given_policy : str
+        The name of the policy that was given.
+    n_own, n_below : ndarray of int
+        How many rows so far had each node as a most specific one, and were in it.
+    """
+
+    everywhere: tuple[int, ...]
+    policy: Any
+    given_policy: str
+    n_own: IntArray
+    n_below: IntArray
+
+
 @dataclass(frozen=True)
 class SetEnsembleModels:
     """Several models of sets of classes, whose probabilities are combined.

@@ -726,14 +726,13 @@ def test_a_single_label_does_not_grow_a_deeper_tree():
         model.partial_fit(np.eye(2)[:1], ["z"])
 
 
-def test_a_graph_is_refused(estimator_class):
+def test_a_graph_is_given_as_hierarchy_and_not_as_classes(estimator_class):
     graph = Hierarchy.from_edges([("a", "c"), ("b", "c")])
-    for model, classes in (
-        (estimator_class(MultinomialNB()), graph),
-        (estimator_class(MultinomialNB(), hierarchy=graph), None),
-    ):
-        with pytest.raises(ValueError, match=r"a DAG: 'c' has several parents"):
-            model.partial_fit(np.eye(1), ["c"], classes=classes)
+    model = estimator_class(MultinomialNB())
+    with pytest.raises(ValueError, match=r"a DAG: 'c' has several parents. Give it as a parameter"):
+        model.partial_fit(np.eye(1), ["c"], classes=graph)
+    model = estimator_class(MultinomialNB(), hierarchy=graph).partial_fit(np.eye(1), ["c"])
+    assert model.predict(np.eye(1)).tolist() == ["c"]
 
 
 def bad_batches():
@@ -1160,10 +1159,7 @@ def test_a_killed_run_continues_from_the_last_pickle_and_ends_with_the_same_mode
         assert classifier.t_ == b.local_classifiers_[path].t_
 
 
-def test_several_labels_per_row_are_for_fit():
-    model = LocalClassifierPerNode(MultinomialNB(), multi_label=True)
-    with pytest.raises(ValueError, match="multi_label=True is for fit"):
-        model.partial_fit([[1.0]], [["a"]])
+def test_thresholds_are_for_several_labels_per_row():
     model = LocalClassifierPerNode(MultinomialNB(), threshold=0.3)
     with pytest.raises(ValueError, match="threshold"):
         model.partial_fit([[1.0]], [["a"]])

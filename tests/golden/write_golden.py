@@ -110,6 +110,8 @@ def models():
     yield "dag", LocalClassifierPerNode(estimator, hierarchy=DAG).fit(X, [row[0] for row in SETS])
     yield "batches_node", in_batches(LocalClassifierPerNode(estimator))
     yield "batches_level", in_batches(LocalClassifierPerLevel(estimator))
+    of_sets = LocalClassifierPerParentNode(estimator, **sets).partial_fit(X[:20], SETS[:20])
+    yield "batches_sets", of_sets.partial_fit(X[20:], SETS[20:])
     by_depth = ByDepth(estimator, var_smoothing=[1e-9, 1e-2])
     yield "by_depth", LocalClassifierPerParentNode(by_depth).fit(X, Y)
     # Classifiers of the one column that sparse rows have.

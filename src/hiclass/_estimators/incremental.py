@@ -27,6 +27,7 @@ from hiclass._estimators.fitting import (
     local_recipe,
     route_params,
 )
+from hiclass._estimators.incremental_sets import learn_sets, learns_sets
 from hiclass._labels.columns import LabelColumns, read_paths, refuse_path_tuples
 from hiclass._problems.batches import (
     Guard,
@@ -133,7 +134,8 @@ def partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: A
         All classes that there will be, for the first call; ``hierarchy=`` does the same. By
         default the classes of the first batch. ``LocalClassifierPerNode`` takes up classes that
         come later; the others must know them all. Paths may stop at every inner node of these
-        classes unless ``leaf_only`` is set.
+        classes unless ``leaf_only`` is set. With several labels per row, or in a DAG, all classes
+        must be known in the first call.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, handed to every local classifier by keyword.
 
@@ -167,7 +169,8 @@ def partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: A
     Hierarchy(tree, 5 classes, 2 levels, 3 leaves)
     """
     with learning(self):
-        _learn(self, X, y, classes, sample_weight)
+        learn = learn_sets if learns_sets(self) else _learn
+        learn(self, X, y, classes, sample_weight)
     return self
 
 
@@ -256,11 +259,6 @@ def check_learns(model: Any) -> None:
 
 
 def _check_stream_parameters(model: Any) -> None:
-    if model.multi_label:
-        raise ValueError(
-            "partial_fit learns one label or path per row; multi_label=True is for fit. Set "
-            "multi_label=False, or call fit."
-        )
     if model.threshold != 0.5:
         model._refuse_threshold()
     if model.calibration is not None:
@@ -277,8 +275,8 @@ def _check_stream_parameters(model: Any) -> None:
     models = model.__dict__.get("_models")
     if models is not None and not isinstance(models, LocalModels):
         raise ValueError(
-            "This model was fitted on sets of classes, which partial_fit does not learn. Call "
-            "fit to start anew."
+            "This model was fitted on sets of classes, but multi_label=False and a tree are about "
+            "one path per row. Set multi_label=True, or clone the model to start anew."
         )
     if models is not None and models.temperature is not None:
         raise ValueError(
@@ -328,8 +326,8 @@ def _begin(
         warn_of_similar_labels(hierarchy)
     if not hierarchy.is_tree:
         raise ValueError(
-            f"The hierarchy is a DAG: {hierarchy._shared_label()!r} has several parents. "
-            f"partial_fit learns to classify into trees; leave out all but one of the parents."
+            f"The hierarchy is a DAG: {hierarchy._shared_label()!r} has several parents. Give it "
+            f"as a parameter of the estimator, hierarchy=..., not as classes."
         )
     n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
     options = find_options(RowCounts(hierarchy, n_own), leaf_only=model.leaf_only)

@@ -27,6 +27,7 @@ from hiclass._estimators.ensemble import EnsembleClassifier
 from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.global_ import GlobalClassifier
 from hiclass._estimators.guarantees import Guarantee, Promise
+from hiclass._estimators.incremental_sets import ColumnLearners
 from hiclass._estimators.label_forest import MultiLabelForestClassifier
 from hiclass._estimators.local import (
     LocalClassifierPerLevel,
@@ -52,6 +53,7 @@ from hiclass._state import (
     RestrictedModels,
     RestrictedSetModels,
     Scaling,
+    SetBatchModels,
     SetEnsembleModels,
     SetFormat,
     SetModels,
@@ -92,8 +94,10 @@ _TYPES: tuple[type[Any], ...] = (
     SetEnsembleModels,
     RestrictedSetModels,
     CalibratedSetModels,
+    SetBatchModels,
     SetFormat,
     OneVsRest,
+    ColumnLearners,
     # What a model that learns from batches has seen.
     BatchModels,
     Stream,

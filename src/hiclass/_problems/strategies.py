@@ -264,7 +264,7 @@ def _sets_per_node(index: SetIndex, policy: Policy | None, lenient: bool) -> Ite
     assert policy is not None
     hierarchy, n_below = index.hierarchy, index.n_below
     policy = read_policy(policy, ends_early=bool(index.n_own[~hierarchy.is_leaf].any()))
-    for parents, children in _families(index):
+    for parents, children in families(index):
         others = [hierarchy.children(parent) for parent in parents.tolist()]
         alone = (n_below[np.unique(np.concatenate(others))] > 0).sum() == 1
         yield from _binary_problems(index, policy, parents, children, lenient or bool(alone))
@@ -274,7 +274,7 @@ def _sets_per_node(index: SetIndex, policy: Policy | None, lenient: bool) -> Ite
             yield gate_problem(index, node)
 
 
-def _families(index: SetIndex) -> list[tuple[IntArray, IntArray]]:
+def families(index: SetIndex) -> list[tuple[IntArray, IntArray]]:
     """Nodes with training rows by their parents, which they share: (parents, nodes) pairs."""
     families: dict[tuple[int, ...], list[int]] = {}
     for node in (1 + np.flatnonzero(index.n_below[1:])).tolist():

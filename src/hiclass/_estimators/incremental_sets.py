@@ -1,0 +1,281 @@
+"""Learning sets of classes from batches: ``partial_fit`` with several labels per row, or a DAG.
+
+Every class is a binary question of its own. What was counted decides until there is something to
+tell apart: a class without a row has the probability 0, one that all rows are in is certain.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from hiclass._engine.fit import fit_problems
+from hiclass._engine.local_classifiers import copy_estimator
+from hiclass._estimators.fitting import Recipe, check_local_parameters, local_recipe, route_params
+from hiclass._estimators.set_fitting import check_has_proba
+from hiclass._inference.selections import read_threshold
+from hiclass._inference.sets import column_proba
+from hiclass._problems.index import LocalProblem, SetIndex
+from hiclass._problems.policies import POLICIES, Policy, as_policy, read_policy
+from hiclass._problems.set_batches import SetLayout, batch_of_sets, set_layout
+from hiclass._rows import check_X, n_rows_of, protect, take_rows
+from hiclass._state import SetBatchModels
+from hiclass._targets.paths import as_hierarchy, check_n_labels
+from hiclass._targets.sets import SetTarget, encode_in_dag, encode_sets
+from hiclass._typing import AnyArray, FloatArray
+from hiclass._warnings import warn_user
+from hiclass.hierarchy import Hierarchy
+
+
+class ColumnLearners(ClassifierMixin, BaseEstimator):
+    """One binary copy of a classifier per column of the target, which learn from batches.
+
+    Parameters
+    ----------
+    estimator : classifier
+        What is copied. It has ``partial_fit`` and ``predict_proba``.
+
+    Attributes
+    ----------
+    estimators_ : list
+        The copies, one per column.
+    counts_ : ndarray of int of shape (n_columns, 2)
+        How many rows of 0 and of 1 each of them has learned.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def partial_fit(self, X: Any, y: Any, **params: Any) -> ColumnLearners:
+        """Let the copy of every column of y, which holds 0 and 1, learn the rows."""
+        if not hasattr(self, "estimators_"):
+            self.estimators_ = [copy_estimator(self.estimator) for _ in range(y.shape[1])]
+            self.counts_ = np.zeros((y.shape[1], 2), dtype=np.intp)
+        n_positive = y.sum(axis=0)
+        for estimator, column in zip(self.estimators_, np.ascontiguousarray(y.T), strict=True):
+            # Its own copy of the rows: an estimator may write into them.
+            estimator.partial_fit(take_rows(X, None), column, classes=np.arange(2), **params)
+        self.counts_ = self.counts_ + np.column_stack([len(y) - n_positive, n_positive])
+        return self
+
+    @property
+    def classes_(self) -> AnyArray:
+        """Whether a row is in a class."""
+        return np.arange(2)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of a one in every column; of one column, of 0 and of 1."""
+        proba = np.empty((n_rows_of(X), len(self.estimators_)))
+        for j, (estimator, counts) in enumerate(zip(self.estimators_, self.counts_, strict=True)):
+            if counts.all():
+                proba[:, j] = column_proba(estimator, protect(X), 1)[:, 0]
+            else:
+                proba[:, j] = float(counts[1] > 0)
+        return np.hstack([1 - proba, proba]) if proba.shape[1] == 1 else proba
+
+
+class _Learner:
+    """What the engine fits: learners that go on learning, as a copy."""
+
+    def __init__(self, learners: ColumnLearners) -> None:
+        self.learners = learners
+
+    def fit(self, X: Any, y: Any, **params: Any) -> _Learner:
+        self.learners = copy.deepcopy(self.learners).partial_fit(X, y, **params)
+        return self
+
+
+def learns_sets(model: Any) -> bool:
+    """Whether batches of a model hold sets of classes."""
+    if model.multi_label or isinstance(model.__dict__.get("_models"), SetBatchModels):
+        return True
+    return model.hierarchy is not None and not as_hierarchy(model.hierarchy).is_tree
+
+
+def learn_sets(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+    """Learn one batch of rows with several labels, or with one label in a DAG."""
+    check_local_parameters(model)
+    _check_parameters(model)
+    models: SetBatchModels | None = model.__dict__.get("_models")
+    X = check_X(model, X, model._input_tags(), reset=models is None)
+    params = route_params(model, X, sample_weight, {}, "partial_fit")
+    recipe = local_recipe(model, params)
+    target = _encode(model, y, classes, models)
+    check_n_labels(target.n_rows, n_rows_of(X))
+    index = SetIndex(target.hierarchy, target.closed, target.own)
+    if models is None:
+        models = _begin(recipe, target.hierarchy, index)
+    _check_policy(models, recipe, index)
+    models = _update(recipe, models, index, X)
+    format = model.__dict__.get("_format", target.format)
+    model._remember(models, format)
+    model._stream = None
+
+
+def _check_parameters(model: Any) -> None:
+    """Refuse what batches of sets cannot serve."""
+    models = model.__dict__.get("_models")
+    if models is not None and not isinstance(models, SetBatchModels):
+        raise ValueError(
+            "This model was made by fit, or from another model; partial_fit learns sets of classes "
+            "only from the first batch on. Clone the model, and call partial_fit of the clone."
+        )
+    for name, value in (
+        ("calibration", model.calibration),
+        ("checkpoint_dir", model.checkpoint_dir),
+        ("min_coef", model.min_coef or None),
+    ):
+        if value is not None:
+            raise ValueError(
+                f"{name}={value!r} is for fit, which has all rows together; partial_fit has one "
+                f"batch after the other. Leave {name} out, or call fit."
+            )
+    if read_threshold(model.threshold).is_learned:
+        raise ValueError(
+            f"threshold={model.threshold!r} is learned out of fold, which a stream cannot give. "
+            f"Give a number, which tune_confidence finds on rows that are left out, or ('top', 3)."
+        )
+
+
+def _encode(model: Any, y: Any, classes: Any, models: SetBatchModels | None) -> SetTarget:
+    """The labels of a batch, over the hierarchy that the first one has fixed."""
+    hierarchy = None if models is None else models.hierarchy
+    if hierarchy is None and model.hierarchy is not None:
+        hierarchy = as_hierarchy(model.hierarchy)
+    if classes is not None:
+        hierarchy = _declared(classes, hierarchy)
+    try:
+        if model.multi_label:
+            return encode_sets(y, hierarchy)
+        assert hierarchy is not None  # a DAG is always given
+        return encode_in_dag(y, hierarchy)
+    except ValueError as error:
+        if models is None:
+            raise
+        raise ValueError(
+            f"{error} Where rows have several labels, or a class several parents, partial_fit must "
+            f"know all classes before the first batch: start anew with hierarchy=, or with "
+            f"classes= in the first call."
+        ) from None
+
+
+def _declared(classes: Any, hierarchy: Hierarchy | None) -> Hierarchy:
+    """The hierarchy of the classes that were announced; they must be in one that is known."""
+    if isinstance(classes, Hierarchy):
+        if hierarchy is not None and not classes._same_classes(hierarchy):
+            raise ValueError(
+                "classes has other classes than the hierarchy of the model, which does not change "
+                "between batches. Leave classes out, or start anew."
+            )
+        return classes if hierarchy is None else hierarchy
+    return encode_sets([[name] for name in classes], hierarchy).hierarchy
+
+
+def _begin(recipe: Recipe, hierarchy: Hierarchy, index: SetIndex) -> SetBatchModels:
+    """A model that has seen nothing."""
+    policy: Any = ""
+    if recipe.policy is not None:
+        read = read_policy(recipe.policy, ends_early=_ends_early(index))
+        policy = read.name if read in POLICIES.values() else recipe.policy.select
+    layout = set_layout(recipe.strategy, hierarchy)
+    nothing = np.zeros(hierarchy.n_nodes, dtype=np.intp)
+    return SetBatchModels(
+        recipe.strategy.name,
+        hierarchy,
+        {},
+        layout.classes,
+        nothing > 0,
+        nothing[:0],
+        everywhere=tuple(sorted(layout.everywhere)),
+        policy=policy,
+        given_policy="" if recipe.policy is None else recipe.policy.name,
+        n_own=nothing,
+        n_below=nothing,
+    )
+
+
+def _ends_early(index: SetIndex) -> bool:
+    return bool(index.n_own[~index.hierarchy.is_leaf].any())
+
+
+def _policy_of(models: SetBatchModels) -> Policy | None:
+    return as_policy(models.policy) if models.policy else None
+
+
+def _check_policy(models: SetBatchModels, recipe: Recipe, index: SetIndex) -> None:
+    if recipe.policy is None:
+        return
+    if recipe.policy.name != models.given_policy:
+        raise ValueError(
+            f"binary_policy must stay as it was in the first batch, {models.given_policy!r}; it is "
+            f"{recipe.policy.name!r} now. Clone the model to start anew."
+        )
+    read = _policy_of(models)
+    inner = ~models.hierarchy.is_leaf
+    if (
+        read is not None
+        and read.name != recipe.policy.name
+        and _ends_early(index)
+        and not models.n_own[inner].any()
+    ):
+        warn_user(
+            f"Rows end at inner nodes for the first time. Nothing announced that in the first "
+            f"batch, so binary_policy={recipe.policy.name!r} has been read as {read.name!r} from "
+            f"the beginning and stays so. To have it literally, start with a batch in which rows "
+            f"end at inner nodes."
+        )
+
+
+def _update(recipe: Recipe, models: SetBatchModels, index: SetIndex, X: Any) -> SetBatchModels:
+    """Let the classifiers that have rows in the batch learn them."""
+    hierarchy, policy = models.hierarchy, _policy_of(models)
+    make: list[Any] = []  # made when it is needed: it may draw a random number
+
+    def learner(problem: LocalProblem) -> _Learner:
+        known = (models.gates if problem.gate else models.classifiers).get(problem.owner)
+        if known is not None:
+            return _Learner(known)
+        if not make:
+            make.append(recipe.factory(hierarchy, None, True))
+        estimator = check_has_proba(make[0](problem))
+        if not hasattr(estimator, "partial_fit"):
+            raise ValueError(
+                f"{recipe.owner} has no partial_fit because its local classifier, "
+                f"{type(estimator).__name__}, has none. Use one that learns from batches, or call "
+                f"fit with all rows."
+            )
+        return _Learner(ColumnLearners(estimator))
+
+    layout = SetLayout(models.classes, frozenset(models.everywhere))
+    problems = list(batch_of_sets(recipe.strategy, policy, layout, index))
+    learned = fit_problems(
+        problems,
+        len(problems),
+        X,
+        learner,
+        partial(recipe.describe, hierarchy),
+        recipe.fit_params,
+        replace(recipe.settings, title="Learning a batch"),
+    )
+    classifiers, gates = (
+        dict(sorted({**old, **{owner: new.learners for owner, new in fitted.items()}}.items()))
+        for old, fitted in zip((models.classifiers, models.gates), learned, strict=True)
+    )
+    n_own, n_below = models.n_own + index.n_own, models.n_below + index.n_below
+    inside = policy is not None and policy.inside_parent
+    return replace(
+        models,
+        classifiers=classifiers,
+        gates=gates,
+        populated=n_below > 0,
+        ends=1 + np.flatnonzero(n_own[1:]),
+        inside_parent=inside,
+        of_final=policy is not None and policy.own and not inside,
+        n_own=n_own,
+        n_below=n_below,
+    )
