@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "consumer_complaints"))
+sys.path[:0] = [str(HERE / "consumer_complaints"), str(HERE / "race")]
 
 import _decisions_page  # noqa: E402
 import _limits_page  # noqa: E402
@@ -41,6 +41,7 @@ import prior_shift  # noqa: E402
 import scaling  # noqa: E402
 import serving  # noqa: E402
 import start  # noqa: E402
+import temperatures  # noqa: E402
 from _common import write_section  # noqa: E402
 
 ROOT = HERE.parent
@@ -113,6 +114,11 @@ def write_race(page: str) -> None:
             write_section(page, name, section)
 
 
+def write_calibration(page: str) -> None:
+    result = json.loads(temperatures.RESULT.read_text())
+    write_section(page, "temperatures", temperatures.show(result))
+
+
 def write_global(page: str) -> None:
     # Backwards: the stream on the GPU first.
     global_models.write_page(page, sorted(RESULTS.glob("global_models*.json"), reverse=True))
@@ -154,6 +160,7 @@ WRITERS: dict[str, Callable[[str], None]] = {
     "docs/index.md": write_start_page,
     "docs/command_line.md": write_start_table,
     **{f"docs/{page}.md": _decisions_page.write_page for page in DECISION_PAGES},
+    "docs/appendix/calibration.md": write_calibration,
     "docs/does_it_help.md": does_it_help.write_page,
     "docs/global.md": write_global,
     "docs/checking.md": coding.write_page,

@@ -32,7 +32,7 @@ from _common import environment, run_child, write_json  # noqa: E402
 from _paired import count, f1  # noqa: E402
 from _taxonomy_data import SIZES, Size, store  # noqa: E402
 from _taxonomy_page import all_tables, scale_table  # noqa: E402
-from contestants import FAST, QUICK, QUICK_FAST, QUICK_SMALL, all_contestants  # noqa: E402
+from contestants import FAST, QUICK_FAST, QUICK_SMALL, all_contestants  # noqa: E402
 from environments import InstallError, python_of, versions  # noqa: E402
 from race import run_once  # noqa: E402
 from sets import MORE_TEXT, SETS, prepare  # noqa: E402
@@ -72,7 +72,8 @@ def hierarchical_f1(paths, found):
 def measure(name, file, size, result, options):
     """Let everyone take turns on one set; the result grows."""
     paths = np.load(file)["paths_test"]
-    entries = result["sets"].setdefault(name, {"size": size, "runs": {}})["runs"]
+    entries: dict = {}
+    result["sets"][name] = {"size": size, "runs": entries}
     chosen = [c for c in all_contestants().values() if c.name in options.only]
     if not size.get("sparse", True):  # weights of dense rows are not dropped
         chosen = [c for c in chosen if c.name != QUICK_SMALL]
@@ -206,7 +207,7 @@ def main():
         "--sets", nargs="*", choices=(*SETS, *MORE_TEXT), default=[], help="sets of the race, too"
     )
     parser.add_argument("--data", type=Path, help="folder with the real sets")
-    everyone = [FAST, QUICK, QUICK_FAST, QUICK_SMALL, *PEERS]
+    everyone = [FAST, QUICK_FAST, QUICK_SMALL, *PEERS]
     parser.add_argument("--only", nargs="+", choices=list(all_contestants()), default=everyone)
     parser.add_argument("--envs", type=Path, default=Path("build/race"), help="environments, cache")
     parser.add_argument("--existing", action="store_true", help="make no environments")
@@ -214,7 +215,7 @@ def main():
     parser.add_argument("--time-limit", type=float, default=1200, help="seconds for one run")
     parser.add_argument("--quick", action="store_true", help="a small set, one turn")
     parser.add_argument("--scale", action="store_true", help="more and more rows and leaves")
-    parser.add_argument("--go-on", action="store_true", help="keep the runs of --output")
+    parser.add_argument("--go-on", action="store_true", help="keep the other runs of --output")
     parser.add_argument("--recipe", choices=list(all_contestants()), default=QUICK_FAST)
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--output", help=f"default {RESULT.name} beside the other results")
@@ -233,6 +234,9 @@ def main():
     elif options.output is None:
         options.output = str(RESULT)
     result = {"sets": {}, "environments": {}} | environment()
+    if options.go_on:
+        stored_result = json.loads(Path(options.output).read_text(encoding="utf-8"))
+        result["sets"] = stored_result["sets"]
     for name in options.sets:
         file = prepare(name, options.data, options.envs / "sets", quick=False)
         if file is None:

@@ -141,7 +141,7 @@ def test_single_precision_where_the_tolerance_allows_it():
     X, target = problem(24, 3)
     fine, coarse = (FastLinearSVC(random_state=0, tol=tol).fit(X, target) for tol in (1e-4, 1e-2))
     assert (fine.coef_.dtype, coarse.coef_.dtype) == (np.float64, np.float32)
-    assert FastLinearSVC(tol=1e-2).fit(X.toarray(), target).coef_.dtype == np.float64
+    assert FastLinearSVC(tol=1e-2).fit(X.toarray(), target).coef_.dtype == np.float32
     sign = np.where(target == 0, 1, -1)
     gap = [objective(m.coef_[0], m.intercept_[0], X, sign, True, 1.0) for m in (fine, coarse)]
     assert gap[1] <= gap[0] * 1.001

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.utils import check_array, check_random_state
 
 from hiclass._automatic.cells import split_columns
@@ -53,7 +54,7 @@ from hiclass._compat import Interval, StrOptions, check_is_fitted, offered_if
 from hiclass._encoders.encoding import check_texts
 from hiclass._engine.local_classifiers import Prototype
 from hiclass._estimators.base import BaseHierarchicalClassifier
-from hiclass._estimators.fitting import encode_labels, fitting, local_prototype
+from hiclass._estimators.fitting import ESTIMATED, encode_labels, fitting, local_prototype
 from hiclass._estimators.incremental import check_learns
 from hiclass._estimators.local import LocalClassifierPerParentNode
 from hiclass._estimators.texted import texted_hierarchy
@@ -338,8 +339,9 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             rows = Rows(features, y, target.nodes, target.hierarchy, fold, fit_params, unit)
             proposals = self._propose(rows, effort)
             candidate = self._choose(proposals, rows, effort, objective)
-            self._adopt(fit_candidate(candidate, rows), candidate.decoding)
-            self.expected_f1_ = candidate.expected_f1
+            model = fit_candidate(candidate, rows)
+            self._adopt(model, candidate.decoding)
+            self.expected_f1_ = model.expected_f1
         return self
 
     def _fit_words(
@@ -513,14 +515,18 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         return candidate
 
     def _by_rule(self, proposal: Proposal, rows: Rows, objective: Objective) -> Candidate:
-        """The first proposal; the temperature of kernel machines is that of some of the rows.
+        """The first proposal; its temperature is that of some of the rows.
 
-        Scores of linear machines on words have much the same scale everywhere, so that a usual
-        temperature serves them.
+        That of kernel machines is learned from a part of the rows, held out; that of linear
+        machines on words from all of them, which takes no fit.
         """
-        is_usual = sp.issparse(rows.X) or getattr(proposal.model, "temperature", None) is None
+        usual = getattr(proposal.model, "temperature", None)
         too_few = len(rows.nodes) < _FEWEST_ROWS or rows.n_groups < N_FOLDS
-        if not is_usual and not too_few:
+        f: float | None = USUAL_F
+        if usual is not None and not too_few and sp.issparse(rows.X) and rows.groups is None:
+            model = clone(proposal.model).set_params(temperature=ESTIMATED)
+            proposal, f = replace(proposal, model=model), None
+        elif usual is not None and not too_few and not sp.issparse(rows.X):
             step = -(-len(rows.nodes) // _MOST_FOR_TEMPERATURE)
             some = rows.some(np.flatnonzero(np.arange(len(rows.nodes)) % step == 0))
             some = replace(some, fold=deal_paths(some.nodes, some.hierarchy, some.groups))
@@ -528,7 +534,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
                 return select([proposal], some, 1, objective)[0]
         can_score = proposal.model._promises_proba()
         decoding = objective.decodings[0] if can_score else "top_down"
-        return Candidate((proposal,), (1.0,), decoding, USUAL_F)
+        return Candidate((proposal,), (1.0,), decoding, f)
 
     def _adopt(self, model: Any, decoding: str) -> None:
         """Predict as a fitted model does from now on."""

@@ -99,8 +99,9 @@ class Candidate:
         Their weights in a product.
     decoding : str
         How it decides.
-    expected_f1 : float
-        The hierarchical F-score that it reaches by deciding for it; NaN where nobody has asked.
+    expected_f1 : float or None
+        The hierarchical F-score that it reaches by deciding for it; NaN where nobody has asked,
+        None where the fit on all rows will tell.
     score : float
         What it was wanted for.
     expected_own : ndarray of shape (n_nodes,) or None
@@ -110,7 +111,7 @@ class Candidate:
     parts: tuple[Proposal, ...]
     weights: tuple[float, ...]
     decoding: str
-    expected_f1: float = USUAL_F
+    expected_f1: float | None = USUAL_F
     score: float = np.nan
     expected_own: FloatArray | None = None
 
@@ -162,7 +163,7 @@ def select(
     # Nothing is known about the scale of a scorer.
     n_rows = np.inf if objective.scorer is not None else sum(len(some) for _, some in held[0])
     best = _best(measured, n_rows)
-    if np.isnan(best.expected_f1):
+    if best.expected_f1 is not None and np.isnan(best.expected_f1):
         (fitted,) = (fitted for (_, fitted, _), c in zip(tried, measured, strict=True) if c is best)
         best = replace(best, **_reached(fitted, rows))
     return best, {candidate.name: candidate.score for candidate in measured}
@@ -356,4 +357,5 @@ def fit_candidate(candidate: Candidate, rows: Rows) -> Any:
     )
     if candidate.expected_own is not None:
         model._models = replace(model._models, expected_own=candidate.expected_own)
-    return model.set_params(decoding=candidate.decoding, expected_f1=candidate.expected_f1)
+    f = model.expected_f1_ if candidate.expected_f1 is None else candidate.expected_f1
+    return model.set_params(decoding=candidate.decoding, expected_f1=f)

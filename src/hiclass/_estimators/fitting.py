@@ -33,6 +33,7 @@ from hiclass._engine.local_classifiers import (
     with_groups,
 )
 from hiclass._estimators.base import BaseHierarchicalClassifier
+from hiclass._estimators.estimated import check_estimated, estimate, refuse_groups
 from hiclass._estimators.set_fitting import check_has_proba, fit_set_problems
 from hiclass._estimators.sets import check_set_parameters
 from hiclass._inference.batches import known_options
@@ -64,6 +65,9 @@ from hiclass._typing import IntArray
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import read_groups
 
+#: The temperature that is found without folds.
+ESTIMATED = "estimated"
+
 #: The parameters that all estimators with local classifiers have.
 LOCAL_CONSTRAINTS: dict[str, Any] = {
     **BaseHierarchicalClassifier._parameter_constraints,
@@ -74,7 +78,7 @@ LOCAL_CONSTRAINTS: dict[str, Any] = {
     "min_coef": [Interval(Real, 0, None, closed="left")],
     "leaf_only": ["boolean"],
     "calibration": [StrOptions({"temperature", "joint", *SET_CALIBRATIONS}), None],
-    "temperature": [Interval(Real, 0, None, closed="neither"), None],
+    "temperature": [Interval(Real, 0, None, closed="neither"), StrOptions({ESTIMATED}), None],
     "random_state": ["random_state"],
     "n_jobs": [
         Interval(Integral, 1, None, closed="left"),
@@ -264,10 +268,16 @@ def local_recipe(model: Any, fit_params: dict[str, Any]) -> Recipe:
         as_policy(model.binary_policy) if strategy.is_binary else None,
         partial(make_estimators, model, strategy, check=partial(check_capability, model)),
         fit_params,
-        FitSettings(model.n_jobs, directory, model.verbose, min_coef=float(model.min_coef)),
+        # Small weights are dropped after a temperature is estimated, which takes all of them.
+        FitSettings(
+            model.n_jobs,
+            directory,
+            model.verbose,
+            min_coef=0.0 if _is_estimated(model) else float(model.min_coef),
+        ),
         model.leaf_only,
         model.calibration,
-        None if model.temperature is None else float(model.temperature),
+        None if model.temperature in (None, ESTIMATED) else float(model.temperature),
     )
 
 
@@ -366,9 +376,16 @@ def fold_of_rows(model: Any, target: Any, groups: Any) -> IntArray | None:
     unit = None if groups is None else read_groups(groups, target.n_rows)
     if target.of_sets:
         return deal_sets(target, unit) if _learns_sets(model) else None
+    if _is_estimated(model):
+        refuse_groups(groups)
+        return None
     if not _calibrates(model) and not model._learns_f:
         return None
     return deal_paths(target.nodes, target.hierarchy, unit, keep_own=model._needs_own_rows())
+
+
+def _is_estimated(model: Any) -> bool:
+    return bool(getattr(model, "temperature", None) == ESTIMATED)
 
 
 def _calibrates(model: Any) -> bool:
@@ -395,6 +412,8 @@ def learn_out_of_fold(
     Returns the models, with their temperature and expected classes, and what else was learned, by
     name.
     """
+    if _is_estimated(model):
+        return estimate(model, models, X, target.nodes, weights)
     if fold is None:
         return models, {}
     if _learns_sets(model):
@@ -528,6 +547,8 @@ def check_local_parameters(model: Any) -> None:
     """Check all parameters of an estimator with local classifiers, before any work."""
     model._check_parameters()
     check_temperature(model)
+    if _is_estimated(model):
+        check_estimated(model)
     for estimator in model._prototype().by_depth():
         check_capability(model, estimator)
 

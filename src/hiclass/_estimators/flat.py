@@ -51,8 +51,11 @@ class FlatClassifier(BaseHierarchicalClassifier):
         For sets of classes, ``"sigmoid"`` or ``"isotonic"`` corrects the probability of every class
         by a rising map of its own, learned from three out-of-fold fits; classes with fewer than ten
         positive rows share one.
-    temperature : float, default=None
+    temperature : float or "estimated", default=None
         The temperature of the calibration, where it is known: nothing is then learned out of fold.
+        ``"estimated"``, with ``calibration="joint"`` and ``LinearSVC`` or ``FastLinearSVC`` with a
+        ``tol`` of at most 0.1: from margins of the training rows as if each had been left out, at a
+        small part of the cost of folds; so is the expected F-score.
     multi_label : bool, default=False
         Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
         for every row, or is an indicator; see the page on hierarchies. Every class is a question of
@@ -153,7 +156,7 @@ class FlatClassifier(BaseHierarchicalClassifier):
         min_confidence: Any = 0.0,
         leaf_only: bool = False,
         calibration: str | None = None,
-        temperature: float | None = None,
+        temperature: float | str | None = None,
         multi_label: bool = False,
         threshold: Any = 0.5,
         min_coef: float = 0.0,

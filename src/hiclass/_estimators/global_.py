@@ -200,6 +200,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         "estimator": "no_validation",
         "level_weight": [Interval(Real, 0, 1, closed="right")],
         "calibration": [StrOptions({"temperature", *SET_CALIBRATIONS}), None],
+        "temperature": [Interval(Real, 0, None, closed="neither"), None],
         "decoding": [StrOptions(set(DECODINGS)), callable, Decoding],
     }
     __metadata_request__fit: ClassVar[dict[str, Any]] = FIT_REQUESTS

@@ -79,8 +79,8 @@ class FastLinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) for two classes
-        The weights. In single precision if ``X`` is sparse, no row is longer than 100 and ``tol``
-        is at least 0.001; else, and where liblinear is the solver, in double precision.
+        The weights. In single precision if no row is longer than 100 and ``tol`` is at least
+        0.001; else, and where liblinear is the solver, in double precision.
     intercept_ : ndarray of shape (n_classes,) or (1,)
         The intercepts; zeros without ``fit_intercept``.
     classes_ : ndarray of shape (n_classes,)
@@ -427,9 +427,7 @@ def _fit(svc: Any, X: Any, target: IntArray, sample_weight: AnyArray | None) -> 
     if sample_weight is not None:
         counted = np.flatnonzero(sample_weight > 0)
         target, sample_weight = target[counted], sample_weight[counted]
-    dtype = np.float64
-    if sp.issparse(X):
-        dtype = precision(problem.tol, largest_norm(rows) ** 2 + problem.bias**2)
+    dtype = precision(problem.tol, largest_norm(rows) ** 2 + problem.bias**2)
     found = train(
         solve,
         rows,
@@ -515,12 +513,23 @@ def _fit_by_liblinear(
 def _as_rows(X: Any) -> Any:
     """Rows as a CSR matrix without duplicate entries, of which none is changed."""
     if not sp.issparse(X):
-        return sp.csr_matrix(X)
+        return _filled(X)
     if X.has_canonical_format:
         return X
     X = X.copy()
     X.sum_duplicates()
     return X
+
+
+def _filled(X: AnyArray) -> Any:
+    """Dense rows as a CSR matrix; several times faster than that of SciPy."""
+    if X.size > _MAX_INT32:
+        return sp.csr_matrix(X)
+    places = np.flatnonzero(X)
+    ends = np.cumsum(np.count_nonzero(X, axis=1), dtype=np.int32)
+    indptr = np.concatenate([np.zeros(1, np.int32), ends])
+    indices = (places % X.shape[1]).astype(np.int32)
+    return sp.csr_matrix((X.ravel()[places], indices, indptr), shape=X.shape)
 
 
 def _seed(random_state: Any) -> int:

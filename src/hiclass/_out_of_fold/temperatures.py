@@ -51,7 +51,8 @@ _MOST_NUMBERS = 20_000_000
 #: So many numbers, or so many rows if that is more and not far too much, are looked at for every
 #: temperature that is tried.
 _JOINT_NUMBERS, _JOINT_ROWS = 1_000_000, 500
-_FLOOR = 0.05
+#: Classes that are less probable are not worth naming.
+FLOOR = 0.05
 
 # Evidence with one number of columns, the true columns, and the weights of the rows.
 Block = tuple[FloatArray, IntArray, FloatArray]
@@ -218,7 +219,7 @@ def best_temperature(blocks: dict[int, list[Block]]) -> float:
 
     def loss(temperature: float) -> float:
         return sum(
-            _log_loss(evidence / temperature, right, weights) for evidence, right, weights in joined
+            log_loss(evidence / temperature, right, weights) for evidence, right, weights in joined
         )
 
     return _smallest(loss, [(evidence, weights) for evidence, _, weights in joined])
@@ -239,7 +240,7 @@ def _joint_temperature(
 
     def loss(temperature: float) -> float:
         return sum(
-            _log_loss(joint_scores(models, evidence, len(right), temperature), right, weights)
+            log_loss(joint_scores(models, evidence, len(right), temperature), right, weights)
             for models, evidence, right, weights in parts
         )
 
@@ -256,7 +257,8 @@ def _thinned(models: Any, rows: IntArray, n: int) -> IntArray:
     return rows[:: max(1, n // wanted)]
 
 
-def _log_loss(scores: FloatArray, right: IntArray, weights: FloatArray) -> float:
+def log_loss(scores: FloatArray, right: IntArray, weights: FloatArray) -> float:
+    """The log loss of the right columns, summed over weighted rows."""
     nll = logsumexp(scores, axis=1) - scores[np.arange(len(right)), right]
     return float(weights @ nll)
 
@@ -275,15 +277,15 @@ def _smallest(
     spread = sum(float(weights @ np.ptp(evidence, axis=1)) for evidence, weights in scored)
     middle = np.log(spread / sum(weights.sum() for _, weights in scored)) if spread > 0 else 0.0
 
-    def log_loss(log_t: float) -> float:
+    def at(log_t: float) -> float:
         return loss(float(np.exp(log_t)))
 
     low, high = middle + _LOG_T[0], middle + _LOG_T[1]
     if valleys:
         places = np.arange(low, high, 2)
-        deepest = places[np.argmin([log_loss(place) for place in places])]
+        deepest = places[np.argmin([at(place) for place in places])]
         low, high = max(low, deepest - 2), min(high, deepest + 2)
-    found = minimize_scalar(log_loss, bounds=(low, high), method="bounded", options={"xatol": 1e-3})
+    found = minimize_scalar(at, bounds=(low, high), method="bounded", options={"xatol": 1e-3})
     return float(np.exp(found.x))
 
 
@@ -306,13 +308,20 @@ def reached_f(
     each = mean_one(weights)
     for models, rows in held_out:
         X_held = take_rows(X, rows)
-        width = width_of_best_paths(models, 1) if leaf_only else width_of_exploring(models, _FLOOR)
+        width = width_of_best_paths(models, 1) if leaf_only else width_of_exploring(models, FLOOR)
         for part in chunks_of_rows(X_held, width):
             chunk = slice_rows(X_held, part)
             found, final = _decoded(models, chunk, leaf_only)
             parts.append((models.hierarchy, found, rows[part]))
             if expected is not None and final is not None:
                 expected[models.options.ends] += each[rows[part]] @ final
+    return fixed_point(parts, nodes, weights), expected
+
+
+def fixed_point(
+    parts: list[tuple[Hierarchy, Any, IntArray]], nodes: IntArray, weights: AnyArray
+) -> float:
+    """The F-score that decoding reaches which expects it, by iteration."""
     f = 1.0
     for _ in range(20):
         before, f = f, _f_of(parts, nodes, weights, f)
@@ -320,18 +329,18 @@ def reached_f(
             break
     else:  # it goes round in a small circle
         f = (before + f) / 2
-    return max(f, 2 * _FLOOR), expected
+    return max(f, 2 * FLOOR)
 
 
 def _decoded(models: Any, X: Any, leaf_only: bool) -> tuple[Any, FloatArray | None]:
     """What the F-score is reached with: candidates, or the best leaves; also final classes."""
     if not models.is_direct:
-        found = best_path(models, X).nodes if leaf_only else explore(models, X, _FLOOR)
+        found = best_path(models, X).nodes if leaf_only else explore(models, X, FLOOR)
         return found, None
     final = direct_final_proba(models, X)
     if leaf_only:
         return models.options.ends[final.argmax(axis=1)], final
-    return explore_proba(models.hierarchy, final_to_nodes(models, final), _FLOOR), final
+    return explore_proba(models.hierarchy, final_to_nodes(models, final), FLOOR), final
 
 
 def mean_one(weights: AnyArray) -> FloatArray:
