@@ -28,6 +28,8 @@ _TO_LAB = np.array(
 _BLACK, _WHITE = 0.93, 0.205
 #: Colours with more chroma than this carry a meaning and must stand out from the background.
 _COLOURFUL, _LEAST_LIGHT = 0.07, 0.64
+#: Pale fills must stand out, too.
+_LEAST_PALE = 0.31
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b", flags=re.IGNORECASE)
 _IMAGE = re.compile(r'<img\b[^>]*\bsrc="[^"]*_images/[^"]+\.svg"[^>]*>')
 
@@ -47,8 +49,10 @@ def darken(colour):
     dark = _BLACK + (_WHITE - _BLACK) * lightness
     if np.hypot(*chroma) > _COLOURFUL:
         dark = max(dark, _LEAST_LIGHT)
-    elif lightness > 0.8:
-        chroma = 1.8 * chroma  # pale fills would all look grey
+    elif lightness < 0.75:
+        dark = max(dark, _LEAST_LIGHT)  # grey letters and lines
+    elif lightness < 0.99:
+        dark, chroma = max(dark, _LEAST_PALE), 1.8 * chroma  # pale fills keep their hue
     lms = np.linalg.solve(_TO_LAB, np.array([dark, *chroma])) ** 3
     linear = np.clip(np.linalg.solve(_TO_LMS, lms), 0, 1)
     rgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)

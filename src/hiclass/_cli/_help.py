@@ -2,15 +2,15 @@
 
 DESCRIPTION = "Classify rows of a file into a hierarchy of classes."
 GENERAL = """\
-from a file to a model that is used:
-  hiclass tree data.csv --target product sub_product           look at the labels
+from a file to a model in use:
+  hiclass tree data.csv --target product sub_product           inspect the labels
   hiclass fit data.csv --target product sub_product -o model.skops
   hiclass evaluate model.skops test.csv                        how good is it?
   hiclass explain model.skops test.csv --row 3                 why this class?
   hiclass predict model.skops new.csv -o out.csv               use it on a file
   hiclass serve model.skops                                    use it over HTTP
 
-Without data of your own: hiclass demo. Every command has its own help: hiclass fit --help
+No data yet? Try: hiclass demo. Every command has its own help: hiclass fit --help
 """
 FIT = """\
 examples:
@@ -23,8 +23,9 @@ examples:
 
 An empty cell in a column of labels ends the path of its row. Without --text, --numbers,
 --categories and --dates, the other columns are features, except ids, columns with one value and
-columns with a different value in every row. What was chosen is written to standard error with the
-reasons, and a warning names every column that alone nearly determines the target.
+columns with a different value in every row. The choice and its
+reasons are written to standard error. A warning names every column that almost determines the
+target alone.
 """
 PREDICT = """\
 examples:
@@ -32,8 +33,8 @@ examples:
   hiclass predict model.skops new.csv.gz --min-confidence 0.8 --keep id -o out.parquet
   cat new.tsv | hiclass predict model.skops - --format tsv > out.csv
 
-Two columns are added for every level: predicted_NAME and confidence_NAME, both empty where a path
-has ended. If the model was fitted with --path-separator, one column has the whole path, and
+Two columns are added for every level: predicted_NAME and confidence_NAME, both empty below
+the end of a path. If the model was fitted with --path-separator, one column has the whole path, and
 confidence_NAME_1, confidence_NAME_2 and so on the confidence of every level. In CSV and TSV, a text
 that a spreadsheet would run as a formula (it starts with = + - @, a tab or a line break, and is not
 a number) gets an apostrophe in front; --unprotected leaves it as it is. Loading a model runs no
@@ -46,8 +47,8 @@ examples:
   hiclass evaluate model.skops test.csv --report report.html --min-confidence 0.8
   hiclass evaluate model.skops test.csv --report report.html --examples narrative
 
-"classes here" are the classes of the level that a true or a predicted path of these rows has, and
-"reached" is the share of rows whose predicted path gets to the level.
+"classes here" counts the classes of the level in the true or predicted paths of these rows.
+"reached" is the share of rows whose predicted path reaches the level.
 """
 EXPLAIN = """\
 examples:
@@ -55,7 +56,7 @@ examples:
   hiclass explain model.skops test.csv --row 3 --top 10 -o why.html
 
 At every step down the hierarchy: the probability of the class that was chosen, the runners-up, and
-the features that speak for it (+) and against it (-), compared with the runner-up.
+the features for (+) and against it (-), compared with the runner-up.
 """
 REPORT = """\
 examples:
@@ -63,8 +64,8 @@ examples:
   hiclass report model.skops test.csv -o report.html --examples narrative
   hiclass report model.skops new.csv -o report.html --label-errors --compare valid.csv
 
-The report is one HTML file that loads nothing from the network. No row of the data is in it unless
---examples or, by number and labels, --label-errors asks for it. Use rows that the model was not
+The report is one HTML file that loads nothing from the network. It contains no row of the data,
+unless --examples or (by number and labels) --label-errors is given. Use rows that the model was not
 fitted on.
 """
 TUNE = """\
@@ -72,8 +73,8 @@ examples:
   hiclass tune model.skops valid.csv --precision 0.95 -o careful.skops
 
 Of the labels that the new model predicts for these rows, at all levels, at least this share is
-right; paths end where it is not sure enough. Use labelled rows that the model was not fitted on,
-and evaluate the new model on others.
+correct; paths stop early below the threshold. Use labelled rows that the model was not fitted on,
+and evaluate the new model on other rows.
 """
 GUARANTEE = """\
 examples:
@@ -81,10 +82,10 @@ examples:
   hiclass guarantee model.skops valid.csv --max-error 0.03 --level sub_product -o sure.skops
   hiclass guarantee model.skops valid.csv --costs costs.csv --max-cost 0.2 -o sure.skops
 
-Of the rows that the new model answers at a level, at most this share is wrong, with the certainty
-that is asked for; the others end before it. Use labelled rows that the model was not fitted on and
-that were not used to choose anything. With few rows it says how many are needed. It holds for rows
-that come from where these come from, not after a drift.
+Of the rows that get a label at a level, at most this share is wrong, with the given certainty; the
+paths of the other rows stop before it. Use labelled rows that were not used to fit or choose
+anything. With too few rows, an error says how many are needed. The guarantee holds for rows from
+the same source, not after a drift.
 """
 TRIAGE = """\
 examples:
@@ -94,11 +95,10 @@ examples:
     -o done.csv --review queue.csv
   hiclass triage model.skops new.csv --min-confidence 0.9 -o done.csv --review queue.csv
 
-A row is sure if no threshold shortens its path, down to the level that is asked for. The sure rows
-get the columns of hiclass predict. The others get the most probable classes, each another one at
-that level (suggestion_1, a JSON list from the first level down, and probability_1, and so on), the
-words that speak for the first and for the second (reasons), and the row of the file (source_row).
-Identical rows follow each other.
+A row is certain if no threshold shortens its path, down to the given level. Certain rows get the
+columns of hiclass predict. The others get the most probable classes, all different at that level
+(suggestion_1, a JSON list from the first level down, and probability_1, and so on), the words that
+support the first two (reasons), and the row of the file (source_row). Identical rows are adjacent.
 """
 REVIEW = """\
 examples:
@@ -106,27 +106,27 @@ examples:
   hiclass review queue.csv --model model.skops -o reviewed.csv
   hiclass review queue.csv --model model.skops -o reviewed.csv --write
 
-The command prints an address with a token: open it in a browser on this machine, in several if
-several people work on the queue. Every decision is on disk in reviewed.csv.journal before the next
-row is shown, so that nothing is lost whatever happens: the same command goes on where it ended.
-Ctrl+C ends it and writes reviewed.csv, which has the columns of the queue, the labels, and what was
-decided (accepted, corrected, skipped), by whom and when, with the comment.
+The command prints an address with a token. Open it in a browser on this machine, or in several
+browsers if several people work on the queue. Every decision is saved in reviewed.csv.journal before
+the next row is shown. After a crash, the same command continues where it stopped. Ctrl+C ends it
+and writes reviewed.csv: the columns of the queue, the labels, the decision (accepted, corrected,
+skipped), the person, the time and the comment.
 """
 LABEL_ERRORS = """\
 examples:
   hiclass label-errors model.skops train.csv --rows 100 -o suspects.csv
 
-Models like the given one are fitted on folds of the file. Every row gets the probability that its
-label is wrong, the level from which on it is, and the likelier class there.
+Copies of the model are fitted on folds of the file. Every row gets the probability that its label
+is wrong, the level at which the error starts, and a more probable class there.
 """
 COMPARE = """\
 examples:
   hiclass compare model.skops valid.csv new.csv
   hiclass compare model.skops valid.csv new.csv --max-false-alarms 0.001 -o compared.csv
 
-Confidence, shares of the predicted classes, the share of rows that is answered and features are
-compared. What has changed by more than chance is written, and what that means for the guarantee of
-the model. Use rows of then that the model was not fitted on: those would look too well known.
+Compares confidences, frequencies of the predicted classes, the share of rows above the thresholds,
+and features. Writes significant changes, and what they mean for the guarantee of the model. The
+old rows must not be training rows: the model is too confident on those.
 """
 COMPARE_FLAT = """\
 examples:
@@ -145,10 +145,10 @@ examples:
   curl --json '{"rows": [{"narrative": "a"}, {"narrative": "b"}]}' \\
     "http://127.0.0.1:8000/predict?k=3"
 
-GET /health says that the service is up, GET /model what the rows need, GET /openapi.json describes
-everything. A row has all columns of the model; null is an empty cell. ?k=3 adds the three most
-probable paths. Ctrl+C or SIGTERM ends the service after the requests that it is working on. It has
-no encryption and no passwords: with --host, put it behind a proxy that has.
+GET /health reports that the service is running, GET /model which columns a row needs, and GET
+/openapi.json the whole interface. A row has all columns of the model; null is an empty cell. ?k=3
+adds the three most probable paths. Ctrl+C or SIGTERM stops the service after the current requests.
+It has no encryption and no passwords: with --host, put it behind a proxy that has both.
 """
 TREE = """\
 examples:

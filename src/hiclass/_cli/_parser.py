@@ -97,8 +97,8 @@ def _add_fit(commands: Any) -> None:
     reviewed.add_argument(
         "--add",
         metavar="FILE",
-        help="also learn these rows, which hiclass review has written; with --cv, scores are given "
-        "with and without them",
+        help="also learn these rows, written by hiclass review; with --cv, scores are given with "
+        "and without them",
     )
     reviewed.add_argument(
         "--update",
@@ -125,21 +125,21 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--optimize",
         choices=list(OPTIMIZE),
-        help=f"what the predictions of auto are best at; {listed(OPTIMIZE)} (default: path)",
+        help=f"what auto optimises; {listed(OPTIMIZE)} (default: path)",
     )
     model.add_argument(
         "--effort",
         choices=list(EFFORTS),
-        help=f"how much auto tries out; {listed(EFFORTS)} (default: balanced)",
+        help=f"how many models auto tries; {listed(EFFORTS)} (default: balanced)",
     )
     add_groups(model)
     model.add_argument(
         "--cv",
         type=at_least(2),
         metavar="FOLDS",
-        help="first write scores by cross-validation with so many folds",
+        help="first write cross-validated scores with this number of folds",
     )
-    model.add_argument("--seed", type=int, help="the same one gives the same model (default: 0)")
+    model.add_argument("--seed", type=int, help="the same seed gives the same model (default: 0)")
     add_decision(model)
     add_threshold(model)
 
@@ -225,14 +225,14 @@ def _add_explain(commands: Any) -> None:
         type=at_least(0),
         default=5,
         metavar="N",
-        help="so many features at every step (default: 5)",
+        help="number of features at every step (default: 5)",
     )
     command.add_argument(
         "--runners-up",
         type=at_least(0),
         default=3,
         metavar="N",
-        help="so many other classes at every step (default: 3)",
+        help="number of other classes at every step (default: 3)",
     )
     command.add_argument(
         "-o",
@@ -281,7 +281,7 @@ def _add_tune(commands: Any) -> None:
         type=positive_share,
         default=0.95,
         metavar="P",
-        help="the share of predicted labels that has to be right (default: 0.95)",
+        help="the least share of correct labels among those predicted (default: 0.95)",
     )
     add_jobs(command)
     command.add_argument(
@@ -313,7 +313,7 @@ def _add_serve(commands: Any) -> None:
         "--port",
         type=port,
         default=8000,
-        help="the port to listen at; 0 is any that is free (default: 8000)",
+        help="the port to listen at; 0 is any free port (default: 8000)",
     )
     add_min_confidence(command)
     limits = command.add_argument_group("limits")
@@ -360,7 +360,7 @@ def _add_tree(commands: Any) -> None:
     add_target(command)
     add_label_forms(add_label_options(command))
     command.add_argument(
-        "--depth", type=at_least(1), metavar="LEVEL", help="show no class below this level"
+        "--depth", type=at_least(1), metavar="LEVEL", help="hide classes below this level"
     )
     command.add_argument(
         "--class-texts",
@@ -374,7 +374,7 @@ def _add_demo(commands: Any) -> None:
     command = add_command(
         commands, "demo", "fit, score and predict on built-in data", _help.DEMO, "[options]"
     )
-    command.add_argument("--only", choices=["animals", "icd10cm"], help="run this part alone")
+    command.add_argument("--only", choices=["animals", "icd10cm"], help="run only this part")
     command.add_argument(
         "--jobs", type=jobs, default=2, metavar="N", help="number of processes (default: 2)"
     )

@@ -26,7 +26,7 @@ def add_guarantee(commands: Any) -> None:
     command = add_command(
         commands,
         "guarantee",
-        "choose confidences so that few of the labels given are wrong, for certain",
+        "choose thresholds that guarantee a limit on wrong labels",
         _help.GUARANTEE,
         "MODEL FILE [--max-error E] [--level NAME ...] -o FILE [options]",
     )
@@ -38,7 +38,7 @@ def add_guarantee(commands: Any) -> None:
         "--max-error",
         type=inner_share,
         metavar="E",
-        help="of the rows that are answered, the share that may be wrong (default: 0.05)",
+        help="the share of the predicted labels that may be wrong (default: 0.05)",
     )
     promise.add_argument(
         "--certainty",
@@ -51,12 +51,12 @@ def add_guarantee(commands: Any) -> None:
         "--level",
         nargs="+",
         metavar="LEVEL",
-        help="the levels that it is about, by name or number; by default all at once",
+        help="the levels of the guarantee, by name or number; by default all",
     )
     promise.add_argument(
         "--branch-level",
         metavar="LEVEL",
-        help="make a promise of its own for every class of this level that has rows enough",
+        help="make a separate guarantee for every class of this level with enough rows",
     )
     promise.add_argument(
         "--costs",
@@ -82,7 +82,7 @@ def add_label_errors(commands: Any) -> None:
     command = add_command(
         commands,
         "label-errors",
-        "rank the rows of a labelled file by how probably their label is wrong",
+        "find labels that are probably wrong",
         _help.LABEL_ERRORS,
         "MODEL FILE [-o FILE] [--rows N] [options]",
     )
@@ -94,7 +94,7 @@ def add_label_errors(commands: Any) -> None:
         type=at_least(2),
         default=5,
         metavar="FOLDS",
-        help="every row is judged by a model that is fitted on the other folds (default: 5)",
+        help="every row is scored by a model fitted on the other folds (default: 5)",
     )
     command.add_argument(
         "--rows", type=at_least(1), metavar="N", help="write the first N rows only; by default all"
@@ -111,13 +111,13 @@ def add_compare(commands: Any) -> None:
     command = add_command(
         commands,
         "compare",
-        "say whether a model still sees what it was made for; without labels",
+        "check without labels whether new rows still resemble the old ones",
         _help.COMPARE,
         "MODEL THEN NOW [-o FILE] [options]",
     )
     add_model_file(command)
-    add_input(command, "THEN", "rows of then that the model was not fitted on; as for predict")
-    command.add_argument("now", metavar="NOW", help="rows of now, in the same format")
+    add_input(command, "THEN", "old rows that the model was not fitted on; as for predict")
+    command.add_argument("now", metavar="NOW", help="new rows, in the same format")
     command.add_argument(
         "--max-false-alarms",
         type=inner_share,
@@ -127,7 +127,7 @@ def add_compare(commands: Any) -> None:
     )
     add_jobs(command)
     command.add_argument(
-        "-o", "--output", metavar="FILE", help="a table of all that was compared, with p-values"
+        "-o", "--output", metavar="FILE", help="a table of all comparisons, with p-values"
     )
     add_output_format(command)
 
@@ -166,6 +166,5 @@ def add_checks(command: Any) -> None:
     command.add_argument(
         "--compare",
         metavar="THEN",
-        help="show what has changed: rows of then, which the model was not fitted on, against "
-        "those of FILE",
+        help="show what has changed between old rows, which the model was not fitted on, and FILE",
     )

@@ -40,13 +40,13 @@ def add_triage(commands: Any) -> None:
         "--max-error",
         type=inner_share,
         metavar="E",
-        help="of the rows that are coded, at most this share is wrong: as hiclass guarantee has "
-        "promised for the model, or as the rows of --labelled allow",
+        help="the share of coded rows that may be wrong: guaranteed by hiclass guarantee for the "
+        "model, or from the rows of --labelled",
     )
     sure.add_argument(
         "--labelled",
         metavar="FILE",
-        help="labelled rows that the model was not fitted on, to keep --max-error with",
+        help="labelled rows that the model was not fitted on, to choose thresholds for --max-error",
     )
     sure.add_argument(
         "--certainty",
@@ -63,7 +63,11 @@ def add_triage(commands: Any) -> None:
     add_label_options(command)
     queue = command.add_argument_group("output")
     queue.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="the rows that are sure"
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="the rows of which the model is certain",
     )
     queue.add_argument(
         "--review", required=True, metavar="QUEUE", help="the other rows, for hiclass review"
@@ -73,13 +77,13 @@ def add_triage(commands: Any) -> None:
         type=at_least(1),
         default=5,
         metavar="N",
-        help="so many classes for every row of the queue (default: 5)",
+        help="number of suggested classes per row of the queue (default: 5)",
     )
     queue.add_argument(
         "--order",
         choices=list(ORDERS),
         default="uncertain",
-        help=f"what comes first in the queue; {listed(ORDERS)} (default: uncertain)",
+        help=f"the order of the queue; {listed(ORDERS)} (default: uncertain)",
     )
     queue.add_argument(
         "--costs",
@@ -107,16 +111,16 @@ def add_review(commands: Any) -> None:
         "--output",
         required=True,
         metavar="FILE",
-        help="the reviewed rows; every decision is at once in FILE.journal",
+        help="the reviewed rows; every decision is saved in FILE.journal immediately",
     )
     command.add_argument(
         "--port",
         type=port,
         default=8001,
-        help="the port to listen at; 0 is any that is free (default: 8001)",
+        help="the port to listen at; 0 is any free port (default: 8001)",
     )
     command.add_argument(
         "--write",
         action="store_true",
-        help="only write FILE from what is in its journal, without a page",
+        help="only write FILE from its journal, without opening the page",
     )

@@ -17,22 +17,22 @@ from hiclass._estimators.local import (
 )
 
 MODELS = {
-    "auto": "chooses between a flat model, one per parent node and both, and says why",
-    "parent": "one classifier per inner node; the quickest one, good with many classes",
-    "node": "one yes-or-no classifier per class",
+    "auto": "compares a flat model, one per parent node and both, and explains the choice",
+    "parent": "one classifier per inner node; the fastest, good with many classes",
+    "node": "one binary classifier per class",
     "level": "one classifier per level",
     "flat": "one classifier over all leaves; the baseline",
-    "batches": "one yes-or-no classifier per class that learns more rows later, with --update",
+    "batches": "one binary classifier per class; can learn more rows later, with --update",
 }
 DEFAULT_MODEL = "auto"
 OPTIMIZE = {
-    "path": "whole paths that are right",
-    "f1": "the hierarchical F-score; a path stops early where it is unsure",
+    "path": "exact match of whole paths",
+    "f1": "the hierarchical F-score; uncertain paths stop early",
 }
 EFFORTS = {
-    "quick": "chooses by fixed rules",
-    "balanced": "measures what is worth it",
-    "best": "tries everything",
+    "quick": "one model by fixed rules",
+    "balanced": "compares a few models",
+    "best": "compares more models",
 }
 _SINGLE: dict[str, Any] = {
     "parent": LocalClassifierPerParentNode,
