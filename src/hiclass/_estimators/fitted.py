@@ -49,7 +49,9 @@ class LevelClassifiers(Mapping[Any, Any]):
 
     def names_of_types(self) -> list[str]:
         """What kinds of classifiers there are."""
-        names = (type(_inside(fitted)).__name__ for fitted in self._estimators.values())
+        # Where there is a copy per class, the name of what was copied.
+        inside = (_inside(fitted) for fitted in self._estimators.values())
+        names = (type(getattr(each, "stands_for", each)).__name__ for each in inside)
         return list(dict.fromkeys(names))
 
 

@@ -41,7 +41,7 @@ class OpenModel(Unwrapped):
     name: str = ""
 
 
-def open_model(model: Any, feature_names: Any = None) -> OpenModel:
+def open_model(model: Any, feature_names: Any = None, *, of_sets: bool = False) -> OpenModel:
     """Unwrap a fitted model, and name the features that it sees.
 
     Parameters
@@ -50,6 +50,8 @@ def open_model(model: Any, feature_names: Any = None) -> OpenModel:
         A hierarchical classifier, or a pipeline or search that ends in one.
     feature_names : sequence of str, default=None
         Names of the features that the classifier sees, where it cannot know them.
+    of_sets : bool, default=False
+        Whether a model that predicts sets of classes will do.
 
     Returns
     -------
@@ -57,10 +59,11 @@ def open_model(model: Any, feature_names: Any = None) -> OpenModel:
     """
     opened = unwrap_fitted(model)
     inner = opened.model
-    if not inner.hierarchy_.is_tree or getattr(inner, "multi_label", False):
+    if not of_sets and predicts_sets(inner):
         raise ValueError(
-            f"This {type(inner).__name__} was fitted on a DAG, or on several labels per row; "
-            f"only models of trees with one path per row can be shown."
+            f"This {type(inner).__name__} was fitted on a DAG, or on several labels per row; this "
+            f"is about models of trees with one path per row. For sets of classes, use make_report "
+            f"and explain."
         )
     names = opened.names_out(None)
     if names is None and hasattr(inner, "feature_names_in_"):
@@ -68,6 +71,11 @@ def open_model(model: Any, feature_names: Any = None) -> OpenModel:
     if feature_names is not None:
         names = _check_names(feature_names, getattr(inner, "n_features_in_", None))
     return OpenModel(inner, opened.before, names=names)
+
+
+def predicts_sets(model: Any) -> bool:
+    """Whether a fitted model predicts sets of classes: several labels, or several parents."""
+    return not model.hierarchy_.is_tree or bool(getattr(model, "multi_label", False))
 
 
 def _check_names(feature_names: Any, n_features: int | None) -> list[str]:

@@ -16,8 +16,8 @@ from hiclass._estimators.held_out import without_thresholds
 from hiclass._files import write_whole
 from hiclass._inference.confidence import is_set
 from hiclass._inference.decodings import Decoding
-from hiclass._inspect.models import OpenModel, local_models, open_model
-from hiclass._inspect.report import _data
+from hiclass._inspect.models import OpenModel, local_models, open_model, predicts_sets
+from hiclass._inspect.report import _data, _sets
 from hiclass._inspect.report._automation import collect_automation
 from hiclass._inspect.report._choices import collect_choices
 from hiclass._inspect.report._features import collect_features
@@ -87,6 +87,10 @@ def make_report(
 ) -> Report:
     """Make a page that shows how a model does on some rows, node by node.
 
+    For models that predict sets of classes (several labels per row, or several parents of a class)
+    it is another page: the graph with every class once, precision-recall curves, and which classes
+    occur together or are predicted instead of each other.
+
     Parameters
     ----------
     model : estimator
@@ -124,7 +128,7 @@ def make_report(
     TypeError
         If ``title``, ``examples``, ``label_errors`` or ``use`` is of a wrong type.
     ValueError
-        If there is not one example per row.
+        If there is not one example per row, or a model of sets gets what is about paths.
 
     See Also
     --------
@@ -141,11 +145,14 @@ def make_report(
     1.0
     >>> report.save("report.html")  # doctest: +SKIP
     """
-    opened = open_model(model, feature_names)
+    opened = open_model(model, feature_names, of_sets=True)
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a string; got {title!r}.")
     suspects, compared = collect_suspects(label_errors), collect_use(use)
     X_seen = opened.transform(X)
+    if predicts_sets(opened.model):
+        _refuse_paths(label_errors, use)
+        return _report_on_sets(model, opened, X_seen, y, title, examples, sample_weight)
     y_pred = opened.model.predict(X_seen)
     texts = _check_examples(examples, len(y_pred))
     soft = hasattr(opened.model, "predict_confidence")
@@ -181,6 +188,49 @@ def make_report(
     if texts is not None:
         kept = [texts[i] for i in np.flatnonzero(rows.keep).tolist()]
         data["examples"] = _data.pick_examples(rows, kept)
+    return Report(data)
+
+
+def _refuse_paths(label_errors: Any, use: Any) -> None:
+    """Refuse what is about one path per row."""
+    for name, given in (("label_errors", label_errors), ("use", use)):
+        if given is not None:
+            raise ValueError(
+                f"{name} is about one path per row, but this model predicts sets of classes. Leave "
+                f"it out."
+            )
+
+
+def _report_on_sets(
+    model: Any,
+    opened: OpenModel,
+    X_seen: Any,
+    y: Any,
+    title: str | None,
+    examples: Any,
+    sample_weight: Any,
+) -> Report:
+    """The page on several labels per row, or on classes with several parents."""
+    y_pred = opened.model.predict(X_seen)
+    texts = _check_examples(examples, y_pred.shape[0])
+    soft = hasattr(opened.model, "predict_node_proba")
+    proba = opened.model.predict_node_proba(X_seen) if soft else None
+    rows = _sets.read_set_rows(opened.model, y, y_pred, proba, sample_weight)
+    data = {
+        "of_sets": True,
+        "title": title or "Hierarchical classification report",
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "version": __version__,
+        "model": _describe(opened),
+        "choices": collect_choices(model),
+        "rows": len(rows.pair.weight),
+        "weight": float(rows.pair.weight.sum()),
+        **_sets.collect_sets(rows),
+        "examples": None,
+    }
+    if texts is not None:
+        kept = [texts[i] for i in np.flatnonzero(rows.pair.keep).tolist()]
+        data["examples"] = _sets.pick_set_examples(rows, kept)
     return Report(data)
 
 
@@ -225,8 +275,9 @@ def _describe(opened: OpenModel) -> dict[str, Any]:
     }
     # The transformers before the model, and those that a model inside it brings along.
     before = [*opened.before, *(members[0].before if len(members) == 1 else [])]
-    shown = ("decoding", "min_confidence", "leaf_only", "calibration", "binary_policy", "voting")
-    names = (*shown, "alpha", "kind", "expected_f1")
+    of_paths = ("decoding", "min_confidence", "leaf_only")
+    shown = ("threshold",) if predicts_sets(model) else of_paths
+    names = (*shown, "calibration", "binary_policy", "voting", "alpha", "kind", "expected_f1")
     given = model.get_params(deep=False)
     params = {name: given[name] for name in names if name in given}
     if params.get("expected_f1", 0) is None:

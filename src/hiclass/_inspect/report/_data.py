@@ -85,7 +85,7 @@ def read_rows(
     if y_pred.ndim == 1 and hierarchy.depth > 1:
         _check_known(hierarchy, y)
     else:
-        tree, unseen = _join(hierarchy, own)
+        tree, unseen = join_trees(hierarchy, own)
     pair = encode_tree(y, y_pred, tree, sample_weight, "make_report")
     found = None
     if confidence is not None:
@@ -106,7 +106,7 @@ def _check_known(hierarchy: Hierarchy, y: Any) -> None:
         ) from None
 
 
-def _join(hierarchy: Hierarchy, own: Hierarchy) -> tuple[Hierarchy, IntArray]:
+def join_trees(hierarchy: Hierarchy, own: Hierarchy) -> tuple[Hierarchy, IntArray]:
     """The tree of the model and of ``y``, and the nodes that are new."""
     old, paths = ([tree.path(v) for v in range(1, tree.n_nodes)] for tree in (hierarchy, own))
     tree = Hierarchy.from_paths([*old, *paths])
@@ -176,10 +176,10 @@ def node_columns(rows: Rows) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {
         "label": [str(label) for label in tree.labels.tolist()],
         "parent": tree.parent.tolist(),
-        "support": _short(support),
-        "predicted": _short(predicted),
-        "right": _short(right),
-        "mistakes": _short(mistakes),
+        "support": shorten(support),
+        "predicted": shorten(predicted),
+        "right": shorten(right),
+        "mistakes": shorten(mistakes),
     }
     if rows.confidence is not None:
         sure = np.zeros(tree.n_nodes)
@@ -189,7 +189,7 @@ def node_columns(rows: Rows) -> dict[str, list[Any]]:
         with np.errstate(invalid="ignore"):
             mean_confidence = sure / predicted
         mean_confidence[0] = np.nan
-        columns["confidence"] = _short(mean_confidence, 4)
+        columns["confidence"] = shorten(mean_confidence, 4)
     return columns
 
 
@@ -210,7 +210,11 @@ def wrong_steps(rows: Rows) -> dict[str, list[Any]]:
         pairs.append((np.where(a < 0, above, a), np.where(b < 0, above, b), weight))
     a, b, weight = _count_pairs(rows.hierarchy, pairs)
     keep = _first_of_each(a, _MOST_SIBLINGS) | _first_of_each(b, _MOST_SIBLINGS)
-    return {"true": a[keep].tolist(), "predicted": b[keep].tolist(), "weight": _short(weight[keep])}
+    return {
+        "true": a[keep].tolist(),
+        "predicted": b[keep].tolist(),
+        "weight": shorten(weight[keep]),
+    }
 
 
 def destinations(rows: Rows) -> dict[str, list[Any]]:
@@ -232,7 +236,7 @@ def _places(rows: Rows, found: list[tuple[IntArray, IntArray, Any]]) -> dict[str
     return {
         "node": node[keep].tolist(),
         "end": end[keep].tolist(),
-        "weight": _short(weight[keep]),
+        "weight": shorten(weight[keep]),
     }
 
 
@@ -292,10 +296,10 @@ def reliability(rows: Rows) -> dict[str, list[Any]]:
     )
     return {
         "node": node[starts].tolist(),
-        "confidence": _short(p_sum / w_sum, 3),
-        "right": _short(r_sum / w_sum, 3),
+        "confidence": shorten(p_sum / w_sum, 3),
+        "right": shorten(r_sum / w_sum, 3),
         "count": count.tolist(),
-        "weight": _short(w_sum),
+        "weight": shorten(w_sum),
     }
 
 
@@ -337,10 +341,10 @@ def thresholds(rows: Rows) -> dict[str, Any]:
         last = rows.hierarchy.levels[rows.pred] == level + 1
         whole = whole + _at_least(rows.confidence[last, level], rows.weight[last])
     return {
-        "kept": [_short(k) for k in kept],
-        "right": [_short(r) for r in right],
-        "whole": _short(whole),
-        "exact": _short(_exact_at(rows)),
+        "kept": [shorten(k) for k in kept],
+        "right": [shorten(r) for r in right],
+        "whole": shorten(whole),
+        "exact": shorten(_exact_at(rows)),
         "labels": float((rows.weight * rows.hierarchy.levels[rows.true]).sum()),
     }
 
@@ -408,22 +412,22 @@ def pick_examples(rows: Rows, texts: list[str]) -> dict[str, Any]:
     for node in sorted(wanted, key=lambda v: (rows.hierarchy.levels[v], v)):
         for row in wanted[node]:
             if row not in place:
-                budget -= len(_shorten(texts[row]).encode("utf-8", "replace"))
+                budget -= len(shortened(texts[row]).encode("utf-8", "replace"))
                 if budget < 0:
                     break
                 place[row] = len(place)
             by_node.setdefault(node, []).append(place[row])
     chosen = list(place)
     return {
-        "text": [_shorten(texts[row]) for row in chosen],
+        "text": [shortened(texts[row]) for row in chosen],
         "true": rows.true[chosen].tolist(),
         "predicted": rows.pred[chosen].tolist(),
-        "confidence": None if rows.confidence is None else _short(sure[chosen], 3),
+        "confidence": None if rows.confidence is None else shorten(sure[chosen], 3),
         "node": by_node,
     }
 
 
-def _shorten(text: str) -> str:
+def shortened(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _EXAMPLE_LENGTH else f"{text[: _EXAMPLE_LENGTH - 1]}…"
 
@@ -436,7 +440,7 @@ def _totals(places: IntArray, weight: FloatArray | IntArray, n: int) -> FloatArr
     return np.bincount(places, weights=weight, minlength=n).astype(np.float64, copy=False)
 
 
-def _short(values: FloatArray, digits: int = 6) -> list[float | int | None]:
+def shorten(values: FloatArray, digits: int = 6) -> list[float | int | None]:
     """Numbers with few digits: whole ones as integers, NaN as None."""
     return [
         None if v != v else int(v) if v == int(v) else v

@@ -41,15 +41,16 @@ def _finite(value: Any) -> Any:
 
 def to_html(data: dict[str, Any]) -> str:
     """The whole page."""
+    page = "sets" if data.get("of_sets") else "report"
     title = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", data["title"])
     parts = {
         "TITLE": html.escape(title),
         "STYLE": _asset("report.css"),
         "DATA": to_json(data),
-        "SCRIPT": _asset("report.js"),
+        "SCRIPT": _asset(f"{page}.js"),
     }
     # All at once, so that nothing is looked for inside what was put in.
-    return re.sub(r"\{\{([A-Z]+)\}\}", lambda found: parts[found[1]], _asset("report.html"))
+    return re.sub(r"\{\{([A-Z]+)\}\}", lambda found: parts[found[1]], _asset(f"{page}.html"))
 
 
 def _asset(name: str) -> str:
