@@ -21,7 +21,12 @@ import scipy.sparse as sp
 import torch
 
 from hiclass.datasets import make_hierarchical_classification
-from hiclass.torch import HierarchicalHead, HierarchicalLoss, HierarchicalSoftmaxClassifier
+from hiclass.torch import (
+    HierarchicalHead,
+    HierarchicalLoss,
+    HierarchicalSoftmaxClassifier,
+    _replay,
+)
 
 STEPS: list[Callable[..., None]] = []
 
@@ -149,6 +154,29 @@ def train_as_in_pytorch(data: Data) -> None:
         model = data.model(checkpoint_dir=folder).fit(data.X, data.y)
         again = data.model(checkpoint_dir=folder).fit(data.X, data.y)
         assert (again.predict(data.X) == model.predict(data.X)).mean() > 0.99
+
+
+@step
+def replay_recorded_steps(data: Data) -> None:
+    """On a GPU, steps that are replayed learn what steps without a recording learn."""
+    shapes: list[dict[str, Any]] = [
+        {"embedding_dim": None},
+        {"embedding_dim": 16, "loss": "conditional", "recursive": True, "penalty": 1e-4},
+        {"hidden_layers": (32,), "clip_norm": 0.5},
+    ]
+    for X, shape in product((data.X, data.sparse), shapes):
+        curves = []
+        for wait in (10**9, _replay._WAIT):
+            before, _replay._WAIT = _replay._WAIT, wait
+            try:
+                model = data.model(batch_size=64, precision="float32", **shape).fit(X, data.early)
+            finally:
+                _replay._WAIT = before
+            curves.append(model.loss_curve_)
+        # Sums on a GPU differ in their last digits from one run to the next.
+        np.testing.assert_allclose(curves[0], curves[1], rtol=0.01)
+    dropped = data.model(batch_size=64, hidden_layers=(32,), dropout=0.5).fit(data.X, data.y)
+    assert dropped.loss_curve_[-1] < dropped.loss_curve_[0]
 
 
 @step

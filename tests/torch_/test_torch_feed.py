@@ -49,7 +49,7 @@ def test_rows_that_stay_on_a_device_give_the_same_batches(container, weighted):
 
     weight = np.where(np.arange(23) < 8, 0.0, 2.0).astype(np.float32) if weighted else None
     rows = rows_of(container, weight)
-    there = DeviceRows(rows, torch.device("cpu"))
+    there = DeviceRows(rows, torch.device("cpu"), lambda x: x)
     assert len(there) == 23
     for order in (np.arange(23), np.random.default_rng(0).permutation(23)):
         _, cuts = cut(23, 8, ALONE)
@@ -77,20 +77,79 @@ def test_training_on_rows_that_stay_is_the_same(hard, monkeypatch):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("half", [False, True], ids=["float32", "bfloat16"])
+def test_rows_that_stay_are_scaled_once(hard, monkeypatch, half):
+    """Batches come as the network takes them, in pieces of any size, sent ahead or not."""
+    import torch
+
+    from hiclass.torch import _feed
+    from hiclass.torch._batches import Rows
+
+    X, y = hard
+    X = (X * [1, 10, 100, 0.1, 1, 1] + 5).astype(np.float32)
+    model = network(precision="bfloat16" if half else "float32").partial_fit(X, y)
+    trainer = model._trainer
+    assert trainer.settings.half == half
+    rows = Rows(X, np.zeros(len(X), dtype=int), _Layout(), None)
+    monkeypatch.setattr(_feed, "_PIECE", 7 * 6 * 4)
+    monkeypatch.setattr(_feed, "fits", lambda X, device: True)
+    cpu = torch.device("cpu")
+    with _feed.Sending(X, cpu) as sent:
+        there = [
+            _feed.DeviceRows(rows, cpu, trainer.scale),
+            _feed.DeviceRows(rows, cpu, trainer.scale, sent.take()),
+        ]
+        assert sent.take() is None  # handed over
+    order = np.arange(len(X))[::-1].copy()
+    cuts = np.array([0, 10, 30])
+    plain = list(rows.batches(order, cuts))
+    for source in there:
+        for one, other in zip(plain, source.batches(order, cuts), strict=True):
+            assert (one.is_scaled, other.is_scaled) == (False, True)
+            assert other.rows[0].dtype == (torch.bfloat16 if half else torch.float32)
+            torch.testing.assert_close(other.rows[0], trainer.scale(one.rows[0]), rtol=0, atol=0)
+            with torch.autocast("cpu", torch.bfloat16, enabled=half), torch.no_grad():
+                found, expected = (
+                    trainer._first_layer(b, sparse_gradient=False) for b in (other, one)
+                )
+            torch.testing.assert_close(found, expected, rtol=0, atol=0)
+
+
+def test_rows_are_not_sent_where_they_do_not_stay(hard, monkeypatch):
+    import torch
+
+    from hiclass.torch import _feed
+
+    X, y = hard
+    X = X.astype(np.float32)
+    with _feed.Sending(X, torch.device("cpu")) as sent:
+        assert sent.take() is None
+    monkeypatch.setattr(_feed, "fits", lambda X, device: True)
+    with _feed.Sending(sp.csr_matrix(X), torch.device("cpu")) as sent:
+        assert sent.take() is None
+    with pytest.raises(KeyError), _feed.Sending(X, torch.device("cpu")) as sent:
+        raise KeyError  # nothing is left behind
+    assert sent.take() is None
+    found = network(max_epochs=3).fit(X, y).predict_node_proba(X)
+    monkeypatch.undo()
+    expected = network(max_epochs=3).fit(X, y).predict_node_proba(X)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 def test_rows_stay_only_on_a_gpu_and_only_if_they_fit(monkeypatch):
     import torch
 
     from hiclass.torch import _feed
 
-    monkeypatch.setattr(_feed, "DeviceRows", lambda rows, device: "there")
+    monkeypatch.setattr(_feed, "DeviceRows", lambda rows, device, scale, ahead: "there")
     for container, n_bytes in ((np.asarray, 23 * 7 * 4), (sp.csr_matrix, None)):
         rows = rows_of(container)
         if n_bytes is None:
             n_bytes = rows.X.nnz * 8 + 24 * 4
-        assert _feed.stay_on(rows, torch.device("cpu")) is rows
+        assert _feed.stay_on(rows, torch.device("cpu"), None) is rows
         for free, expected in ((3 * n_bytes, "there"), (2 * n_bytes, rows)):
             monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device, free=free: (free, 0))
-            assert _feed.stay_on(rows, torch.device("cuda")) is expected
+            assert _feed.stay_on(rows, torch.device("cuda"), None) is expected
 
 
 def test_steps_are_shared_by_processes_without_a_rest():
@@ -163,3 +222,30 @@ def test_memory_mapped_rows_are_read_as_they_are(hard, tmp_path):
     expected = network(max_epochs=2).fit(X, y).predict_node_proba(X)
     found = network(max_epochs=2).fit(mapped, y).predict_node_proba(mapped)
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_batches_that_need_no_conversion_are_told_from_others():
+    from hiclass.torch._batches import is_plain
+
+    plain = sp.csr_array(np.eye(3, 4, dtype=np.float32))
+    assert is_plain(plain, 4)
+    assert is_plain(sp.csr_matrix(plain), 4)
+    bad = plain.copy()
+    bad.data[1] = np.nan
+    large = plain.copy()
+    large.data[:] = 3e38  # finite, but not their sum: looked at more closely elsewhere
+    others = [bad, large, plain.astype(float), plain.tocsc(), plain.toarray(), plain[:0]]
+    assert not any(is_plain(X, 4) for X in others)
+    assert not is_plain(plain, 5)
+
+
+def test_a_batch_of_the_wrong_width_or_with_nan_is_refused(hard):
+    X, y = hard
+    rows = sp.csr_matrix(X.astype(np.float32))
+    model = network().partial_fit(rows, y)
+    assert (model.predict(rows) == model.predict(sp.csr_matrix(X))).all()
+    with pytest.raises(ValueError, match="5 features, but"):
+        model.partial_fit(rows[:, :5], y)
+    rows.data[0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(rows, y)

@@ -76,7 +76,7 @@ def test_a_fitted_network_takes_rows_as_they_are(hard, params, sparse):
     for rows in (X, sp.csr_matrix(X), X.toarray() if sparse else X):
         batch = make_rows(rows, None, _AnyLayout(), None).whole()
         with torch.no_grad():
-            x = trainer._first_layer(batch.rows, sparse_gradient=False)
+            x = trainer._first_layer(batch, sparse_gradient=False)
             x = hidden_layers(trainer.weights, trainer.shape, x)
             inside = LastLayer(trainer.weights, trainer.shape).all(x).numpy()
         weights = {name: torch.tensor(value) for name, value in fitted.weights.items()}

@@ -1,5 +1,7 @@
 """Labels of streams that came before."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from network_helpers import network
@@ -9,12 +11,13 @@ from hiclass import Hierarchy
 pytestmark = pytest.mark.heavy
 
 TREE = Hierarchy.from_paths([["a", "b"], ["a", "c"], ["d"]])
+ALL = np.ones(5, dtype=bool)
 
 
 def test_paths_are_found_once_they_were_noted():
     from hiclass.torch._lookup import Finder
 
-    finder = Finder(TREE, 2)
+    finder = Finder(TREE, 2, ALL)
     y = [["a", "b"], ["d"], ["a", ""]]
     nodes = np.array([2, 4, 1])
     assert finder.find(y) is None
@@ -32,20 +35,71 @@ def test_paths_are_found_once_they_were_noted():
 def test_only_strings_are_remembered(monkeypatch):
     from hiclass.torch import _lookup
 
-    finder = _lookup.Finder(TREE, 2)
+    finder = _lookup.Finder(TREE, 2, ALL)
     finder.note([["a", None], [1, 2]], np.array([1, 2]))
     assert finder.find([["a", None]]) is None
     assert finder.find([[True, 2.0]]) is None
     assert finder.find(np.array([[1, 2]])) is None
-    labels = _lookup.Finder(TREE, 1)
-    labels.note(np.array(["b", "d"], dtype=object), np.array([2, 4]))
+    monkeypatch.setattr(_lookup, "_MOST", 0)
+    finder.note([["d"]], np.array([4]))
+    assert finder.find([["d"]]) is None
+
+
+def test_single_labels_are_known_from_the_hierarchy():
+    from hiclass.torch._lookup import Finder
+
+    labels = Finder(TREE, 1, ALL)
     np.testing.assert_array_equal(labels.find(["d", "b"]), [4, 2])
     np.testing.assert_array_equal(labels.find(np.array(["d"])), [4])
     assert labels.find([["d"]]) is None
     assert labels.find(np.array([4])) is None
-    monkeypatch.setattr(_lookup, "_MOST", 2)
-    labels.note(["c"], np.array([3]))
-    assert labels.find(["c"]) is None
+    for other in (["x"], ["d", ""], [None], ["d", 1]):
+        assert labels.find(other) is None
+    twice = Finder(Hierarchy.from_paths([["a", "b"], ["c", "b"], ["d", "e"]]), 1, np.ones(7, bool))
+    assert twice.find(["b"]) is None  # which one is not known
+    np.testing.assert_array_equal(twice.find(["e", "a"]), [6, 1])
+    numbers = Finder(Hierarchy.from_paths([[1, 2], [1, 3]]), 1, np.ones(4, bool))
+    np.testing.assert_array_equal(numbers.find(np.array([3, 1])), [3, 1])
+    assert numbers.find(["1"]) is None
+
+
+def test_classes_that_rows_may_not_have_are_not_found():
+    from hiclass.torch._lookup import Finder
+
+    allowed = np.array([True, False, True, True, True])
+    labels = Finder(TREE, 1, allowed)
+    assert labels.find(["b", "a"]) is None
+    np.testing.assert_array_equal(labels.find(["b", "c"]), [2, 3])
+    paths = Finder(TREE, 2, allowed)
+    paths.note([["a", ""], ["a", "b"]], np.array([1, 2]))
+    assert paths.find([["a", ""]]) is None
+    np.testing.assert_array_equal(paths.find([["a", "b"]]), [2])
+    numbers = Finder(Hierarchy.from_paths([[1, 2], [1, 3]]), 1, np.array([1, 0, 1, 1], bool))
+    assert numbers.find(np.array([3, 1])) is None
+    np.testing.assert_array_equal(numbers.find(np.array([3, 2])), [3, 2])
+
+
+def test_what_is_allowed_is_what_is_accepted(hard):
+    """Of every node, the table tells what the check of a row says."""
+    from hiclass._targets.paths import encode
+    from hiclass.torch._known import Known
+
+    y = hard[1]
+    for leaf_only in (False, True):
+        target = encode(y)
+        for known in (
+            Known.announced(target, leaf_only=leaf_only),
+            Known.seen(encode(y[:10], target.hierarchy), leaf_only=leaf_only),
+        ):
+            allowed = known.allowed(leaf_only=leaf_only)
+            for node in range(1, target.hierarchy.n_nodes):
+                one = replace(target, nodes=np.array([node]))
+                try:
+                    known.check(one, leaf_only=leaf_only)
+                    accepted = True
+                except ValueError:
+                    accepted = False
+                assert allowed[node] == accepted
 
 
 def test_a_wrong_path_is_an_error_also_after_right_ones(hard):

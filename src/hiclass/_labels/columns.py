@@ -319,12 +319,15 @@ def _encode_integers(column: AnyArray) -> tuple[IntArray, AnyArray]:
 
 def rank_keys(keys: AnyArray, space: int) -> tuple[AnyArray, IntArray]:
     """Distinct keys, ascending, and the rank of each key: by a table if the space is small."""
-    if space > 4 * len(keys):
+    if space > 16 * len(keys):
         distinct, rank = np.unique(keys, return_inverse=True)
         return distinct, rank.astype(np.intp, copy=False)
     seen = np.zeros(space, dtype=bool)
     seen[keys] = True
-    return np.flatnonzero(seen), (np.cumsum(seen, dtype=np.intp) - 1)[keys]
+    distinct = np.flatnonzero(seen)
+    table = np.empty(space, dtype=np.intp)  # only where there are keys is it ever touched
+    table[distinct] = np.arange(len(distinct))
+    return distinct, table[keys]
 
 
 def _encode_floats(column: AnyArray, place: str) -> Encoded:

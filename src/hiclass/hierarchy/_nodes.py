@@ -371,9 +371,11 @@ def _tree_of_columns(columns: LabelColumns) -> tuple[AnyArray, IntArray, IntArra
     node = np.zeros(columns.n_rows, dtype=np.intp)  # numbered level by level for now
     parent, label, starts = [np.zeros(1, dtype=np.intp)], [np.array([None])], [0, 1]
     for codes, values in zip(columns.codes, columns.values, strict=True):
-        rows = np.flatnonzero(codes >= 0)
+        rows: Any = np.flatnonzero(codes >= 0)
         if not len(rows):
             continue
+        if len(rows) == len(codes):
+            rows = slice(None)
         key = (node[rows] - starts[-2]) * len(values) + codes[rows]
         distinct, rank = rank_keys(key, (starts[-1] - starts[-2]) * len(values))
         node[rows] = starts[-1] + rank

@@ -42,6 +42,8 @@ class Batch:
         Number of rows.
     is_void : bool
         Whether all weights are zero: there is nothing to learn.
+    is_scaled : bool
+        Whether features are shifted and stretched already as the network takes them.
     """
 
     rows: tuple[Tensor, ...]
@@ -49,6 +51,7 @@ class Batch:
     weight: Tensor | None
     n_rows: int
     is_void: bool = False
+    is_scaled: bool = False
 
     def map(self, function: Callable[[Tensor], Tensor]) -> Batch:
         """The same with a function of every tensor, one after the other."""
@@ -88,7 +91,7 @@ class Rows:
     def some(self, rows: IntArray) -> Rows:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
-        return Rows(_take(self.X, rows), self.target[rows], self.layout, weight)
+        return Rows(take_rows(self.X, rows), self.target[rows], self.layout, weight)
 
     def whole(self) -> Batch:
         """All rows as one batch."""
@@ -114,8 +117,11 @@ class Rows:
         weight = None if self.weight is None else self.weight[first:last]
         is_void = weight is not None and not weight.any()
         tensor = None if weight is None else torch.from_numpy(weight)
+        X = self.X
+        if last - first < len(self):  # of sparse rows, a slice is a copy
+            X = slice_rows(X, slice(first, last))
         return Batch(
-            as_tensors(slice_rows(self.X, slice(first, last))),
+            as_tensors(X),
             target,
             tensor,
             last - first,
@@ -139,7 +145,7 @@ def cut(n_rows: int, size: int, team: Team) -> tuple[IntArray, IntArray]:
     return mine, np.searchsorted(mine, np.minimum(starts, n_rows))
 
 
-def _take(X: Any, rows: IntArray) -> Any:
+def take_rows(X: Any, rows: IntArray) -> Any:
     """Some rows of X; dense ones by all threads of PyTorch."""
     if sp.issparse(X) or not X.flags.writeable or X.dtype != np.float32:
         return X[rows]
@@ -164,6 +170,16 @@ def surely_finite(X: Any) -> bool:
     ):
         return False
     return bool(torch.isfinite(torch.from_numpy(X).sum()))
+
+
+def is_plain(X: Any, n_features: int) -> bool:
+    """Whether rows need no conversion and are known to be finite, by a sum."""
+    if not isinstance(X, sp.csr_matrix | sp.csr_array) or X.ndim != 2 or not X.shape[0]:
+        return False
+    if X.dtype != np.float32 or X.shape[1] != n_features or X.indices.dtype != np.int32:
+        return False
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(X.data.sum()))
 
 
 def batch_weights(sample_weight: Any, X: Any) -> AnyArray | None:

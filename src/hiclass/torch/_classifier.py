@@ -28,8 +28,9 @@ from hiclass._inference.selections import read_threshold
 from hiclass._rows import check_weights
 from hiclass._targets.paths import check_n_labels
 from hiclass.model_selection import read_groups
-from hiclass.torch._batches import batch_weights, surely_finite
+from hiclass.torch._batches import batch_weights, is_plain, surely_finite
 from hiclass.torch._continue import beginning, check_same_network
+from hiclass.torch._feed import Sending
 from hiclass.torch._fit import Trained, as_models, fit_fold, fit_network, learn_rows, mean_one
 from hiclass.torch._known import on_device
 from hiclass.torch._module import as_module
@@ -323,14 +324,23 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         with fitting(self):
             self._check_parameters()
             X = self._as_rows(X, reset=True)
-            target = encode_labels(self, y)
-            check_n_labels(target.n_rows, X.shape[0])
-            weights = mean_one(check_weights(sample_weight, X))
-            unit = None if groups is None else read_groups(groups, X.shape[0])
-            fold = fold_of_rows(self, target, unit)
-            trained = fit_network(
-                self, X, target, weights, unit, before, keep_on_interrupt=fold is None
-            )
+            # Labels are read while rows are on their way to a GPU.
+            with self._sending(X) as sent:
+                target = encode_labels(self, y)
+                check_n_labels(target.n_rows, X.shape[0])
+                weights = mean_one(check_weights(sample_weight, X))
+                unit = None if groups is None else read_groups(groups, X.shape[0])
+                fold = fold_of_rows(self, target, unit)
+                trained = fit_network(
+                    self,
+                    X,
+                    target,
+                    weights,
+                    unit,
+                    before,
+                    keep_on_interrupt=fold is None,
+                    sent=sent,
+                )
             models = as_models(self, trained.known, trained.trainer)
             fit_some = partial(fit_fold, self, X, target, weights, unit)
             models, learned = learn_out_of_fold(self, fit_some, models, X, target, weights, fold)
@@ -457,8 +467,16 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
             )
 
     def _as_rows(self, X: Any, *, reset: bool) -> Any:
+        known = not reset and "feature_names_in_" not in vars(self)
+        if known and is_plain(X, self.n_features_in_):
+            return X  # as most batches of a stream are: nothing to check or to convert
         checked = {"reset": reset, "accept_sparse": "csr", "dtype": np.float32}
         return validate_data(self, X, ensure_all_finite=not surely_finite(X), **checked)
+
+    def _sending(self, X: Any) -> Sending:
+        """Begin to move rows to a GPU, if all of them are needed there."""
+        device = "cpu" if self.validation_fraction or self.multi_label else self.device
+        return Sending(X, find_device(device))
 
     def _check_rows(self, X: Any) -> Any:
         self._check_fitted()

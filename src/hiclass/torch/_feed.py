@@ -8,7 +8,7 @@ Rows that fit into the memory of the GPU are moved there once (:class:`DeviceRow
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, pairwise
 from typing import Any
@@ -27,6 +27,8 @@ Tensor = Any
 _AHEAD = 4
 #: Rows stay on a device if they take at most this share of its free memory.
 _MOST_OF_MEMORY = 0.4
+#: They are moved and scaled in pieces of so many bytes.
+_PIECE = 1 << 28
 
 
 def prefetched(batches: Iterable[Batch], device: Any) -> Generator[Batch, None, None]:
@@ -69,18 +71,19 @@ class _CudaLane:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs 
         self._stream = torch.cuda.Stream(device)
         self._slots = cycle([_Slot() for _ in range(_AHEAD + 2)])
 
-    def prepare(self, batch: Batch) -> tuple[Batch, _Slot]:
+    def prepare(self, batch: Batch) -> tuple[Batch, Any]:
         slot = next(self._slots)
         slot.wait()
-        return batch.map(slot.put), slot
-
-    def deliver(self, prepared: tuple[Batch, _Slot]) -> Batch:
-        batch, slot = prepared
-        current = torch.cuda.current_stream(self._device)
+        pinned = batch.map(slot.put)
         with torch.cuda.stream(self._stream):
-            moved = batch.map(lambda tensor: tensor.to(self._device, non_blocking=True))
+            moved = pinned.map(lambda tensor: tensor.to(self._device, non_blocking=True))
             slot.copied = self._stream.record_event()
-        current.wait_event(slot.copied)
+        return moved, slot.copied
+
+    def deliver(self, prepared: tuple[Batch, Any]) -> Batch:
+        moved, copied = prepared
+        current = torch.cuda.current_stream(self._device)
+        current.wait_event(copied)
 
         def keep(tensor: Tensor) -> Tensor:
             tensor.record_stream(current)
@@ -122,12 +125,79 @@ class _Slot:
 # -- rows that stay on a device ----------------------------------------------------------------
 
 
-def stay_on(rows: Rows, device: Any) -> Rows | DeviceRows:
-    """Rows on the device where they fit into the free memory of a GPU; otherwise as they are."""
-    if device.type != "cuda" or not rows.layout.is_compact:
+def stay_on(
+    rows: Rows, device: Any, scale: Callable[[Tensor], Tensor], ahead: Any = None
+) -> Rows | DeviceRows:
+    """Rows on the device where they fit into the free memory of a GPU; otherwise as they are.
+
+    ``scale`` makes of dense rows what the network takes. ``ahead`` are dense rows that are on the
+    device already.
+    """
+    if not rows.layout.is_compact or (ahead is None and not fits(rows.X, device)):
         return rows
+    return DeviceRows(rows, device, scale, ahead)
+
+
+def fits(X: Any, device: Any) -> bool:
+    """Whether rows may stay on a device."""
+    if device.type != "cuda":
+        return False
     free, _ = torch.cuda.mem_get_info(device)
-    return DeviceRows(rows, device) if _bytes_of(rows.X) <= _MOST_OF_MEMORY * free else rows
+    return _bytes_of(X) <= _MOST_OF_MEMORY * free
+
+
+class Sending:
+    """Dense rows on their way to a GPU, if they fit there, while something else is done.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix
+        Rows.
+    device : torch.device
+        Where to.
+    """
+
+    def __init__(self, X: Any, device: Any) -> None:
+        self._there: Any = None
+        self._parts: list[Any] = []
+        self._pool = ThreadPoolExecutor(1, "hiclass rows")
+        if not sp.issparse(X) and fits(X, device):
+            rows = as_tensors(X)[0]
+            self._there = torch.empty(rows.shape, device=device)
+            n = _rows_per_piece(X)
+            self._parts = [
+                self._pool.submit(_send, rows[i : i + n], self._there[i : i + n])
+                for i in range(0, len(rows), n)
+            ]
+
+    def __enter__(self) -> Sending:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        self.take()
+
+    def take(self) -> Tensor | None:
+        """Wait for the rows and hand them over, once; None if they were not moved."""
+        there, self._there = self._there, None
+        parts, self._parts = self._parts, []
+        for part in parts:
+            if not part.cancelled():
+                part.result()
+        return there
+
+
+def _send(rows: Tensor, there: Tensor) -> None:
+    """Copy rows, beside what the GPU computes."""
+    if there.is_cuda:  # pragma: no cover
+        with torch.cuda.stream(torch.cuda.Stream(there.device)):
+            there.copy_(rows)
+        return
+    there.copy_(rows)
+
+
+def _rows_per_piece(X: Any) -> int:
+    return max(1, _PIECE // max(4 * X.shape[1], 1))
 
 
 def _bytes_of(X: Any) -> int:
@@ -145,13 +215,23 @@ class DeviceRows:
         Rows with one final class each.
     device : torch.device
         Where.
+    scale : callable
+        What makes of dense rows those that the network takes: once, not in every epoch.
+    ahead : tensor, default=None
+        Dense rows that are there already, and are used up.
     """
 
-    def __init__(self, rows: Rows, device: Any) -> None:
+    def __init__(
+        self, rows: Rows, device: Any, scale: Callable[[Tensor], Tensor], ahead: Any = None
+    ) -> None:
         self._n_rows = len(rows)
         self._device = device
-        self._n_entries = np.diff(rows.X.indptr) if sp.issparse(rows.X) else None
-        self._X = tuple(part.to(device) for part in as_tensors(rows.X))
+        self._is_sparse = sp.issparse(rows.X)
+        self._n_entries = np.diff(rows.X.indptr) if self._is_sparse else None
+        if self._is_sparse:
+            self._X = tuple(part.to(device) for part in as_tensors(rows.X))
+        else:
+            self._X = (_scaled(rows.X if ahead is None else ahead, device, scale),)
         target = rows.layout.compared(rows.target)
         self._target = tuple(torch.from_numpy(part).to(device) for part in target)
         self._weights = rows.weight
@@ -171,7 +251,14 @@ class DeviceRows:
             weight = None if self._weight is None else self._weight[some]
             is_void = self._weights is not None and not self._weights[order[first:last]].any()
             target = tuple(part[some] for part in self._target)
-            yield Batch(self._rows(some, n_entries), target, weight, last - first, is_void)
+            yield Batch(
+                self._rows(some, n_entries),
+                target,
+                weight,
+                last - first,
+                is_void,
+                is_scaled=not self._is_sparse,
+            )
 
     def _rows(self, some: Tensor, n_entries: int) -> tuple[Tensor, ...]:
         if len(self._X) == 1:
@@ -183,6 +270,19 @@ class DeviceRows:
         place = torch.arange(n_entries, device=self._device)
         place += torch.repeat_interleave(start - ends[:-1], length, output_size=n_entries)
         return indices[place], ends, values[place]
+
+
+def _scaled(X: Any, device: Any, scale: Callable[[Tensor], Tensor]) -> Tensor:
+    """Dense rows on a device, as the network takes them; a few at a time, to need little memory."""
+    n = _rows_per_piece(X)
+    found = None
+    for start in range(0, len(X), n):
+        piece = X[start : start + n]
+        piece = scale((as_tensors(piece)[0] if isinstance(piece, np.ndarray) else piece).to(device))
+        if found is None:
+            found = torch.empty((len(X), X.shape[1]), dtype=piece.dtype, device=device)
+        found[start : start + n] = piece
+    return found
 
 
 def _running_sum(counts: IntArray) -> IntArray:

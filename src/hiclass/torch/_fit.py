@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +15,10 @@ from sklearn.utils import check_random_state
 
 from hiclass._typing import AnyArray, IntArray
 from hiclass.model_selection import hold_out_groups
-from hiclass.torch._batches import Rows, cut, make_rows
+from hiclass.torch._batches import Batch, Rows, cut, make_rows
 from hiclass.torch._checkpoint import open_checkpoint
 from hiclass.torch._course import AfterStep, Course
-from hiclass.torch._feed import stay_on
+from hiclass.torch._feed import Sending, stay_on
 from hiclass.torch._inputs import Inputs, mean_squared_length, measure_inputs
 from hiclass.torch._known import AnyTarget, Known
 from hiclass.torch._layout import Layout, same_layout
@@ -226,8 +228,12 @@ def fit_network(
     before: FittedNetwork | None = None,
     *,
     keep_on_interrupt: bool = False,
+    sent: Sending | None = None,
 ) -> Trained:
-    """Train a network on rows in memory, in a new order in every epoch, with ever smaller steps."""
+    """Train a network on rows in memory, in a new order in every epoch, with ever smaller steps.
+
+    ``sent`` are the rows on their way to the device.
+    """
     known = Known.seen(target, weights, leaf_only=estimator.leaf_only)
     layout = layout_of(estimator, known)
     rows, held_out = make_rows(X, target, layout, weights), None
@@ -251,12 +257,22 @@ def fit_network(
     mine, cuts = cut(len(rows), size, team)
     n_steps = len(cuts) - 1
     total = n_steps * course.max_epochs
-    source = stay_on(rows, trainer.device)
+    ahead = None if sent is None else sent.take()
+    source = stay_on(rows, trainer.device, trainer.scale, ahead)
+    del ahead
+
+    @lru_cache(2)
+    def order(i: int) -> IntArray:
+        return np.random.default_rng([seed, i]).permutation(len(rows))[mine]
+
+    def batches(i: int, n_known: int) -> Iterator[Batch]:
+        yield from source.batches(order(i), cuts[n_known:])
+        if i + 1 < course.max_epochs:
+            order(i + 1)  # while a GPU is still busy with the steps before
 
     def epoch(i: int, begun: Place, after_step: AfterStep) -> float:
-        order = np.random.default_rng([seed, i]).permutation(len(rows))[mine]
         return trainer.epoch(
-            source.batches(order, cuts[begun.n_steps :]),
+            batches(i, begun.n_steps),
             lambda step, _: 1 - (i * n_steps + step) / total,
             resident=source is not rows,
             begun=begun,

@@ -16,7 +16,8 @@ import scipy.sparse as sp
 import torch
 
 from hiclass._typing import AnyArray, FloatArray
-from hiclass.torch._network import Shape, Weights
+from hiclass.torch._batches import take_rows
+from hiclass.torch._network import Shape, Weights, as_tensors
 
 Tensor = Any
 
@@ -113,7 +114,7 @@ def _some(X: Any, weights: AnyArray | None) -> tuple[Any, FloatArray]:
         rows = rows[np.linspace(0, len(rows) - 1, _MEASURED).astype(np.intp)]
     share = np.ones(len(rows)) if weights is None else weights[rows].astype(float)
     if len(rows) < X.shape[0]:
-        X = X[rows]
+        X = take_rows(X, rows)
     return X, share / max(share.sum(), np.finfo(float).tiny)
 
 
@@ -130,6 +131,12 @@ def _moments(X: AnyArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
     n, d = X.shape
     step = max(1, (1 << 20) // max(d, 1))
     parts = [slice(i, i + step) for i in range(0, n, step)]
-    mean = sum((share[part] @ X[part].astype(float) for part in parts), np.zeros(d))
-    square = sum((share[part] @ (X[part] - mean) ** 2 for part in parts), np.zeros(d))
-    return mean, np.sqrt(square)
+    # By PyTorch, whose threads share the work.
+    rows, weight = as_tensors(X)[0], torch.from_numpy(share)
+    mean = torch.zeros(d, dtype=torch.float64)
+    square = torch.zeros_like(mean)
+    for part in parts:
+        mean += weight[part] @ rows[part].double()
+    for part in parts:
+        square += weight[part] @ (rows[part].double() - mean).square_()
+    return mean.numpy(), square.sqrt_().numpy()

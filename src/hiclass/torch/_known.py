@@ -113,6 +113,16 @@ class Known:
                 f"with such rows, or start anew with partial_fit or fit_batches."
             )
 
+    def allowed(self, *, leaf_only: bool) -> AnyArray:
+        """By node, whether :meth:`check` accepts rows of it, where rows have one class."""
+        assert self.options is not None
+        tree, known = self.hierarchy, np.zeros(self.hierarchy.n_nodes, dtype=bool)
+        known[self.options.indices] = True
+        paths = tree._paths[np.arange(tree.n_nodes)]
+        reached = ((paths < 0) | known[paths]).all(axis=1)
+        found: AnyArray = reached & (tree.is_leaf | self.options.can_stop | leaf_only)
+        return found
+
     def layout(self, loss: str, *, recursive: bool) -> Layout:
         """What the outputs mean."""
         if self.options is None:

@@ -10,7 +10,8 @@ Everything is NumPy and plain, so that a fitted network can be written to a file
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -77,8 +78,19 @@ class TreeLayout:
 
     def compared(self, nodes: IntArray) -> tuple[IntArray, ...]:
         """The final classes that rows of some nodes stand for: one each, or runs of several."""
-        first, last = self.first[nodes], self.last[nodes]
-        return (first, last) if (last - first > 1).any() else (first,)
+        first = self.first[nodes]
+        if not self._is_run[nodes].any():
+            return (first,)
+        return first, self.last[nodes]
+
+    @cached_property
+    def _is_run(self) -> AnyArray:
+        """By node, whether a row of it stands for several final classes."""
+        found: AnyArray = self.last - self.first > 1
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def chains(self) -> IntArray:
         """The outputs on the path to each output, the output itself first, then -1."""
@@ -236,4 +248,5 @@ def same_layout(one: Any, other: Any) -> bool:
     """Whether two networks have outputs of the same meaning."""
     if type(one) is not type(other):
         return False
-    return all(np.array_equal(value, getattr(other, name)) for name, value in vars(one).items())
+    names = [field.name for field in fields(one)]
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)

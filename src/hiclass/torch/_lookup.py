@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from hiclass._typing import IntArray
+from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
-#: So many different labels or paths are remembered.
+#: So many different paths are remembered.
 _MOST = 1 << 20
 
 
 class Finder:
     """Finds the nodes of labels: integers by a table, strings and paths of strings by a dictionary.
 
-    Strings are only found if they came before, and were checked then. Other types are not
-    remembered: a dictionary takes 1, True and 1.0 for the same.
+    Paths are only found if they came before, and were checked then; single strings if one class is
+    called so. Other types are not remembered: a dictionary takes 1, True and 1.0 for the same.
 
     Parameters
     ----------
@@ -25,15 +25,19 @@ class Finder:
         The classes.
     ndim : int
         1 for single labels, 2 for paths.
+    allowed : ndarray of bool
+        By node, whether rows may have it: only such nodes are found.
     """
 
-    def __init__(self, hierarchy: Hierarchy, ndim: int) -> None:
+    def __init__(self, hierarchy: Hierarchy, ndim: int, allowed: AnyArray) -> None:
         self._ndim = ndim
+        self._allowed = allowed
         self._nodes: dict[Any, int] = {}
         self._ascending: Any = None
         self._order: Any = None
         if ndim == 1:
             self._ascending, self._order = _integers(hierarchy)
+            self._nodes = {k: v for k, v in _strings(hierarchy).items() if allowed[v]}
 
     def find(self, y: Any) -> IntArray | None:
         """The nodes of labels; None if not all of them are known."""
@@ -42,14 +46,19 @@ class Finder:
         keys = self._keys(y)
         if keys is None:
             return None
-        found = list(map(self._nodes.get, keys))
-        return None if None in found else np.array(found, dtype=np.intp)
+        try:
+            return np.fromiter(map(self._nodes.__getitem__, keys), np.intp, len(keys))
+        except (KeyError, TypeError):  # unknown, or not hashable
+            return None
 
     def note(self, y: Any, nodes: IntArray) -> None:
-        """Remember labels whose nodes have been found otherwise."""
+        """Remember paths whose nodes have been found otherwise."""
+        if self._ndim == 1:
+            return  # what can be found is known
         for key, node in zip(self._keys(y) or (), nodes.tolist(), strict=False):
-            parts = (key,) if self._ndim == 1 else key
-            if len(self._nodes) < _MOST and all(isinstance(part, str) for part in parts):
+            if len(self._nodes) == _MOST:
+                return
+            if self._allowed[node] and all(isinstance(part, str) for part in key):
                 self._nodes[key] = node
 
     def _keys(self, y: Any) -> list[Any] | None:
@@ -69,7 +78,8 @@ class Finder:
             return None
         place = np.minimum(np.searchsorted(self._ascending, y), len(self._ascending) - 1)
         nodes: IntArray = 1 + self._order[place]
-        return nodes if (self._ascending[place] == y).all() else None
+        known = (self._ascending[place] == y) & self._allowed[nodes]
+        return nodes if known.all() else None
 
 
 def _integers(hierarchy: Hierarchy) -> tuple[Any, Any]:
@@ -80,3 +90,9 @@ def _integers(hierarchy: Hierarchy) -> tuple[Any, Any]:
         return None, None
     order = np.argsort(labels)
     return np.array(labels, dtype=np.int64)[order], order
+
+
+def _strings(hierarchy: Hierarchy) -> dict[str, int]:
+    """The nodes of labels that are strings, where a label stands for one node."""
+    found = hierarchy._label_index.items()
+    return {label: nodes[0] for (kind, label), nodes in found if kind is str and len(nodes) == 1}

@@ -108,7 +108,10 @@ class LeafLoss:
         self._n_final = len(layout.ends)
 
     def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
-        z = last.all(hidden)[:, : self._n_final].float()
+        z = last.all(hidden)
+        if z.shape[1] > self._n_final:
+            z = z[:, : self._n_final]
+        z = z.float()
         if len(target) == 1:
             return F.cross_entropy(z, target[0], reduction="none")
         first, beyond = target

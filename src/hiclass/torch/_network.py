@@ -128,21 +128,19 @@ def _writable(array: Any) -> Any:
 
 def first_layer(weights: Weights, rows: tuple[Tensor, ...], *, sparse_gradient: bool) -> Tensor:
     """What the first layer makes of rows."""
-    weight = weights["0.weight"]
+    weight, bias = weights["0.weight"], weights.get("0.bias")
     if len(rows) == 1:
-        out = rows[0] @ weight
-    else:
-        indices, offsets, values = rows
-        out = F.embedding_bag(
-            indices,
-            weight,
-            offsets,
-            mode="sum",
-            sparse=sparse_gradient,
-            per_sample_weights=values.to(weight.dtype),
-            include_last_offset=True,
-        )
-    bias = weights.get("0.bias")
+        return rows[0] @ weight if bias is None else torch.addmm(bias, rows[0], weight)
+    indices, offsets, values = rows
+    out = F.embedding_bag(
+        indices,
+        weight,
+        offsets,
+        mode="sum",
+        sparse=sparse_gradient,
+        per_sample_weights=values.to(weight.dtype),
+        include_last_offset=True,
+    )
     if bias is None:
         return out
     # In place where nothing is learned: with many outputs a second array would be large.

@@ -68,7 +68,7 @@ def _announced(y: Any, classes: Any, estimator: Classifier) -> Hierarchy:
 def encode_next(
     y: Any,
     known: Known,
-    encode_y: Callable[[Any], AnyTarget],
+    encode_y: Callable[[Any], tuple[AnyTarget, bool]],
     estimator: Classifier,
     classes: Any = None,
 ) -> AnyTarget:
@@ -78,38 +78,46 @@ def encode_next(
     """
     try:
         _check_classes(classes, known.hierarchy, estimator)
-        target = encode_y(y)
+        target, is_checked = encode_y(y)
     except ValueError as error:
         error.add_note(
             "All classes must be known before the first batch: give them with classes= or "
             "hierarchy=."
         )
         raise
-    known.check(target, leaf_only=estimator.leaf_only)
+    if not is_checked:
+        known.check(target, leaf_only=estimator.leaf_only)
     return target
 
 
 def encoder_of(
     known: Known, format: Any, estimator: Classifier, *, remembers: bool
-) -> Callable[[Any], AnyTarget]:
-    """What encodes the labels of batches; it may remember the nodes of those that came before."""
+) -> Callable[[Any], tuple[AnyTarget, bool]]:
+    """What encodes the labels of batches, and tells whether rows may have these classes for sure.
+
+    It may remember the nodes of labels that came before.
+    """
     hierarchy = known.hierarchy
     if known.of_sets:
         encode_rows = encode_sets if estimator.multi_label else encode_in_dag
-        return lambda y: encode_rows(y, hierarchy)
-    finder = Finder(hierarchy, format.ndim) if remembers else None
+        return lambda y: (encode_rows(y, hierarchy), False)
+    allowed = known.allowed(leaf_only=estimator.leaf_only)
+    finder = Finder(hierarchy, format.ndim, allowed) if remembers else None
     return partial(_encode_paths, finder, hierarchy, format)
 
 
-def _encode_paths(finder: Finder | None, hierarchy: Hierarchy, format: Any, y: Any) -> Target:
+def _encode_paths(
+    finder: Finder | None, hierarchy: Hierarchy, format: Any, y: Any
+) -> tuple[Target, bool]:
     nodes = None if finder is None else finder.find(y)
+    is_found = nodes is not None
     if nodes is None:
         columns = read_paths(y)
         nodes = nodes_of(columns, hierarchy)
         check_form(columns, format)
         if finder is not None:
             finder.note(y, nodes)
-    return Target(hierarchy, nodes, format)
+    return Target(hierarchy, nodes, format), is_found
 
 
 def _check_classes(classes: Any, hierarchy: Hierarchy, estimator: Classifier) -> None:

@@ -17,6 +17,7 @@ from hiclass.torch._inputs import Inputs
 from hiclass.torch._layout import Layout
 from hiclass.torch._losses import RecursivePenalty, make_loss, on_device
 from hiclass.torch._network import LastLayer, Shape, Weights, first_layer, hidden_layers
+from hiclass.torch._replay import Replays, cuda_graphs
 from hiclass.torch._team import ALONE, Team
 
 Tensor = Any
@@ -133,6 +134,13 @@ class Trainer:
             and self.weights["0.weight"].numel() > _MANY_WEIGHTS
         )
         self._optimisers = self._make_optimisers()
+        self._forget_steps()
+
+    def _forget_steps(self) -> None:
+        """Record steps anew, because they compute with something that has been replaced."""
+        self._replays: Replays | None = None
+        if self.device.type == "cuda" and self.settings.team.size == 1:  # pragma: no cover
+            self._replays = Replays(cuda_graphs(self._generator))
 
     def _decayed(self) -> list[str]:
         """The weights that a penalty pulls to zero."""
@@ -140,7 +148,10 @@ class Trainer:
         return [n for n in self.weights if n.endswith("weight") and n not in own]
 
     def _make_optimisers(self) -> list[Any]:
-        rate = self.settings.learning_rate
+        rate: Any = self.settings.learning_rate
+        on_gpu = self.device.type == "cuda"
+        if on_gpu:  # pragma: no cover
+            rate = torch.tensor(rate, device=self.device)  # a recorded step reads it there
         decayed = self._decayed()
         sparse = decayed[:1] if self._sparse else []
         groups = [
@@ -155,7 +166,7 @@ class Trainer:
             for names, decay in groups
             if names
         ]
-        optimisers: list[Any] = [torch.optim.Adam(parts, rate, fused=True)]
+        optimisers: list[Any] = [torch.optim.Adam(parts, rate, fused=True, capturable=on_gpu)]
         if sparse:
             optimisers.append(torch.optim.SparseAdam([self.weights[n] for n in sparse], rate))
         return optimisers
@@ -179,9 +190,13 @@ class Trainer:
         for optimiser, state in zip(self._optimisers, states, strict=True):
             groups = optimiser.state_dict()["param_groups"]
             optimiser.load_state_dict({"state": state["state"], "param_groups": groups})
+        self._forget_steps()
 
     def set_penalty(self, penalty: float) -> None:
         """Go on with another penalty."""
+        if penalty == self.settings.penalty:
+            return
+        self._forget_steps()
         self.settings = replace(self.settings, penalty=penalty)
         for group in self._optimisers[0].param_groups:
             if group["weight_decay"]:
@@ -218,13 +233,18 @@ class Trainer:
         keep = 1 - self.settings.dropout
         return x * (torch.empty_like(x).bernoulli_(keep, generator=self._generator) / keep)
 
-    def _first_layer(self, rows: tuple[Tensor, ...], *, sparse_gradient: bool) -> Tensor:
-        """What the first layer makes of rows as they are."""
-        shift: Any = 0
+    def scale(self, x: Tensor) -> Tensor:
+        """Dense rows as the network takes them: shifted, stretched, as precise as products are."""
         if self._factor is not None:
+            x = (x if self._mean is None else x - self._mean) * self._factor
+        return x.bfloat16() if self.settings.half else x
+
+    def _first_layer(self, batch: Batch, *, sparse_gradient: bool) -> Tensor:
+        """What the first layer makes of rows."""
+        rows, shift = batch.rows, None
+        if self._factor is not None and not batch.is_scaled:
             if len(rows) == 1:
-                x = rows[0] if self._mean is None else rows[0] - self._mean
-                rows = (x * self._factor,)
+                rows = (self.scale(rows[0]),)
             else:
                 indices, offsets, values = rows
                 each = self._factor.dim() > 0
@@ -232,14 +252,15 @@ class Trainer:
                 rows = indices, offsets, values
                 if self._mean is not None:
                     shift = (self._mean * self._factor) @ self.weights["0.weight"]
-        return first_layer(self.weights, rows, sparse_gradient=sparse_gradient) - shift
+        x = first_layer(self.weights, rows, sparse_gradient=sparse_gradient)
+        return x if shift is None else x - shift
 
     def _losses(self, batch: Batch, *, training: bool) -> Tensor:
         """The loss of every row of a batch, times its weight."""
         half = torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.half)
         drop = self._drop if training and self.settings.dropout else None
         with half:
-            x = self._first_layer(batch.rows, sparse_gradient=self._sparse and training)
+            x = self._first_layer(batch, sparse_gradient=self._sparse and training)
             x = hidden_layers(self.weights, self.shape, x, drop)
             losses = self._loss(LastLayer(self.weights, self.shape), x, batch.target)
         return losses if batch.weight is None else losses * batch.weight
@@ -250,6 +271,21 @@ class Trainer:
         ``n_rows`` is the number of rows of the step, where other processes have some of them; this
         one may have none.
         """
+        for optimiser in self._optimisers:
+            for group in optimiser.param_groups:
+                now = self.settings.learning_rate * rate
+                if isinstance(group["lr"], float):
+                    group["lr"] = now
+                else:  # pragma: no cover (on a GPU)
+                    group["lr"].fill_(now)
+        if self._replays is not None and batch is not None:
+            total = self._replays.step(batch, self._learn)
+            if total is not None:
+                return total
+        return self._learn(batch, n_rows)
+
+    def _learn(self, batch: Batch | None, n_rows: int | None = None) -> Tensor:
+        """Learn a batch with the learning rate that is set."""
         team, n_rows = self.settings.team, n_rows or (batch.n_rows if batch else 1)
         total = torch.zeros((), device=self.device)
         if batch is not None and batch.n_rows:
@@ -262,8 +298,6 @@ class Trainer:
             (self.settings.penalty / team.size * pull).backward()
         self._finish_gradients(team)
         for optimiser in self._optimisers:
-            for group in optimiser.param_groups:
-                group["lr"] = self.settings.learning_rate * rate
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
         return total
