@@ -32,12 +32,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import estimator_html_repr, get_tags
+from sklearn.utils import estimator_checks, estimator_html_repr, get_tags
 from sklearn.utils.estimator_checks import check_estimator
 from zoo import DAG, zoo
 
 import hiclass
 from hiclass import (
+    ClassTextClassifier,
     FlatClassifier,
     GlobalClassifier,
     HierarchicalClassifier,
@@ -118,6 +119,57 @@ def assert_passes(model, expected):
     assert set(by_status["skipped"]) <= set(EXPECTED_SKIPS)
     # A listed check that passes is listed in error.
     assert set(by_status["passed"]) & set(expected) == set()
+
+
+TEXTS = {("a", "b"): "cats and felines", ("a", "c"): "dogs that bark", ("d", "e"): "green ferns"}
+#: Checks of scikit-learn that give no rows of numbers to the estimator.
+ANY_INPUT = [
+    estimator_checks.check_estimator_cloneable,
+    estimator_checks.check_estimator_repr,
+    estimator_checks.check_estimator_tags_renamed,
+    estimator_checks.check_valid_tag_types,
+    estimator_checks.check_no_attributes_set_in_init,
+    estimator_checks.check_parameters_default_constructible,
+    estimator_checks.check_get_params_invariance,
+    estimator_checks.check_set_params,
+    estimator_checks.check_mixin_order,
+]
+
+
+@pytest.mark.parametrize("check", ANY_INPUT, ids=lambda check: check.__name__)
+def test_a_model_by_words_passes_the_checks_that_need_no_numbers(check):
+    """scikit-learn leaves out all checks with rows where an estimator takes texts only."""
+    check("ClassTextClassifier", ClassTextClassifier(class_texts=TEXTS))
+
+
+def test_a_model_by_words_passes_the_checks_with_rows_on_texts():
+    """The same checks as scikit-learn makes with numbers, on texts."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Can't test estimator")
+        results = check_estimator(ClassTextClassifier(class_texts=TEXTS), on_fail=None)
+    assert {result["status"] for result in results} == {"passed"}
+    X = ["a feline", "it barks", "ferns", "cats", "a dog", "green"] * 4
+    y = [["a", "b"], ["a", "c"], ["d", "e"]] * 8
+    model = ClassTextClassifier(class_texts=TEXTS)
+    before = dict(vars(model))
+    assert model.fit(X, y) is model
+    assert {name: vars(model)[name] for name in before} == before  # fit sets no parameter
+    proba = model.predict_node_proba(X)
+    np.testing.assert_array_equal(clone(model).fit(X, y).predict_node_proba(X), proba)
+    np.testing.assert_array_equal(model.fit(X, y).predict_node_proba(X), proba)
+    one_by_one = np.vstack([model.predict_node_proba([x]) for x in X])
+    np.testing.assert_allclose(one_by_one, proba, atol=1e-6)
+    order = np.random.default_rng(0).permutation(len(X))
+    np.testing.assert_allclose(
+        model.predict_node_proba([X[i] for i in order]), proba[order], atol=1e-6
+    )
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_node_proba(X), proba)
+    with pytest.raises(sklearn.exceptions.NotFittedError):
+        clone(model).predict(X)
+    with pytest.raises(ValueError, match="empty: it holds 0 texts"):
+        model.predict([])
+    assert cross_val_score(model, X, y, cv=HierarchicalKFold(3)).shape == (3,)
 
 
 def test_a_forest_alone_fails_the_weight_checks_that_are_listed_for_it():

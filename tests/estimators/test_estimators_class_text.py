@@ -156,16 +156,26 @@ class Changing:
 
 
 def test_encoders_that_go_wrong_are_errors():
-    def fit(wrong):
+    def fitted(wrong):
         return ClassTextClassifier(Changing(wrong), class_texts=TEXTS).fit(X, Y)
 
-    with pytest.raises(ValueError, match="NaN for the text"):
-        fit(lambda v: v * np.nan)
-    with pytest.raises(ValueError, match="vector"):
-        fit(lambda v: v[1:])
-    wide = ClassTextClassifier(Changing(lambda v: np.hstack([v, v])), class_texts=TEXTS).fit()
-    with pytest.raises(ValueError, match="6 numbers, and of 3 before"):
-        wide.predict(["x"])
+    for wrong, message in (
+        (lambda v: v * np.nan, "NaN for the text 'x'"),
+        (lambda v: v[1:], r"0 vector\(s\) for 1 text"),
+        (lambda v: np.hstack([v, v]), "6 numbers, and of 3 before"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fitted(wrong).predict(["x"])
+        with pytest.raises(ValueError, match=message):
+            fitted(wrong).partial_fit(["x"], Y[:1])
+
+    def never_right(texts):
+        return encode(texts)[1:]
+
+    with pytest.raises(ValueError, match=r"vector\(s\) for"):
+        ClassTextClassifier(never_right, class_texts=TEXTS).fit(X, Y)
+    with pytest.raises(ValueError, match="NaN for the text 'animals and beasts'"):
+        ClassTextClassifier(lambda t: encode(t) * np.nan, class_texts=TEXTS).fit()
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ def test_the_types_that_files_consist_of_keep_their_names():
         "hiclass._engine.by_depth.ByDepth",
         "hiclass._automatic.classifier.HierarchicalClassifier",
         "hiclass._automatic.features.TableFeatures",
+        "hiclass._automatic.joined_texts.JoinedTexts",
         "hiclass._encoders.text_encoder.TextEncoder",
         "hiclass._estimators.class_text.ClassTextClassifier",
         "hiclass._estimators.conformal.ConformalClassifier",

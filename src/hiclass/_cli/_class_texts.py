@@ -5,9 +5,60 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from hiclass._automatic.joined_texts import JoinedTexts
+from hiclass._cli._columns import Choice
 from hiclass._cli._errors import CommandError
+from hiclass._cli._features import Columns
 from hiclass._cli._inputs import labelled_rows, read_rows
 from hiclass.hierarchy import Hierarchy
+
+#: The column of the texts to predict, where no rows and no ``--text`` name one.
+_TEXT = "text"
+
+
+def check_class_texts(args: argparse.Namespace) -> None:
+    """Refuse options of ``fit`` that do not go with ``--class-texts``, or only with it."""
+    if args.class_texts is None:
+        return
+    if args.model not in (None, "auto"):
+        raise CommandError(
+            f"--class-texts is for --model auto; --model {args.model} learns from rows only. Leave "
+            f"one of the two out."
+        )
+    for kind in ("numbers", "categories", "dates"):
+        if getattr(args, kind):
+            raise CommandError(
+                f"--{kind} and --class-texts do not go together: texts of classes are compared "
+                f"with texts. Name the columns of text with --text."
+            )
+    if args.update is not None:
+        raise CommandError(
+            "--update and --class-texts do not go together. Fit all rows anew, with --add."
+        )
+    if args.file is None:
+        for option in ("cv", "groups", "add", "ignore"):
+            if getattr(args, option) is not None:
+                raise CommandError(f"--{option} needs a FILE of rows. Give one, or leave it out.")
+
+
+def text_columns(choice: Choice, table: Any) -> tuple[JoinedTexts, Choice]:
+    """What makes one text of every row, and the choice of columns without all others."""
+    texts = choice.columns["text"]
+    if not texts:
+        raise CommandError(
+            f"{table.name} has no column of text, which the texts of classes could be compared "
+            f"with. Name one with --text."
+        )
+    others = [name for kind, names in choice.columns.items() if kind != "text" for name in names]
+    why = dict.fromkeys(others, "class texts are compared with texts")
+    columns: Columns = {kind: texts if kind == "text" else [] for kind in choice.columns}
+    reasons = {name: reason for name, reason in choice.reasons.items() if name in texts}
+    return JoinedTexts(texts), Choice(columns, reasons, {**choice.left_out, **why})
+
+
+def text_columns_without_rows(args: argparse.Namespace) -> JoinedTexts:
+    """What makes one text of every row to predict, where there are no rows to learn from."""
+    return JoinedTexts(list(args.text or [_TEXT])).fit()
 
 
 def hierarchy_with_texts(args: argparse.Namespace, y: Any) -> Hierarchy:
@@ -17,8 +68,8 @@ def hierarchy_with_texts(args: argparse.Namespace, y: Any) -> Hierarchy:
     ----------
     args : Namespace
         With ``class_texts``, the file; the columns of the labels are called as in the rows.
-    y : ndarray
-        The paths of the rows.
+    y : ndarray or None
+        The paths of the rows; None where there are none.
 
     Returns
     -------
@@ -31,6 +82,7 @@ def hierarchy_with_texts(args: argparse.Namespace, y: Any) -> Hierarchy:
     """
     if args.class_texts is None:
         return Hierarchy.from_paths(y)
+    rows = [] if y is None else y.tolist()
     table, paths = labelled_rows(
         args, read_rows(args, args.class_texts), args.target, args.path_separator
     )
@@ -46,7 +98,7 @@ def hierarchy_with_texts(args: argparse.Namespace, y: Any) -> Hierarchy:
         path = _path(labels)
         found = [str(cell) for cell in row if cell is not None and str(cell).strip()]
         texts.setdefault(path, []).extend(found)
-    everything = [_path(labels) for labels in y.tolist()] + list(texts)
+    everything = [_path(labels) for labels in rows] + list(texts)
     tree = Hierarchy.from_paths([list(path) for path in everything])
     try:
         return tree.with_texts({path: several for path, several in texts.items() if several})

@@ -16,6 +16,12 @@ from sklearn.pipeline import Pipeline
 from hiclass._automatic.kinds import KINDS
 from hiclass._cli import _screen
 from hiclass._cli._add import Joined, describe_added, join_rows, read_added, update
+from hiclass._cli._class_texts import (
+    check_class_texts,
+    hierarchy_with_texts,
+    text_columns,
+    text_columns_without_rows,
+)
 from hiclass._cli._columns import Choice, choose_columns, find_given_away
 from hiclass._cli._errors import CommandError
 from hiclass._cli._features import make_features, placed, prepare
@@ -35,10 +41,11 @@ _MOST_SHOWN = 20
 
 def fit(args: argparse.Namespace) -> None:
     """Fit a model on a file and save it."""
-    check_output(args.output, args.file, args.add)
+    check_output(args.output, args.file, args.add, args.class_texts)
     check_separator(args.path_separator, args.target)
     refuse_threshold(args)
     _check_added(args)
+    check_class_texts(args)
     if args.update is not None and update(args):
         return
     # Not defaults of the parser: an update must know whether they were given.
@@ -53,6 +60,9 @@ def fit(args: argparse.Namespace) -> None:
         random_state=args.seed,
         verbose=int(not args.quiet and sys.stderr.isatty()),
     )
+    if args.file is None:
+        _fit_without_rows(args, classifier)
+        return
     # From here on, only rows with labels: the others may hold anything.
     table, y = labelled_rows(args, read_rows(args), args.target, args.path_separator)
     check_types(table, args.target, y)
@@ -61,6 +71,9 @@ def fit(args: argparse.Namespace) -> None:
     groups = read_group_column(args, table)
     named = {kind: list(getattr(args, kind) or []) for kind in KINDS}
     choice = choose_columns(table, args.target, named, reserved_columns(args))
+    features: Any = None
+    if args.class_texts is not None:
+        features, choice = text_columns(choice, table)
     columns = choice.columns
     X = prepare(table, chain.from_iterable(columns.values()))
     n_before = len(X)
@@ -72,14 +85,16 @@ def fit(args: argparse.Namespace) -> None:
         places = Joined(table, rows_added)
         X, y = join_rows(table, y, rows_added, y_added, list(X.columns))
         levels = levels if y.shape[1] == len(levels) else level_names(args.target[0], y.shape[1])
-    features = make_features(columns)
+    features = make_features(columns) if features is None else features
     with placed(places):
         rows = features.fit_transform(X)
     describe_columns(args, choice)
     if choice.reasons:
         warn_of_given_away(args, table, choice, y[:n_before], levels)
-    hierarchy = Hierarchy.from_paths(y)
-    if len({tuple(path) for path in y.tolist()}) == 1:
+    hierarchy = hierarchy_with_texts(args, y)
+    if args.class_texts is not None:
+        classifier.set_params(hierarchy=hierarchy)
+    elif len({tuple(path) for path in y.tolist()}) == 1:
         raise CommandError(
             f"{table.name}: every row has the same labels, so there is nothing to learn. Give rows "
             f"of other classes, or other --target columns."
@@ -89,9 +104,32 @@ def fit(args: argparse.Namespace) -> None:
         _cross_validate(args, pipeline, X, y, groups, levels, n_before)
     start = time.perf_counter()
     classifier.fit(rows, y, **({} if groups is None else {"groups": groups}))
-    seconds = time.perf_counter() - start
+    _finish(args, pipeline, hierarchy, len(X), time.perf_counter() - start)
+
+
+def _fit_without_rows(args: argparse.Namespace, classifier: Any) -> None:
+    """Fit a model on the texts of classes alone, and save it."""
+    hierarchy = hierarchy_with_texts(args, None)
+    features = text_columns_without_rows(args)
     _screen.note(
-        f"Fitted {args.model} on {_screen.count(len(X), 'row')} in {seconds:.1f} s: "
+        f"No rows to learn from: texts to predict are read from {', '.join(features.text)}",
+        args.quiet,
+    )
+    start = time.perf_counter()
+    classifier.set_params(hierarchy=hierarchy).fit(None, None)
+    pipeline = Pipeline([("features", features), ("classifier", classifier)])
+    _finish(args, pipeline, hierarchy, 0, time.perf_counter() - start)
+
+
+def _finish(
+    args: argparse.Namespace, pipeline: Pipeline, hierarchy: Hierarchy, n_rows: int, seconds: float
+) -> None:
+    """Say what was fitted, and save it."""
+    classifier = pipeline[-1]
+    texts = f", {_screen.count(sum(map(len, hierarchy.texts)), 'text')} of classes"
+    _screen.note(
+        f"Fitted {args.model} on {_screen.count(n_rows, 'row')}"
+        f"{texts if args.class_texts is not None else ''} in {seconds:.1f} s: "
         f"{_screen.shape_text(hierarchy)}",
         args.quiet,
     )

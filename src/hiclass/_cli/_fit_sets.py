@@ -38,6 +38,11 @@ from hiclass.hierarchy import Hierarchy
 
 def fit_sets(args: argparse.Namespace, several: Several) -> None:
     """Fit a model of several labels per row on a file, and save it."""
+    if args.class_texts is not None:
+        raise CommandError(
+            "--class-texts is for one path per row. Leave it, or --label-separator and "
+            "--multi-label, out."
+        )
     check_output(args.output, args.file, args.hierarchy)
     _refuse(args)
     args.model, args.seed = args.model or DEFAULT_MODEL, args.seed or 0

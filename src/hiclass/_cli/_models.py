@@ -10,6 +10,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from hiclass._automatic.features import TableFeatures
+from hiclass._automatic.joined_texts import JoinedTexts
 from hiclass._cli._errors import CommandError
 from hiclass._cli._paths import level_names
 from hiclass._cli._sets import Several
@@ -64,10 +65,10 @@ class Model:
         return unwrap(self.pipeline, through_choices=False)
 
     @property
-    def features(self) -> TableFeatures:
+    def features(self) -> TableFeatures | JoinedTexts:
         """What makes features of the columns of a file."""
         features = self.opened.before[0]
-        assert isinstance(features, TableFeatures)  # as load_model has found
+        assert isinstance(features, TableFeatures | JoinedTexts)  # as load_model has found
         return features
 
 
@@ -220,5 +221,5 @@ def _is_fitted(pipeline: Pipeline) -> bool:
     """Whether features of columns are at the beginning, and a fitted classifier at the end."""
     opened = unwrap(pipeline, through_choices=False)
     features = opened.before[0] if opened.before else None
-    reads = isinstance(features, TableFeatures) and hasattr(features, "columns_")
+    reads = isinstance(features, TableFeatures | JoinedTexts) and hasattr(features, "columns_")
     return reads and is_fitted_classifier(opened.model)

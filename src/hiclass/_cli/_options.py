@@ -54,9 +54,15 @@ _TABLE = (
 )
 
 
-def add_input(command: argparse.ArgumentParser, metavar: str = "FILE", text: str = _TABLE) -> None:
+def add_input(
+    command: argparse.ArgumentParser,
+    metavar: str = "FILE",
+    text: str = _TABLE,
+    *,
+    required: bool = True,
+) -> None:
     """Add the argument FILE, and how it is read."""
-    command.add_argument("file", metavar=metavar, help=text)
+    command.add_argument("file", metavar=metavar, help=text, nargs=None if required else "?")
     group = command.add_argument_group("input")
     group.add_argument(
         "--format",
@@ -71,6 +77,11 @@ def add_input(command: argparse.ArgumentParser, metavar: str = "FILE", text: str
         metavar="CHARACTER",
         help="between the cells of CSV files; by default a comma, in TSV a tab",
     )
+
+
+def add_class_texts(command: argparse.ArgumentParser, text: str) -> None:
+    """Add ``--class-texts``."""
+    command.add_argument("--class-texts", metavar="FILE", help=text)
 
 
 def add_output_format(group: Any) -> None:

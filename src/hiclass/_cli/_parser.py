@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from hiclass._cli import _help
 from hiclass._cli._options import (
+    add_class_texts,
     add_command,
     add_decision,
     add_examples,
@@ -46,6 +47,13 @@ class _Parser(argparse.ArgumentParser):
         if greedy and "required" in message and "FILE" in message:
             message += f". FILE comes before options that take several columns: {', '.join(greedy)}"
         super().error(message)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found = super().parse_known_args(args, namespace)
+        # Texts of classes alone are enough to fit on.
+        if getattr(found[0], "file", "") is None and found[0].class_texts is None:
+            self.error("the following arguments are required: FILE")
+        return found
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -87,11 +95,17 @@ def _add_fit(commands: Any) -> None:
         "fit",
         "fit a model on a labelled file",
         _help.FIT,
-        "FILE --target COLUMN [COLUMN ...] -o FILE [options]",
+        "[FILE] --target COLUMN [COLUMN ...] -o FILE [options]",
     )
-    add_input(command)
+    add_input(command, required=False)
     add_target(command)
     add_label_forms(add_label_options(command))
+    add_class_texts(
+        command,
+        "also learn from the texts of classes in this file, and predict its classes without rows: "
+        "the columns of --target name a class, all others have texts of it; FILE may be left out "
+        "then",
+    )
     add_feature_columns(command)
     reviewed = command.add_argument_group("reviewed rows")
     reviewed.add_argument(
@@ -362,11 +376,10 @@ def _add_tree(commands: Any) -> None:
     command.add_argument(
         "--depth", type=at_least(1), metavar="LEVEL", help="hide classes below this level"
     )
-    command.add_argument(
-        "--class-texts",
-        metavar="FILE",
-        help="also show the titles of classes in this file, and its classes without rows: the "
-        "columns of --target name a class, all others have texts of it",
+    add_class_texts(
+        command,
+        "also show the titles of classes in this file, and its classes without rows: the columns "
+        "of --target name a class, all others have texts of it",
     )
 
 

@@ -15,7 +15,13 @@ from hiclass._encoders.encoding import check_texts, encode_texts, fit_encoder
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.fitting import LOCAL_CONSTRAINTS, fitting
 from hiclass._estimators.texted import TextTarget, encode_texted, options_with_texts
-from hiclass._inference.class_texts import DEFAULTS, are_vectors, as_array, as_vectors
+from hiclass._inference.class_texts import (
+    OF_MEANINGS,
+    OF_WORDS,
+    are_vectors,
+    as_array,
+    as_vectors,
+)
 from hiclass._inference.decodings import DECODINGS, Decoding
 from hiclass._out_of_fold.class_texts import learn_similarities, with_parameters
 from hiclass._out_of_fold.folds import deal_paths, hold_out_classes
@@ -144,16 +150,21 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
         self : object
             The fitted estimator.
         """
+        return self._fit(X, y, sample_weight, groups)
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any = None, *, learn: bool = True
+    ) -> Any:
+        """As ``fit``; it may be left out to learn what similarities are worth."""
         with fitting(self):
             self._check_parameters()
             target = encode_texted(self.hierarchy, self.class_texts, y)
             self._check_thresholds(target.hierarchy)
             texts, vectors = self._read_rows(X, y, target)
-            self.encoder_ = self._fit_encoder([*target.texts, *texts])
-            if vectors is None:
-                vectors = self._encode(texts) if texts else None
+            of_texts, of_rows = self._fit_encoder(target.texts, texts)
+            vectors = of_rows if vectors is None else vectors
             weights = None if vectors is None else check_weights(sample_weight, vectors)
-            models = self._compare(target, vectors, weights, groups)
+            models = self._compare(target, of_texts, vectors, weights, groups, learn)
             self._remember(models, target.format, expected_f1=0.5)
         return self
 
@@ -177,18 +188,30 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
                 "or rows that an encoder has made vectors of, and this encoder."
             )
 
-    def _fit_encoder(self, texts: list[str]) -> Any:
-        encoder = default_encoder() if self.encoder is None else self.encoder
-        return fit_encoder(encoder, texts)
+    def _fit_encoder(self, texts: list[str], rows: list[str]) -> tuple[Any, Any]:
+        """Fit the encoder; return the vectors of texts and of rows, None if there are no rows."""
+        everything = [*texts, *rows]
+        if self.encoder is None:
+            self.encoder_ = default_encoder()  # fit_transform reads texts once
+            vectors = normalize(self.encoder_.fit_transform(everything))
+        else:
+            self.encoder_ = fit_encoder(self.encoder, everything)
+            vectors = self._encode(everything)
+        return vectors[: len(texts)], vectors[len(texts) :] if rows else None
 
     def _encode(self, texts: list[str], width: int | None = None) -> Any:
         return encode_texts(self.encoder_, texts, normalize=True, width=width)
 
     def _compare(
-        self, target: TextTarget, vectors: Any, weights: AnyArray | None, groups: Any
+        self,
+        target: TextTarget,
+        of_texts: Any,
+        vectors: Any,
+        weights: AnyArray | None,
+        groups: Any,
+        learn: bool,
     ) -> TextModels:
         """Put texts and rows in order of their nodes, and learn what similarities are worth."""
-        of_texts = self._encode(target.texts)
         if vectors is None:
             vectors = of_texts[:0]
         if vectors.shape[1] != of_texts.shape[1]:
@@ -197,7 +220,41 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
                 f"{of_texts.shape[1]} of a text. Give rows that the same encoder has encoded."
             )
         unit = None if groups is None else read_groups(groups, len(target.nodes))
-        return _ordered(target, self.encoder_, of_texts, vectors, weights, unit)
+        return self._ordered(target, of_texts, vectors, weights, unit, learn)
+
+    def _ordered(
+        self,
+        target: TextTarget,
+        texts: Any,
+        vectors: Any,
+        weights: AnyArray | None,
+        groups: IntArray | None,
+        learn: bool = True,
+    ) -> TextModels:
+        """Texts and rows in order of their nodes, with what similarities are worth."""
+        hierarchy = target.hierarchy
+        order = np.argsort(target.nodes, kind="stable")
+        nodes = target.nodes[order]
+        start = OF_WORDS if self.encoder is None else OF_MEANINGS
+        models = TextModels(
+            hierarchy,
+            target.options,
+            self.encoder_,
+            texts,
+            target.text_nodes,
+            vectors[order],
+            nodes,
+            start,
+            np.empty(0),
+            np.empty(0),
+            order,
+            weight_by_node(hierarchy, nodes, None) if len(nodes) else None,
+        )
+        if not len(nodes) or not learn:
+            return with_parameters(models, start)
+        weight = np.ones(len(nodes)) if weights is None else weights[order]
+        fold = _folds(nodes, hierarchy, None if groups is None else groups[order])
+        return learn_similarities(models, nodes, fold, weight, start)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Learn more rows: those of earlier calls are kept, as vectors.
@@ -235,7 +292,7 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
         rows = _stack(models.rows[before], vectors)
         options = options_with_texts(models.hierarchy, nodes)
         target = TextTarget(models.hierarchy, options, self._format, nodes)
-        models = _ordered(target, self.encoder_, models.texts, rows, weights, None)
+        models = self._ordered(target, models.texts, rows, weights, None)
         form = batch.format if not len(before) else self._format
         self._remember(models, form, expected_f1=0.5)
         return self
@@ -322,39 +379,6 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         tags.target_tags.required = False
         return tags
-
-
-def _ordered(
-    target: TextTarget,
-    encoder: Any,
-    texts: Any,
-    vectors: Any,
-    weights: AnyArray | None,
-    groups: IntArray | None,
-) -> TextModels:
-    """Texts and rows in order of their nodes, with what similarities are worth."""
-    hierarchy = target.hierarchy
-    order = np.argsort(target.nodes, kind="stable")
-    nodes = target.nodes[order]
-    models = TextModels(
-        hierarchy,
-        target.options,
-        encoder,
-        texts,
-        target.text_nodes,
-        vectors[order],
-        nodes,
-        DEFAULTS,
-        np.empty(0),
-        np.empty(0),
-        order,
-        weight_by_node(hierarchy, nodes, None) if len(nodes) else None,
-    )
-    if not len(nodes):
-        return with_parameters(models, DEFAULTS)
-    weight = np.ones(len(nodes)) if weights is None else weights[order]
-    fold = _folds(nodes, hierarchy, None if groups is None else groups[order])
-    return learn_similarities(models, nodes, fold, weight)
 
 
 def _stack(one: Any, two: Any) -> Any:

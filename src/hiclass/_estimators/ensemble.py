@@ -94,7 +94,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         product: a sum above one makes it surer than a geometric mean, a sum below one less sure.
         With class texts, the mean over the classes.
     class_weights_ : ndarray of shape (n_models, n_final)
-        With class texts, the weight of every model for every final class.
+        With class texts, the weight of every model for every final class. It is 1 for a model by
+        words: what similarities are worth in the ensemble is learned together with these weights.
     hierarchy_ : Hierarchy
         The hierarchy of classes.
     classes_ : ndarray, or list of ndarray
@@ -291,6 +292,9 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 f, expected = reached_f(
                     found.held_out, found.rows.X[:n], nodes, found.rows.weights[:n]
                 )
+                if expected is not None:
+                    # Only some folds may have been held out.
+                    expected = expected * n / sum(len(out) for _, out in found.held_out)
                 joint = replace(joint, expected_own=expected)
         if joint.class_weights is not None:
             self.class_weights_ = joint.class_weights

@@ -18,14 +18,14 @@ from hiclass._estimators.class_text import ClassTextClassifier
 from hiclass._estimators.texted import encode_texted, options_with_texts
 from hiclass._estimators.words import TextRows, with_text_rows
 from hiclass._out_of_fold.class_texts import with_parameters
-from hiclass._out_of_fold.folds import deal_paths, fit_folds, hold_out_classes
+from hiclass._out_of_fold.folds import N_FOLDS, deal_paths, fit_folds, hold_out_classes
 from hiclass._out_of_fold.words_and_rows import (
     MEANINGS,
     ROWS,
     WORDS,
     learn_words_and_rows,
+    mixture_of,
     most_lose_all,
-    start_of,
     with_class_weights,
 )
 from hiclass._rows import take_rows
@@ -38,6 +38,8 @@ from hiclass.model_selection import read_groups
 NAME = "class_texts"
 #: So many texts of classes are rows, or as many as there are rows; but one of every class.
 _MOST_TEXTS = 20_000
+#: From so many rows on, one of three folds is held out: its rows are enough to learn from.
+_MANY_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -107,43 +109,62 @@ def fit_ensemble(
     check(target.hierarchy)
     rows = with_text_rows(X, target, sample_weight, max(_MOST_TEXTS, len(target.nodes)))
     unit = None if groups is None else read_groups(groups, rows.n_rows)
-    fitted = [_fit(model, rows, sample_weight is not None, unit) for _, model in named]
+    weighted = sample_weight is not None
+    fitted = [_fit(model, rows, weighted, unit, alone=not learn) for _, model in named]
     states = tuple(model._models for model in fitted)
     equal = (1 / len(states),) * len(states)
     joint = EnsembleModels(target.hierarchy, target.options, states, equal)
     found = TextEnsemble([name for name, _ in named], fitted, joint, rows, [])
-    return _learn(found, unit, sample_weight is not None) if learn else found
+    return _learn(found, unit, weighted) if learn else found
 
 
 def _learn(found: TextEnsemble, groups: IntArray | None, weighted: bool) -> TextEnsemble:
     """Learn how much each model counts, by how many rows a class has."""
     rows, nodes, joint = found.rows, found.rows.target.nodes, found.joint
-    kinds = [_kind_of(model) for model in found.models]
-    parameters, of_model = start_of(kinds)
+    mixture = mixture_of([_kind_of(model) for model in found.models])
+    parameters = mixture.start
     held_out: list[tuple[EnsembleModels, IntArray]] = []
     if rows.n_rows:
 
         def fit_fold(some: IntArray) -> EnsembleModels:
             return _refit(found.models, rows, joint, some, weighted)
 
-        fold = deal_paths(nodes, joint.hierarchy, groups)
-        fold = fold if groups is not None else hold_out_classes(fold, nodes)
+        fold = _folds(nodes, joint.hierarchy, groups)
         held_out = list(fit_folds(fit_fold, fold))
         worlds = held_out
         if most_lose_all(nodes, fold):
             # Then it is learned what the models can do for classes without rows, from all rows.
             worlds = [*held_out, (fit_fold(np.empty(0, dtype=np.intp)), np.arange(len(nodes)))]
         real, weights = rows.X[: rows.n_rows], rows.weights[: rows.n_rows]
-        parameters, of_model = learn_words_and_rows(worlds, real, nodes, weights, kinds)
+        vectors = [_vectors_of(model) for model in found.models]
+        parameters, alone = learn_words_and_rows(worlds, real, vectors, nodes, weights, mixture)
+        for model, own in zip(found.models, alone, strict=True):
+            if isinstance(model, ClassTextClassifier):
+                model._models = with_parameters(model._models, own)
     held_out = [
-        (with_class_weights(part, parameters, of_model, np.delete(nodes, out)), out)
+        (with_class_weights(part, mixture, parameters, np.delete(nodes, out)), out)
         for part, out in held_out
     ]
-    joint = with_class_weights(joint, parameters, of_model, nodes)
+    joint = with_class_weights(joint, mixture, parameters, nodes)
     return replace(found, joint=joint, held_out=held_out)
 
 
-def _kind_of(model: Any) -> tuple[float, ...]:
+def _folds(nodes: IntArray, hierarchy: Hierarchy, groups: IntArray | None) -> IntArray:
+    """The fold of every row; some classes are held out as a whole, if rows have no groups."""
+    fold = deal_paths(nodes, hierarchy, groups)
+    if groups is not None:
+        return fold
+    return hold_out_classes(fold, nodes, N_FOLDS if len(nodes) < _MANY_ROWS else 1)
+
+
+def _vectors_of(model: Any) -> Any:
+    """The rows as a model by words knows them, in their order; None for other models."""
+    if not isinstance(model, ClassTextClassifier):
+        return None
+    return model._models.rows[np.argsort(model._models.row_numbers)]
+
+
+def _kind_of(model: Any) -> str:
     """What a model learns from."""
     if not isinstance(model, ClassTextClassifier):
         return ROWS
@@ -167,8 +188,13 @@ def _classes(models: list[tuple[str, Any]], class_texts: Any) -> tuple[Any, Any]
     return (given[0] if given else None), class_texts
 
 
-def _fit(model: Any, rows: TextRows, weighted: bool, groups: IntArray | None) -> Any:
-    """Fit a copy of a model: on rows alone if it knows words, else on rows and texts."""
+def _fit(
+    model: Any, rows: TextRows, weighted: bool, groups: IntArray | None, *, alone: bool
+) -> Any:
+    """Fit a copy of a model: on rows alone if it knows words, else on rows and texts.
+
+    Unless it serves ``alone``, what similarities are worth is learned later.
+    """
     tree, n = rows.target.hierarchy, rows.n_rows
     model = clone(model).set_params(hierarchy=tree)
     params: dict[str, Any] = {}
@@ -176,11 +202,8 @@ def _fit(model: Any, rows: TextRows, weighted: bool, groups: IntArray | None) ->
         model.set_params(class_texts=None)
         if not n:
             return model.fit(None, None)
-        if weighted:
-            params["sample_weight"] = rows.weights[:n]
-        if groups is not None:
-            params["groups"] = groups
-        return model.fit(rows.X[:n], rows.y[:n], **params)
+        weights = rows.weights[:n] if weighted else None
+        return model._fit(rows.X[:n], rows.y[:n], weights, groups, learn=alone)
     if weighted:
         params["sample_weight"] = rows.weights
     if groups is not None:

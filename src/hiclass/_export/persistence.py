@@ -19,6 +19,7 @@ from sklearn.utils import Bunch
 
 from hiclass._automatic.classifier import HierarchicalClassifier
 from hiclass._automatic.features import TableFeatures
+from hiclass._automatic.joined_texts import JoinedTexts
 from hiclass._encoders.text_encoder import TextEncoder
 from hiclass._engine.by_depth import ByDepth
 from hiclass._estimators.class_text import ClassTextClassifier
@@ -108,6 +109,7 @@ _TYPES: tuple[type[Any], ...] = (
     Promise,
     # Features of tables and of texts.
     TableFeatures,
+    JoinedTexts,
     TextEncoder,
     Scaling,
     # The type of the labels, and the models of an ensemble by name.

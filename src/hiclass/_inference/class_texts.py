@@ -24,10 +24,16 @@ from hiclass._typing import FloatArray, IntArray
 #: Similarities: nearest text or row, all texts, texts above, nearest row, all rows.
 N_SIMILARITIES = 5
 #: The similarity of every parameter, for classes with few rows and with many; and what is added for
-#: classes without rows, and without texts.
-FEATURE = np.array([0, 1, 2, 0, 1, 2, 3, 4, 3, 4, BIAS, BIAS])
-#: What serves where there are no rows to learn from, measured on taxonomies of three kinds.
-DEFAULTS = np.array([12.0, 8.0, 4.0, 8.0, 3.0, 3.0, 0.0, 0.0, 1.0, 6.0, 1.0, 0.0])
+#: classes without rows, without texts, and with few rows and many texts.
+FEATURE = np.array([0, 1, 2, 0, 1, 2, 3, 4, 3, 4, BIAS, BIAS, BIAS])
+#: What serves where there are no rows to learn from: of words, and of what an encoder makes of
+#: them; ``benchmarks/class_texts.py --defaults`` learns it from training rows of three taxonomies.
+OF_WORDS = np.array([10.5, 2.3, 5.3, 9.3, 0.7, 2.9, 0.0, 0.0, 0.0, 6.0, 0.0, 0.0, 0.3])
+OF_MEANINGS = np.array([15.2, 1.1, 3.2, 13.0, 0.2, 2.1, 0.0, 0.0, 0.0, 4.0, 0.1, 0.0, 0.2])
+#: By how many rows what is learned is drawn to that. Much: where classes have few rows, those that
+#: are held out have shares of classes that new rows do not have. But what is added for classes
+#: without rows differs from one taxonomy to the next.
+STRENGTH = np.where(np.arange(len(FEATURE)) == 10, 10.0, 500.0)
 #: With so many rows, a class is half way from one without rows to one with many.
 _FEW_ROWS = 4
 #: So many similarities are held at a time.
@@ -38,7 +44,8 @@ def factors_of(n_rows: IntArray, n_texts: IntArray) -> FloatArray:
     """What every parameter is multiplied by, for classes with so many rows and texts.
 
     Between classes without rows and those with many, weights change as 1 / (1 + n / 4). All texts
-    together say the less the more there are: they are of many things then.
+    together say the less the more there are: they are of many things then. Where rows are few, the
+    number of texts hints at how many rows a class will have.
     """
     few = 1 / (1 + n_rows / _FEW_ROWS)
     some = (n_rows > 0).astype(float)
@@ -49,7 +56,7 @@ def factors_of(n_rows: IntArray, n_texts: IntArray) -> FloatArray:
             *(1 - few, (1 - few) * alike, 1 - few),
             *[few * some] * 2,
             *[(1 - few) * some] * 2,
-            *(1 - some, (n_texts == 0).astype(float)),
+            *(1 - some, (n_texts == 0).astype(float), few * np.log1p(n_texts)),
         ]
     )
 

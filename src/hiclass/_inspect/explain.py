@@ -13,13 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from hiclass._estimators.class_text import ClassTextClassifier
 from hiclass._inference.confidence import in_words, is_set
 from hiclass._inspect.models import label_text, local_models, open_model
 from hiclass._inspect.reasons import Reason, ReasonFinder
 from hiclass._inspect.rendering import to_html, to_text
+from hiclass._inspect.words import WordsFinder
 from hiclass._labels.columns import read_labels
 from hiclass._targets.paths import nodes_of
 from hiclass._typing import FloatArray
+from hiclass.hierarchy._texts import shorten
 
 #: A probability of stopping below this is what rounding leaves.
 _ROUNDING = 1e-9
@@ -27,10 +30,14 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Option:
-    """One branch: a label, or None for "stop here", with its probability given the node."""
+    """One branch: a label, or None for "stop here", with its probability given the node.
+
+    ``text`` is the title of the class, if classes have texts.
+    """
 
     label: Any
     probability: float | None
+    text: str | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,8 @@ class Step:
         The most probable other branches.
     reasons : list of Reason
         One per model of an ensemble, else one.
+    text : str or None
+        The title of what was chosen, if classes have texts.
     """
 
     level: int
@@ -59,6 +68,7 @@ class Step:
     confidence: float | None
     runners_up: list[Option]
     reasons: list[Reason]
+    text: str | None = None
 
 
 class Explanation:
@@ -150,8 +160,9 @@ def explain(
     its value times the difference of two weights: that of the class that was chosen and that of the
     runner-up. Per node these are the weights of two binary classifiers; in a flat model, those of
     the most probable final classes below the two nodes. A forest shows the importances of its
-    features, which are the same for every row. Other classifiers show nothing, which the text
-    mentions.
+    features, which are the same for every row. A model by the words of classes shows the nearest
+    text of a branch, and the words that the row shares with it. Other classifiers show nothing,
+    which the text mentions.
 
     Examples
     --------
@@ -215,9 +226,11 @@ class _Explainer:
         self.proba: FloatArray | None = None
         if hasattr(model, "predict_node_proba"):
             self.proba = model.predict_node_proba(X)[0]
-        self.finders = [
-            ReasonFinder(m.name, m.model, m.transform(X), self.proba, m.names_out(names), top)
-            for m in local_models(model)
+        self.finders: list[ReasonFinder | WordsFinder] = [
+            WordsFinder(m.name, m.model, m.transform(X), top)
+            if isinstance(m.model, ClassTextClassifier)
+            else ReasonFinder(m.name, m.model, m.transform(X), self.proba, m.names_out(names), top)
+            for m in local_models(model, words=True)
         ]
 
     def run(self) -> Explanation:
@@ -260,8 +273,11 @@ class _Explainer:
             label=self._label(above, chosen),
             probability=probability,
             confidence=None if probability is None else self._reached(above) * probability,
-            runners_up=[Option(self._label(above, v), p) for v, p in others[: self.k]],
+            runners_up=[
+                Option(self._label(above, v), p, self._title(above, v)) for v, p in others[: self.k]
+            ],
             reasons=[finder.reason(above, chosen, rival) for finder in finders],
+            text=self._title(above, chosen),
         )
 
     def _options(self, node: int, chosen: int) -> list[tuple[int, float | None]]:
@@ -290,3 +306,7 @@ class _Explainer:
 
     def _label(self, above: int, option: int) -> Any:
         return None if option == above else self.tree.labels[option]
+
+    def _title(self, above: int, option: int) -> str | None:
+        several = self.tree.texts[option] if self.tree.has_texts and option != above else ()
+        return shorten(several[0]) if several else None

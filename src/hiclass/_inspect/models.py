@@ -17,6 +17,7 @@ from sklearn.naive_bayes import ComplementNB, MultinomialNB
 from sklearn.svm import SVC, NuSVC
 
 from hiclass._engine.packed import widened
+from hiclass._estimators.class_text import ClassTextClassifier
 from hiclass._inference.paths import unrestricted
 from hiclass._problems.strategies import STRATEGIES, Strategy
 from hiclass._state import LocalModels, Packed
@@ -90,16 +91,19 @@ def _check_names(feature_names: Any, n_features: int | None) -> list[str]:
     return names
 
 
-def local_models(model: Any, name: str = "") -> Iterator[OpenModel]:
-    """Yield the models with local classifiers that a fitted model is made of."""
+def local_models(model: Any, name: str = "", *, words: bool = False) -> Iterator[OpenModel]:
+    """Yield the models with local classifiers that a fitted model is made of.
+
+    With ``words``, also those by the words of classes.
+    """
     if hasattr(model, "named_models_"):
         for key, member in model.named_models_.items():
-            yield from local_models(member, f"{name} / {key}" if name else key)
+            yield from local_models(member, f"{name} / {key}" if name else key, words=words)
     elif hasattr(model, "model_") and hasattr(model, "threshold_"):
         opened = unwrap(model.model_)
-        for member in local_models(opened.model, name):
+        for member in local_models(opened.model, name, words=words):
             yield replace(member, before=opened.before + member.before)
-    elif hasattr(model, "local_classes_"):
+    elif hasattr(model, "local_classes_") or (words and isinstance(model, ClassTextClassifier)):
         yield OpenModel(model, [], name=name)
 
 

@@ -16,7 +16,7 @@ def to_text(explanation: Any) -> str:
     if explanation.note:
         lines.append(explanation.note)
     for step in explanation.steps:
-        lines += ["", f"{step.level}. {_name(step.label)}{_number('  ', step.probability)}"]
+        lines += ["", f"{step.level}. {_titled(step)}{_number('  ', step.probability)}"]
         if step.runners_up:
             lines.append(f"   {_runners_word(step)}: {_runners(step)}")
         for reason in step.reasons:
@@ -40,7 +40,7 @@ def to_html(explanation: Any) -> str:
     for step in explanation.steps:
         probability = _number("", step.probability)
         parts.append(
-            f"<p style='margin:.9em 0 0'>{step.level}. <strong>{html.escape(_name(step.label))}"
+            f"<p style='margin:.9em 0 0'>{step.level}. <strong>{html.escape(_titled(step))}"
             f"</strong> {probability}</p>"
         )
         if step.probability is not None:
@@ -93,13 +93,19 @@ def _name(label: Any) -> str:
     return _STOP if label is None else str(label)
 
 
+def _titled(option: Any) -> str:
+    """The label of a branch, and its title if it has one that says more."""
+    name = _name(option.label)
+    return name if option.text in (None, name) else f"{name}: {option.text}"
+
+
 def _number(space: str, value: float | None) -> str:
     return "" if value is None else f"{space}{value:.2f}"
 
 
 def _runners(step: Any) -> str:
     return ", ".join(
-        f"{_name(option.label)}{_number(' ', option.probability)}" for option in step.runners_up
+        f"{_titled(option)}{_number(' ', option.probability)}" for option in step.runners_up
     )
 
 

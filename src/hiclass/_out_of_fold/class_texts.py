@@ -11,26 +11,24 @@ from dataclasses import replace
 import numpy as np
 
 from hiclass._inference.class_texts import (
-    DEFAULTS,
     FEATURE,
     N_SIMILARITIES,
+    STRENGTH,
     Profiles,
     factors_of,
 )
 from hiclass._inference.mixing import class_weights
 from hiclass._out_of_fold.folds import N_FOLDS
-from hiclass._out_of_fold.mixtures import Held, learn_mixture, limited_share
+from hiclass._out_of_fold.mixtures import Held, hold, learn_mixture, limited_share
 from hiclass._state import TextModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
 #: Similarities are learned from about so many numbers, and from so many rows at least and at most.
 _MOST_NUMBERS, _FEWEST_ROWS, _MOST_ROWS = 1_000_000, 96, 2000
-#: By how many rows what is learned is drawn to what serves without rows.
-_STRENGTH = 10.0
 
 
 def learn_similarities(
-    models: TextModels, nodes: IntArray, fold: IntArray, weights: AnyArray
+    models: TextModels, nodes: IntArray, fold: IntArray, weights: AnyArray, start: FloatArray
 ) -> TextModels:
     """Learn what similarities are worth, and give the model these weights.
 
@@ -44,32 +42,35 @@ def learn_similarities(
         The fold of every row; some classes are in one fold as a whole.
     weights : ndarray
         Weights of the rows.
+    start : ndarray
+        What serves where nothing is learned.
 
     Returns
     -------
     TextModels
         The model with weights.
     """
-    parts = [_without_rows(models, nodes, weights)]
+    models = replace(models, parameters=start)
+    parts = _without_rows(models, nodes, weights)
     for k in range(N_FOLDS):
         parts += _held_out(models, nodes, fold, weights, k)
-    parts = [part for part in parts if len(part.right)]
-    return with_parameters(models, learn_mixture(parts, FEATURE, DEFAULTS, _STRENGTH))
+    return with_parameters(models, learn_mixture(parts, FEATURE, start, STRENGTH))
 
 
 def with_parameters(models: TextModels, parameters: FloatArray) -> TextModels:
     """The model with the weights that follow from parameters."""
-    weights, bias = class_weights(parameters, _factors(models), FEATURE, N_SIMILARITIES)
+    weights, bias = class_weights(parameters, text_factors(models), FEATURE, N_SIMILARITIES)
     return replace(models, parameters=parameters, weights=weights, bias=bias)
 
 
-def _factors(models: TextModels) -> FloatArray:
+def text_factors(models: TextModels) -> FloatArray:
+    """What every parameter is multiplied by, for each final class of a model."""
     ends, n_nodes = models.options.ends, models.hierarchy.n_nodes
     n_rows = np.bincount(models.row_nodes, minlength=n_nodes)[ends]
     return factors_of(n_rows, np.bincount(models.text_nodes, minlength=n_nodes)[ends])
 
 
-def _without_rows(models: TextModels, nodes: IntArray, weights: AnyArray) -> Held:
+def _without_rows(models: TextModels, nodes: IntArray, weights: AnyArray) -> list[Held]:
     """The similarities of some rows to texts alone, as if no class had rows."""
     out = np.flatnonzero(np.isin(nodes, models.text_nodes) & (weights > 0))
     without = replace(models, rows=models.rows[:0], row_nodes=models.row_nodes[:0])
@@ -87,10 +88,10 @@ def _held_out(
     seen, unseen = out[has_rows], out[~has_rows & np.isin(nodes[out], models.text_nodes)]
     seen, unseen = _some(seen, models), _some(unseen, models)
     share = limited_share(len(seen), len(unseen))
-    return [
-        _similarities(without, models, nodes, seen, weights),
-        _similarities(without, models, nodes, unseen if share else unseen[:0], weights * share),
-    ]
+    unseen = unseen if share else unseen[:0]
+    return _similarities(without, models, nodes, seen, weights) + _similarities(
+        without, models, nodes, unseen, weights * share
+    )
 
 
 def _some(rows: IntArray, models: TextModels) -> IntArray:
@@ -102,10 +103,13 @@ def _some(rows: IntArray, models: TextModels) -> IntArray:
 
 def _similarities(
     without: TextModels, models: TextModels, nodes: IntArray, rows: IntArray, weights: AnyArray
-) -> Held:
+) -> list[Held]:
     """The similarities of some rows to classes of a model without them."""
-    profiles, vectors = Profiles(without), models.rows[rows]
-    found = [profiles.similarities(vectors[part]) for part in profiles.chunks(vectors)]
+    profiles, factors = Profiles(without), text_factors(without)
     right = np.searchsorted(models.options.ends, nodes[rows])
-    features = np.concatenate(found, axis=1) if found else np.empty((N_SIMILARITIES, 0, 0))
-    return Held(features, _factors(without), right, weights[rows])
+    found = []
+    for part in profiles.chunks(rows):
+        features = profiles.similarities(models.rows[rows[part]])
+        some = right[part], weights[rows[part]]
+        found.append(hold(features, factors, FEATURE, models.parameters, *some))
+    return found

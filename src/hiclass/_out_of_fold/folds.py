@@ -165,7 +165,7 @@ def rarest_nodes(target: SetTarget) -> IntArray:
     return nodes
 
 
-def hold_out_classes(fold: IntArray, nodes: IntArray) -> IntArray:
+def hold_out_classes(fold: IntArray, nodes: IntArray, n_folds: int = N_FOLDS) -> IntArray:
     """Put all rows of some classes into one fold each, so that they are held out as a whole.
 
     Parameters
@@ -174,14 +174,19 @@ def hold_out_classes(fold: IntArray, nodes: IntArray) -> IntArray:
         The fold of every row, from :func:`deal_paths`.
     nodes : ndarray of int
         Their most specific nodes.
+    n_folds : int, default=3
+        How many of the folds are held out; rows of the others are in every training set.
 
     Returns
     -------
     ndarray of int
-        The folds; every eighth class is in one of them.
+        The folds; every eighth class is in one of them, and every sixteenth if only one is held
+        out.
     """
     classes = np.unique(nodes)
-    whole = classes[_WHOLE // 2 :: _WHOLE]
+    step = _WHOLE if n_folds > 1 else 2 * _WHOLE
+    whole = classes[step // 2 :: step]
     place = np.searchsorted(whole, nodes)
     is_whole = np.isin(nodes, whole) & (fold >= 0)
-    return np.where(is_whole, place % N_FOLDS, fold)
+    fold = np.where(is_whole, place % n_folds, fold)
+    return np.where(fold < n_folds, fold, -1)

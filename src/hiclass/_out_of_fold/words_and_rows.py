@@ -1,75 +1,160 @@
 """How much words count against rows: learned out of fold, by how many rows a class has.
 
-In a product of models, some of which know the words of classes, the weight of each model depends on
-how many rows the class and its siblings have. Some classes are held out as a whole, so that it is
-known what the models can do for a class without rows.
+The score of a class is a sum: the logarithm of the probability that each model that learns from
+rows has for it, and the similarities that each model by words knows, each times a weight that
+depends on how many rows the class and its siblings have. All weights are learned together. Some
+classes are held out as a whole, so that it is known what the models can do for a class without
+rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from hiclass._inference.class_texts import (
+    FEATURE,
+    N_SIMILARITIES,
+    OF_MEANINGS,
+    OF_WORDS,
+    STRENGTH,
+    profiles_of,
+)
 from hiclass._inference.mixing import BIAS, class_weights
 from hiclass._inference.paths import final_proba, floored_logs
-from hiclass._out_of_fold.mixtures import Held, learn_mixture, limited_share, sharpen
+from hiclass._out_of_fold.class_texts import text_factors, with_parameters
+from hiclass._out_of_fold.mixtures import Held, hold, learn_mixture, limited_share
 from hiclass._rows import take_rows
-from hiclass._state import EnsembleModels
+from hiclass._state import EnsembleModels, TextModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
-#: Weights are learned from about so many numbers of a fold and model, and so many rows at least.
-_MOST_NUMBERS, _FEWEST_ROWS = 500_000, 96
-#: By how many rows what is learned is drawn to what serves where nothing is.
-_STRENGTH = 10.0
+#: Weights are learned from about so many numbers of a fold, and from so many rows at least and at
+#: most.
+_MOST_NUMBERS, _FEWEST_ROWS, _MOST_ROWS = 2_000_000, 96, 2000
+#: By how many rows the weight of a model that learns from rows is drawn to what serves where
+#: nothing is learned.
+_STRENGTH = 500.0
 #: With so many rows, a class is half way from one without rows to one with many.
 _FEW_ROWS = 4
-#: The weight of a model, of classes with many rows, with few beside siblings with many, and with
-#: few as all siblings: of a model that learns from rows, of one that knows words, and of one that
-#: knows what words mean, by an encoder: it errs in other ways than the first two.
-ROWS, WORDS, MEANINGS = (0.8, 0.6, 0.5), (0.3, 0.4, 0.4), (0.4, 0.6, 0.7)
-#: What is added for classes without rows.
-_UNSEEN = 0.5
+#: The kinds of models: those that learn from rows, those that know words, and those that know what
+#: words mean, by an encoder.
+ROWS, WORDS, MEANINGS = "rows", "words", "meanings"
+#: What serves where nothing is learned, by the kinds that are there; ``benchmarks/class_texts.py
+#: --defaults`` learns it from training rows of three taxonomies. Of a model that learns from rows:
+#: its weight for classes with many rows, with few beside siblings with many, and with few as all
+#: siblings. Of the others: what ``FEATURE`` names.
+STARTS: dict[frozenset[str], dict[str, tuple[float, ...]]] = {
+    frozenset([WORDS]): {
+        ROWS: (1.0, 1.1, 1.1),
+        WORDS: (6.2, 1.3, 7.8, 3.3, 0.2, 5.4, 0.0, 0.0, 0.0, 1.2, 0.0, 0.0, 0.3),
+    },
+    frozenset([MEANINGS]): {
+        ROWS: (1.0, 1.2, 1.0),
+        MEANINGS: (9.2, 0.9, 4.3, 5.3, 0.1, 5.0, 0.0, 0.0, 0.0, 1.4, 0.1, 0.0, 0.3),
+    },
+    frozenset([WORDS, MEANINGS]): {
+        ROWS: (0.9, 1.1, 1.0),
+        WORDS: (0.5, 0.4, 3.2, 0.7, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0, -0.1, 0.0, 0.1),
+        MEANINGS: (8.8, 0.6, 2.5, 4.6, 0.1, 5.1, 0.0, 0.0, 0.0, 1.5, 0.1, 0.0, 0.1),
+    },
+}
+#: What serves for a model by words that is used alone.
+_ALONE = {WORDS: OF_WORDS, MEANINGS: OF_MEANINGS}
 
 
-def start_of(kinds: Sequence[tuple[float, ...]]) -> tuple[FloatArray, IntArray]:
-    """What serves where nothing is learned, and the model that each parameter belongs to."""
-    models = np.repeat(np.arange(len(kinds)), 3)
-    return np.array([*(weight for kind in kinds for weight in kind), _UNSEEN]), np.append(
-        models, BIAS
-    )
+@dataclass(frozen=True)
+class Mixture:
+    """The parameters of an ensemble: what they start from, and what they belong to.
+
+    Attributes
+    ----------
+    kinds : sequence of str
+        ``ROWS``, ``WORDS`` or ``MEANINGS`` for each model.
+    start : ndarray of shape (n_parameters,)
+        What serves where nothing is learned.
+    feature : ndarray of int of shape (n_parameters,)
+        The feature that each belongs to; ``BIAS`` for what is added.
+    strength : ndarray of shape (n_parameters,)
+        By how many rows what is learned is drawn to the start.
+    of_model : list of slice
+        The parameters of each model.
+    """
+
+    kinds: Sequence[str]
+    start: FloatArray
+    feature: IntArray
+    strength: FloatArray
+    of_model: list[slice]
+
+    def own(self, i: int) -> slice:
+        """The parameters of a model."""
+        return self.of_model[i]
 
 
-def factors_of(hierarchy: Hierarchy, ends: IntArray, nodes: IntArray, n_models: int) -> FloatArray:
-    """What every parameter is multiplied by, for each final class, given the nodes of rows."""
+def mixture_of(kinds: Sequence[str]) -> Mixture:
+    """The parameters of an ensemble of such models."""
+    starts = STARTS[frozenset(kinds) - {ROWS}]
+    start: list[float] = []
+    feature: list[int] = []
+    strength: list[float] = []
+    of_model, n_features = [], 0
+    for kind in kinds:
+        parameters = np.array(starts[kind]) / kinds.count(kind)
+        of_model.append(slice(len(start), len(start) + len(parameters)))
+        if kind == ROWS:
+            feature += [n_features] * len(parameters)
+            strength += [_STRENGTH] * len(parameters)
+            n_features += 1
+        else:
+            feature += np.where(FEATURE == BIAS, BIAS, FEATURE + n_features).tolist()
+            strength += STRENGTH.tolist()
+            n_features += N_SIMILARITIES
+        start += parameters.tolist()
+    return Mixture(kinds, np.array(start), np.array(feature), np.array(strength), of_model)
+
+
+def factors_of(hierarchy: Hierarchy, ends: IntArray, nodes: IntArray) -> FloatArray:
+    """What the parameters of a model that learns from rows are multiplied by, for each class."""
     own = np.bincount(nodes, minlength=hierarchy.n_nodes)
     total = np.concatenate([[0], np.cumsum(own)])
     below = total[hierarchy.subtree_end] - total[:-1]
     n_rows, n_siblings = own[ends], below[hierarchy.parent[ends]] - own[ends]
     few, alone = 1 / (1 + n_rows / _FEW_ROWS), 1 / (1 + n_siblings / _FEW_ROWS)
-    of_model = [1 - few, few * (1 - alone), few * alone]
-    return np.stack([*(of_model * n_models), (n_rows == 0).astype(float)])
+    return np.stack([1 - few, few * (1 - alone), few * alone])
 
 
 def with_class_weights(
-    joint: EnsembleModels, parameters: FloatArray, models: IntArray, nodes: IntArray
+    joint: EnsembleModels, mixture: Mixture, parameters: FloatArray, nodes: IntArray
 ) -> EnsembleModels:
-    """The ensemble with the weights that follow from parameters, and from the nodes of rows."""
-    factors = factors_of(joint.hierarchy, joint.options.ends, nodes, len(joint.members))
-    weights, bias = class_weights(parameters, factors, models, len(joint.members))
-    return replace(joint, class_weights=weights, class_bias=bias)
+    """The ensemble with the weights that follow from parameters, and from the nodes of rows.
+
+    What similarities are worth is part of the models by words; so their probabilities count as they
+    are.
+    """
+    factors = factors_of(joint.hierarchy, joint.options.ends, nodes)
+    weights, members = np.ones((len(joint.members), factors.shape[1])), list(joint.members)
+    for i, member in enumerate(joint.members):
+        own = parameters[mixture.own(i)]
+        if isinstance(member, TextModels):
+            members[i] = with_parameters(member, own)
+        else:
+            weights[i] = class_weights(own, factors, np.zeros(len(own), dtype=np.intp), 1)[0]
+    bias = np.zeros(factors.shape[1])
+    return replace(joint, members=tuple(members), class_weights=weights, class_bias=bias)
 
 
 def learn_words_and_rows(
     held_out: list[tuple[EnsembleModels, IntArray]],
     X: Any,
+    vectors: list[Any],
     nodes: IntArray,
     weights: AnyArray,
-    kinds: Sequence[tuple[float, ...]],
-) -> tuple[FloatArray, IntArray]:
+    mixture: Mixture,
+) -> tuple[FloatArray, list[FloatArray]]:
     """Learn how much each model counts, by how many rows a class has.
 
     Parameters
@@ -78,21 +163,23 @@ def learn_words_and_rows(
         Ensembles that were fitted on other rows, and the rows to score.
     X : rows
         All training rows.
+    vectors : list
+        The rows as each of the models by words knows them; None for the other models.
     nodes : ndarray of int
         Their most specific nodes.
     weights : ndarray
         Their sample weights.
-    kinds : sequence of tuple
-        ``ROWS``, ``WORDS`` or ``MEANINGS`` for each model.
+    mixture : Mixture
+        The parameters.
 
     Returns
     -------
     parameters : ndarray
-    models : ndarray of int
-        The model that each of them belongs to.
+        Of all models together.
+    alone : list of ndarray
+        The parameters of each model by words, if it is used alone; empty for other models.
     """
-    start, models = start_of(kinds)
-    parts = []
+    parts: list[Held] = []
     for joint, out in held_out:
         rest = nodes[np.setdiff1d(np.arange(len(nodes)), out)]
         out = out[np.isin(nodes[out], joint.options.ends) & (weights[out] > 0)]
@@ -103,16 +190,47 @@ def learn_words_and_rows(
         if not share:
             unseen = unseen[:0]
         rows = np.concatenate([seen, unseen])
-        if not len(rows):
-            continue
         each = np.concatenate([weights[seen], weights[unseen] * share])
-        X_held = take_rows(X, rows)
-        logs = np.stack([floored_logs(final_proba(member, X_held)) for member in joint.members])
-        factors = factors_of(joint.hierarchy, joint.options.ends, rest, len(joint.members))
-        right = np.searchsorted(joint.options.ends, nodes[rows])
-        parts.append(Held(logs, factors, right, each))
-    found = learn_mixture(parts, models, start, _STRENGTH)
-    return sharpen(parts, models, found), models
+        parts += hold_rows(joint, mixture, X, vectors, nodes, rows, each, rest)
+    alone = [
+        learn_mixture([part.of(own) for part in parts], FEATURE, _ALONE[kind], STRENGTH)
+        if kind != ROWS
+        else np.empty(0)
+        for kind, own in zip(mixture.kinds, mixture.of_model, strict=True)
+    ]
+    return learn_mixture(parts, mixture.feature, mixture.start, mixture.strength), alone
+
+
+def hold_rows(
+    joint: EnsembleModels,
+    mixture: Mixture,
+    X: Any,
+    vectors: list[Any],
+    nodes: IntArray,
+    rows: IntArray,
+    weights: AnyArray,
+    rest: IntArray,
+) -> list[Held]:
+    """What the scores of some rows are made of, by an ensemble that has not seen them."""
+    ends = joint.options.ends
+    of_rows = factors_of(joint.hierarchy, ends, rest)
+    factors = [text_factors(m) if isinstance(m, TextModels) else of_rows for m in joint.members]
+    size = max(1, _MOST_NUMBERS // len(ends))
+    parts = []
+    for start in range(0, len(rows), size):
+        some, features = rows[start : start + size], []
+        for member, known in zip(joint.members, vectors, strict=True):
+            if isinstance(member, TextModels):
+                features += list(profiles_of(member).similarities(known[some]))
+            else:
+                features.append(floored_logs(final_proba(member, take_rows(X, some))))
+        right = np.searchsorted(ends, nodes[some])
+        each = weights[start : start + size]
+        known_parameters = mixture.feature, mixture.start
+        parts.append(
+            hold(np.stack(features), np.concatenate(factors), *known_parameters, right, each)
+        )
+    return parts
 
 
 def most_lose_all(nodes: IntArray, fold: IntArray) -> bool:
@@ -123,5 +241,6 @@ def most_lose_all(nodes: IntArray, fold: IntArray) -> bool:
 
 def _some(rows: IntArray, joint: EnsembleModels) -> IntArray:
     """Some of the rows, evenly."""
-    n_rows = min(len(rows), max(_FEWEST_ROWS, _MOST_NUMBERS // len(joint.options.ends)))
+    wanted = int(np.clip(_MOST_NUMBERS // len(joint.options.ends), _FEWEST_ROWS, _MOST_ROWS))
+    n_rows = min(len(rows), wanted)
     return rows[np.linspace(0, len(rows) - 1, n_rows).astype(np.intp)]

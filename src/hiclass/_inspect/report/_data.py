@@ -19,6 +19,7 @@ from hiclass._labels.columns import read_labels
 from hiclass._targets.paths import nodes_of
 from hiclass._typing import FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
+from hiclass.hierarchy._texts import shorten
 from hiclass.metrics._pairs import Pair, encode_tree, mean, total_by
 
 #: The thresholds that the slider can take.
@@ -31,6 +32,8 @@ _LEAST_IN_BIN, _LEAST_SHARE = 10, 0.01
 _MOST_SIBLINGS = 6
 _MOST_PLACES = 6
 _EXAMPLES_PER_NODE = 3
+#: So many characters of the title of a class are shown.
+_TITLE_LENGTH = 120
 _EXAMPLE_LENGTH = 240
 #: All examples together stay below this, so that the file stays small.
 _EXAMPLE_BUDGET = 400_000
@@ -110,6 +113,9 @@ def join_trees(hierarchy: Hierarchy, own: Hierarchy) -> tuple[Hierarchy, IntArra
     """The tree of the model and of ``y``, and the nodes that are new."""
     old, paths = ([tree.path(v) for v in range(1, tree.n_nodes)] for tree in (hierarchy, own))
     tree = Hierarchy.from_paths([*old, *paths])
+    if hierarchy.has_texts:
+        known = zip(old, hierarchy.texts[1:], strict=True)
+        tree = tree.with_texts({path: list(several) for path, several in known if several})
     seen = np.zeros(tree.n_nodes, dtype=bool)
     seen[[0, *(tree.find(path) for path in old)]] = True
     return tree, np.flatnonzero(~seen)
@@ -164,7 +170,7 @@ def depths(rows: Rows) -> dict[str, list[float]]:
 
 
 def node_columns(rows: Rows) -> dict[str, list[Any]]:
-    """Per node its label, its parent and what precision, recall and F1 are made of.
+    """Per node its label, its title, its parent and what precision, recall and F1 are made of.
 
     "support" and "predicted" are the weights of the rows that are, or are predicted, at or below
     the node, "right" of those that are both; "mistakes" of the rows that are right down to the node
@@ -181,6 +187,8 @@ def node_columns(rows: Rows) -> dict[str, list[Any]]:
         "right": shorten(right),
         "mistakes": shorten(mistakes),
     }
+    if tree.has_texts:
+        columns["text"] = [shorten(t[0], _TITLE_LENGTH) if t else None for t in tree.texts]
     if rows.confidence is not None:
         sure = np.zeros(tree.n_nodes)
         for level, (_, pred, _) in enumerate(rows.levels()):

@@ -46,6 +46,8 @@
   // What a number of classes counts: those of the model, and those that only the rows have.
   const onlyHere = unseen.size ? `${rows(unseen.size)} more only in these rows` : "";
   const name = (v) => (v === 0 ? "All classes" : nodes.label[v]);
+  // The first text of a class, where classes have texts.
+  const title = (v) => (nodes.text && nodes.text[v]) || "";
   function path(v) {
     const found = [];
     for (; v > 0; v = nodes.parent[v]) found.unshift(v);
@@ -379,7 +381,7 @@
   function tip(v, event) {
     const hint = byId("tip");
     const area = byId("icicle").getBoundingClientRect();
-    hint.replaceChildren(el("b", {}, name(v)), v === 0 ? plural(nodes.support[0], "row", "rows")
+    hint.replaceChildren(el("b", {}, name(v)), title(v) ? el("div", {}, title(v)) : "", v === 0 ? plural(nodes.support[0], "row", "rows")
       : `${measures[colour].name} ${shown(colour, v)} · ${plural(nodes.support[v], "row", "rows")}`);
     hint.hidden = false;
     const x = event.clientX - area.left + 14;
@@ -539,7 +541,7 @@
     const above = path(v).slice(0, -1);
     byId("detail").replaceChildren(...[
       el("div", {}, el("div", { class: "where" }, above.flatMap((a) => [jump(a), " › "])),
-        el("h3", { class: "name" }, name(v)),
+        el("h3", { class: "name" }, name(v)), title(v) ? el("p", { class: "title" }, title(v)) : null,
         el("div", { class: "where" }, kind, unseen.has(v) ? " · not known to the model" : "")),
       el("dl", { class: "facts" }, fact("Rows", rows(nodes.support[v])),
         v === 0 ? fact("Wrong at level 1", rows(nodes.mistakes[0])) : fact("Predicted", rows(nodes.predicted[v])),
@@ -769,7 +771,7 @@
   const page = narrow ? 10 : 25;
   const sorting = { key: "missed", down: true };
   let limit = page;
-  const paths = Array.from({ length: count }, (_, v) => pathText(v).toLowerCase());
+  const paths = Array.from({ length: count }, (_, v) => `${pathText(v)} ${title(v)}`.toLowerCase());
   const order = new Intl.Collator(undefined, { numeric: true });
 
   function matching() {
@@ -795,7 +797,7 @@
     const found = matching();
     const most = printing ? Math.max(limit, 100) : limit;
     const body = el("tbody", {}, found.slice(0, most).map((v) => el("tr", { "data-node": v, class: v === selected ? "selected" : null },
-      el("td", {}, el("button", { type: "button", class: "link", on: { click: () => { choose(v); byId("hierarchy").scrollIntoView(); } } }, name(v)),
+      el("td", {}, el("button", { type: "button", class: "link", on: { click: () => { choose(v); byId("hierarchy").scrollIntoView(); } } }, name(v)), title(v) ? el("span", { class: "muted" }, ` ${title(v)}`) : null,
         level[v] > 1 ? el("span", { class: "path" }, path(nodes.parent[v]).map(name).join(" › ")) : null),
       el("td", {}, String(level[v])), el("td", {}, rows(nodes.support[v])), el("td", {}, rows(values.missed[v])),
       el("td", {}, short(values.precision[v])), el("td", {}, short(values.recall[v])), el("td", {}, meter(values.f1[v]), short(values.f1[v])),
