@@ -68,7 +68,7 @@ def test_a_file_that_an_option_has_taken_is_missed_with_the_remedy(run, argument
 
 def test_help_has_the_file_where_it_belongs(run):
     first = run("fit", "--help")[0].splitlines()[0]
-    assert first == "usage: hiclass fit FILE --target COLUMN [COLUMN ...] -o FILE [options]"
+    assert first == "usage: hiclass fit [FILE] --target COLUMN [COLUMN ...] -o FILE [options]"
     assert "FILE comes before" not in run("evaluate", "m.skops", status=2)[1]
 
 
