@@ -37,7 +37,7 @@ from hiclass.model_selection import read_groups
 #: The name of the model that ``class_texts`` adds.
 NAME = "class_texts"
 #: So many texts of classes are rows, or as many as there are rows; but one of every class.
-_MOST_TEXTS = 20_000
+_MOST_TEXTS = 50_000
 #: From so many rows on, one of three folds is held out: its rows are enough to learn from.
 _MANY_ROWS = 1000
 

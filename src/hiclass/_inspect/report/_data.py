@@ -19,7 +19,7 @@ from hiclass._labels.columns import read_labels
 from hiclass._targets.paths import nodes_of
 from hiclass._typing import FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
-from hiclass.hierarchy._texts import shorten
+from hiclass.hierarchy._texts import shorten as on_one_line
 from hiclass.metrics._pairs import Pair, encode_tree, mean, total_by
 
 #: The thresholds that the slider can take.
@@ -188,7 +188,7 @@ def node_columns(rows: Rows) -> dict[str, list[Any]]:
         "mistakes": shorten(mistakes),
     }
     if tree.has_texts:
-        columns["text"] = [shorten(t[0], _TITLE_LENGTH) if t else None for t in tree.texts]
+        columns["text"] = [on_one_line(t[0], _TITLE_LENGTH) if t else None for t in tree.texts]
     if rows.confidence is not None:
         sure = np.zeros(tree.n_nodes)
         for level, (_, pred, _) in enumerate(rows.levels()):
