@@ -13,6 +13,7 @@ end all are scaled by what has the smallest log loss, which changes no decision.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -146,7 +147,7 @@ def learn_mixture(
 
 def _least(
     parts: list[Held],
-    bounds: list[tuple[float | None, None]],
+    bounds: Sequence[tuple[float | None, None]],
     start: FloatArray,
     pull: FloatArray,
     power: float,
