@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 from _draw import BLUE, GREY, INK
-from matplotlib.patheffects import withStroke
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS / "race")]
@@ -84,7 +83,7 @@ def _label(ax, points, on, size):
             color=BLUE if ours else INK,
             weight="bold" if ours else "normal",
             zorder=4,
-            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+            bbox={"fc": "white", "ec": "none", "pad": 0.4, "alpha": 0.8},
         )
 
 

@@ -5,7 +5,7 @@ from _draw import ANIMALS, BLUE, GREEN, GREY, INK, ORANGE, animals, card, start
 
 figure, axes = start(6.4, 8.6, rows=3)
 titles = (
-    "per node: one yes-or-no classifier for each class",
+    "per node: one binary classifier for each class",
     "per parent node: one classifier for each choice among children",
     "per level: one classifier for each level",
 )

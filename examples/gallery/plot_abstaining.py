@@ -1,10 +1,10 @@
 """
-Abstaining: an honest "some kind of bird"
-=========================================
+Abstaining: stop at "some kind of bird"
+=======================================
 
-A model that must name a family will name one, however little it knows. With ``min_confidence``
-it stops where it gets doubtful, and says *Aves* instead of a wrong finch. How much precision does
-that buy, and how much does it cost?
+A model that must predict a family always predicts one, even if it is uncertain. With
+``min_confidence`` it stops early and predicts *Aves* instead of a wrong finch. How much precision
+does this gain, and how much coverage does it cost?
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ folds = HierarchicalKFold(n_splits=5, shuffle=True, random_state=0)
 
 # %%
 # Predictions for all 287 animals, each by a model that has not seen it. Many families have one
-# or two species: nobody can get all of these right.
+# or two species, so no model can get all of them right.
 
 all_paths = np.empty(y.shape, dtype=object)
 confidence = np.empty(y.shape)
@@ -36,8 +36,8 @@ for train, test in folds.split(X, y):
     confidence[test] = model.predict_confidence(X[test])
 
 # %%
-# The confidence never rises along a path. So ``min_confidence`` does nothing but to leave out
-# every label that is less sure, and we can try many thresholds without asking the model again.
+# The confidence never rises along a path. So ``min_confidence`` only removes the labels
+# below it, and we can try many thresholds without predicting again.
 
 thresholds = np.linspace(0, 0.95, 20)
 rows = []
@@ -52,8 +52,8 @@ for i in (0, 10, 18):
     print(f"min_confidence {thresholds[i]:.2f}: {right[i]:.0%} of labels right; answered: {given}")
 
 # %%
-# As the wanted confidence grows, families go first, then orders, and the class of an animal is
-# given to the end. What remains is right more and more often.
+# As the threshold rises, families are dropped first, then orders. The class of an animal remains
+# longest. The remaining labels are more and more often correct.
 
 fig, axes = plt.subplots(2, 1, figsize=(6.4, 5.4), layout="constrained", sharex=True)
 axes[0].plot(thresholds, right, "o-", color="#3b76b8", ms=4, label="precision (hP)")
@@ -76,7 +76,7 @@ for ax in axes:
 plt.show()
 
 # %%
-# If what you want is a precision, let :func:`hiclass.tune_confidence` find the threshold, on rows
+# To reach a given precision, let :func:`hiclass.tune_confidence` find the threshold, on rows
 # that the model was not fitted on.
 
 X_train, X_valid, y_train, y_valid = train_test_split(X, y, test_size=0.4, random_state=0)

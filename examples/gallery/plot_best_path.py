@@ -2,9 +2,8 @@
 The best path against the greedy one
 ====================================
 
-Going down the tree and taking the best child at every step is quick, but not always right: the
-most probable first step may lead into a branch in which nothing is probable. The *best path*
-compares whole paths instead.
+Choosing the best child at every step is fast, but not always right: the most probable first step
+may lead into a branch in which no class is probable. ``best_path`` compares whole paths instead.
 """
 
 import matplotlib.pyplot as plt
@@ -35,8 +34,8 @@ for name, paths in (("greedy", greedy), ("best path", best)):
     )
 
 # %%
-# Let us look at a row where they differ and the best path is right. The greedy walk turns to the
-# class with the largest probability and finds that it is split among many children there.
+# Let us look at a row where they differ and the best path is right. The greedy path chooses the
+# class with the largest probability, which is then split among many children.
 
 differs = (greedy != best).any(axis=1) & (best == y_test).all(axis=1)
 print(f"{differs.sum()} rows are right only with the best path")
@@ -104,10 +103,10 @@ plt.show()
 
 # %%
 # The best path is right more often *as a whole*; that is what it maximises. The page on decisions
-# compares the decodings on six real data sets, with ``"expected_f1"``, which ends a path
-# where going on would not pay.
+# compares the decodings on six real data sets, with ``"expected_f1"``, which stops
+# early where the next step is more likely wrong than right.
 #
-# How much is to be gained depends on how sure the model is. Here it is as the noise grows:
+# The gain depends on how certain the model is. Here it is for growing noise:
 
 noises = [0.1, 0.2, 0.35, 0.5, 0.7, 1.0]
 gain = np.empty((len(noises), 5))

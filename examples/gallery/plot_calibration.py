@@ -2,9 +2,9 @@
 Calibration: is 90 % really 90 %?
 =================================
 
-A confidence is worth something only if it can be believed: of all answers given with 90 %, nine
-in ten should be right. Naive Bayes is known for being far too sure of itself. One number, a
-*temperature*, that is learned from out-of-fold answers repairs most of it.
+Of all predictions with a confidence of 90 %, nine in ten should be correct. Naive Bayes is known to
+be overconfident. A single number, a *temperature* learned from out-of-fold scores, corrects most of
+it.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +17,8 @@ from hiclass.datasets import make_hierarchical_classification
 from hiclass.metrics import ReliabilityDisplay, calibration_error, node_log_loss
 
 # %%
-# To make naive Bayes fail the way it does in practice we give it every feature four times: it
-# believes in four independent witnesses where there is one.
+# To make naive Bayes fail as it does in practice, we repeat every feature four times: it treats the
+# copies as independent evidence.
 
 data = make_hierarchical_classification(
     n_samples=6000, n_features=10, branching=[3, 4], depth=2, noise=1.2, random_state=0
@@ -32,10 +32,10 @@ calibrated.fit(X_train, y_train)
 print(f"temperature: {calibrated.temperature_:.2f}")
 
 # %%
-# Dots below the diagonal are answers that are less often right than the model says; larger dots
+# Dots below the diagonal are overconfident predictions; larger dots
 # stand for more rows. Dividing the log-probabilities by the temperature brings the second level
 # close to the diagonal. There is one temperature for the whole tree: the first level, which needed
-# less of it, is a little too modest now.
+# less of it, is now slightly underconfident.
 
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.7), layout="constrained", sharey=True)
 for ax, model, title in zip(
@@ -48,8 +48,7 @@ axes[1].set_ylabel("")
 plt.show()
 
 # %%
-# The same in numbers. The labels that are predicted hardly change; what changes is how far one
-# can rely on the probabilities.
+# The same in numbers. The predicted labels hardly change; the probabilities become reliable.
 
 for name, model in (("plain", plain), ("calibrated", calibrated)):
     paths, confidences = model.predict(X_test), model.predict_confidence(X_test)
@@ -62,7 +61,7 @@ for name, model in (("plain", plain), ("calibrated", calibrated)):
 
 # %%
 # A linear support vector machine has no probabilities at all. With ``calibration="temperature"``
-# its margins become some, so that ``predict_confidence``, ``min_confidence`` and the other
+# its margins become probabilities, so that ``predict_confidence``, ``min_confidence`` and the other
 # decodings work with it.
 
 svm = LocalClassifierPerParentNode(LinearSVC(), calibration="temperature").fit(X_train, y_train)

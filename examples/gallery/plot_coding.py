@@ -2,9 +2,9 @@
 How many rows can be automated?
 ===============================
 
-Offices code complaints, occupations and diagnoses by hand where a machine is not sure. The more
-errors they allow, the fewer rows are left for people. This example draws that line, with a
-guarantee for every point of it, and looks at what people get to see.
+Complaints, occupations and diagnoses are coded by people if a model is uncertain. The more errors
+are allowed, the fewer rows need human review. This example draws this curve, with a guarantee for
+every point, and shows what reviewers see.
 """
 
 import matplotlib.pyplot as plt
@@ -33,7 +33,7 @@ for limit in limits:
     errors.append(wrong[found.sure].mean() if found.sure.any() else 0.0)
 
 # %%
-# What is not sure goes to people. For how many of these rows is the right code among the
+# Uncertain rows go to human review. For how many of them is the correct code among the
 # suggestions?
 
 guarantee_error(model, X[calibrate], y[calibrate], 0.05, levels=2).apply(model)

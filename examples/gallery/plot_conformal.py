@@ -1,10 +1,10 @@
 """
-Conformal prediction: stop where the promise still holds
-========================================================
+Conformal prediction: stopping with a guarantee
+===============================================
 
-A confidence of 95 % is an opinion of the model. ``ConformalClassifier`` makes a promise: of new
-rows that are like the calibration rows, at least 95 % will lie at or below the class that is
-predicted. It keeps it by ending paths early where it has to.
+A confidence of 95 % is an estimate of the model. ``ConformalClassifier`` gives a guarantee: of new
+rows that are like the calibration rows, at least 95 % belong to the predicted class or a class
+below it. It stops paths early to keep this guarantee.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ from hiclass import ConformalClassifier, LocalClassifierPerParentNode
 from hiclass.datasets import make_hierarchical_classification
 
 # %%
-# A model that is much too sure of itself: naive Bayes that sees every feature three times.
+# An overconfident model: naive Bayes that gets every feature three times.
 
 data = make_hierarchical_classification(
     n_samples=9000, n_features=8, branching=[3, 3, 3], noise=0.7, random_state=0
@@ -34,7 +34,7 @@ def covered(paths):
 
 
 # %%
-# ``min_confidence=1 - alpha`` takes the model by its word; the conformal model measures it on
+# ``min_confidence=1 - alpha`` trusts the confidences; the conformal model measures them on
 # calibration rows first. ``FrozenEstimator`` says that the model is fitted already.
 
 alphas = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.3])
@@ -52,8 +52,8 @@ for alpha in alphas:
     )
 
 # %%
-# On the left, the dots of the conformal model lie on the diagonal; those that believe the model
-# lie below. On the right is the price: the more is promised, the fewer paths go down to
+# On the left, the dots of the conformal model lie on the diagonal; those of ``min_confidence``
+# lie below. On the right is the cost: the higher the coverage, the fewer paths reach
 # the last level.
 
 fig, axes = plt.subplots(1, 2, figsize=(6.6, 3.6), layout="constrained")
@@ -75,7 +75,7 @@ for ax in axes:
 plt.show()
 
 # %%
-# With ``kind="set"`` the promise is kept by naming several classes instead of a more general one.
+# With ``kind="set"`` several classes are returned instead of a more general one.
 
 sets = ConformalClassifier(FrozenEstimator(model), alpha=0.1, kind="set").fit(X_cal, y_cal)
 for members in sets.predict_set(X_test[:4]):

@@ -3,9 +3,9 @@ Paths that end early
 ====================
 
 Real labels are often incomplete: some rows are known down to the last level, others only to the
-first. Such rows can mean two things. *"Stop here"*: the row is a mammal, and none of the kinds
-that have a name of their own. Or *"not known below"*: it has a kind, but nobody wrote it down.
-hiclass reads them the first way; ``leaf_only=True`` asks for the second.
+first. Such rows can mean two things. *"Stop here"*: the row is a mammal, and there is no more
+specific class for it. Or *"unknown below"*: there is one, but it was not recorded.
+The default is the first meaning; ``leaf_only=True`` is the second.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ from hiclass.datasets import make_hierarchical_classification
 from hiclass.metrics import f1
 
 # %%
-# A third of these rows ends at level one or two. Missing labels may be spelled ``""``, ``None``,
+# A third of these rows ends at level one or two. Missing labels may be ``""``, ``None``,
 # ``NaN``, ``pandas.NA``, or by a shorter list.
 
 data = make_hierarchical_classification(
@@ -31,7 +31,7 @@ print(y_train[:6])
 
 # %%
 # Nothing has to be configured: where training rows stop at a class, "stop here" is one more
-# answer of its classifier.
+# class of its classifier.
 
 linear = LogisticRegression(max_iter=1000)
 stops = LocalClassifierPerParentNode(linear).fit(X_train, y_train)
@@ -48,8 +48,8 @@ print(f"leaf only:  hF {f1(y_test, goes_on.predict(X_test)):.3f}")
 
 # %%
 # The model learns where paths end: rows that end at level one are mostly predicted to end there.
-# With ``leaf_only=True`` every answer is a leaf, which is right if missing labels are merely
-# unknown, and too bold if they are meant.
+# With ``leaf_only=True`` every prediction is a leaf, which is right if missing labels are merely
+# unknown, and wrong if they are intended.
 
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.4), layout="constrained", sharey=True)
 for ax, model, title in zip(
@@ -74,7 +74,7 @@ plt.show()
 # What if labels below were merely forgotten? We take rows that all go down to a leaf and forget
 # the lower labels of a growing share. A model that thinks these rows *stop* learns to stop;
 # the one that treats them as unknown keeps its score, and still learns from their upper labels.
-# Throwing such rows away is the third way.
+# Dropping such rows is the third option.
 
 complete = make_hierarchical_classification(
     n_samples=3000, branching=[3, 3, 3], noise=2.0, random_state=3

@@ -2,8 +2,8 @@
 Why this path? Explanations from coefficients
 =============================================
 
-``explain`` walks down the predicted path and says for every step what else it could have been,
-and which features made the difference. With linear classifiers these are exact: feature by
+For every step of the predicted path, ``explain`` shows the alternatives and the features that made
+the difference. With linear classifiers these are exact: feature by
 feature, they sum to the lead over the runner-up.
 """
 
@@ -34,7 +34,7 @@ explanation = explain(model, X[platypus], feature_names=animals.feature_names, t
 print(explanation)
 
 # %%
-# The same as a picture. Blue features speak for the label that was chosen, orange ones for the
+# The same as a picture. Blue features support the predicted label, orange ones the
 # runner-up. Milk, hair and warm blood outweigh poison and water: a mammal, narrowly. The second
 # step is wrong, and the picture says why. It is a meat eater, like most carnivores; of its own
 # order, the monotremes, the model has seen nothing but echidnas.

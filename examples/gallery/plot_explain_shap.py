@@ -2,9 +2,9 @@
 SHAP values along the path
 ==========================
 
-Forests have no coefficients. SHAP values say how much each feature of *one* row moved the answer
-of a classifier; since every local classifier of a model is at hand, they can be computed for each
-step of the path.
+Forests have no coefficients. SHAP values show how much each feature of *one* row changed the
+output of a classifier. Every local classifier of a model is accessible, so they can be computed for
+each step of the path.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ X, y = animals.data, animals.target
 features = np.array(animals.feature_names)
 
 # %%
-# The model learns from all animals but one, a bat, and is asked about that one.
+# The model learns from all animals except one, a bat, and predicts that one.
 
 who = "Egyptian fruit bat"
 row = int((names == who).argmax())
@@ -55,7 +55,7 @@ explained = list(steps(path))
 
 # %%
 # Starting from the share of the class among the training rows, every feature moves the
-# probability up (blue) or down (orange); the dotted line is the answer of the forest. Hair and milk
+# probability up (blue) or down (orange); the dotted line is the output of the forest. Hair and milk
 # make it a mammal, flying makes it a bat. The family is wrong: of the three bats that the
 # model has seen two are of the other family. Its food and its length speak against that, in
 # orange, but not enough.

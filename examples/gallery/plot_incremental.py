@@ -1,10 +1,10 @@
 """
-Learning from a stream, and a class that arrives later
-======================================================
+Learning from a stream, with new classes
+========================================
 
-Data need not fit into memory, and not all classes need be known at the start. Here a stream of
-batches is predicted first and learned afterwards, so that every score is honest. Half way a
-branch of the hierarchy appears that nobody had announced.
+Data need not fit into memory, and not all classes need be known at the start. Here each batch of a
+stream is predicted first and learned afterwards, so every score is for unseen rows. Half way, a new
+branch of the hierarchy appears.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ X, y = X[keep], y[keep]
 arrival = int(np.flatnonzero(y[:, 0] == "4")[0])
 
 # %%
-# ``LocalClassifierPerNode`` takes up new classes as they come; the local classifier must have
+# ``LocalClassifierPerNode`` adds new classes as they appear; the local classifier must have
 # ``partial_fit``, as ``SGDClassifier`` has.
 
 model = LocalClassifierPerNode(SGDClassifier(loss="log_loss", alpha=1e-3), random_state=0)

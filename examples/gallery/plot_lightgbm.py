@@ -1,8 +1,8 @@
 """
-LightGBM children on a table with categories and gaps
-=====================================================
+LightGBM on a table with categories and missing values
+======================================================
 
-``X`` is handed to the local classifiers as it is. A gradient boosting library that reads pandas
+``X`` is passed to the local classifiers unchanged. A gradient boosting library that reads pandas
 frames with categories and missing values can therefore be used without any preparation.
 """
 
@@ -80,8 +80,8 @@ ax.tick_params(length=0)
 plt.show()
 
 # %%
-# Each local classifier is at hand after a fit. What did the one at the root look at, and what the
-# ones below it?
+# Each local classifier is accessible after a fit. Which features do the one at the root and the
+# ones below it use?
 
 columns = {"which class of level 1?": (), **{f"which child of {c}?": (c,) for c in ("1", "2", "3")}}
 table = np.array(

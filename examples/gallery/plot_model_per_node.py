@@ -2,10 +2,9 @@
 A different model at every node
 ===============================
 
-Near the root there are many rows and the question is broad; at the bottom there are few rows and
-the question is narrow. One kind of classifier seldom suits both. A function from the path of a
-node to a classifier says what is used where, and ``GridSearchCV`` as a local classifier lets
-every node tune itself.
+Near the root there are many rows and broad classes; at the bottom there are few rows and narrow
+classes. One kind of classifier seldom suits both. A function from the path of a node to a
+classifier selects it, and ``GridSearchCV`` as a local classifier tunes every node separately.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Six policies: which rows train the classifier of a class?
 =========================================================
 
-``LocalClassifierPerNode`` trains one yes-or-no classifier per class. For the class *Wolf*, who
-is a "yes" and who is a "no"? That is the policy. Here is what each of the six does on the small
-hierarchy of the HiClass paper, and then what difference it makes.
+``LocalClassifierPerNode`` trains one binary classifier per class. Which rows are
+positive for the class *Wolf*, and which are negative? The policy decides. This example shows the
+six policies on the small hierarchy of the HiClass paper, and then compares their scores.
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ POLICIES = [
 
 # %%
 # One row for each class of the paper's hierarchy, inner classes included. Instead of a real
-# classifier we plug in one that only writes down what it is given: any object with ``fit`` and
+# classifier we use one that only records its training rows: any object with ``fit`` and
 # ``predict_proba`` can be a local classifier.
 
 
@@ -88,9 +88,9 @@ plt.show()
 
 # %%
 # Does it matter? Made-up data with 84 classes, in which every fifth path ends at an inner class.
-# ``siblings`` gets along with far fewer rows than the policies that compare with everybody. In
-# the policies with "exclusive" in their name a "yes" means "it ends exactly here". A walk down the
-# tree asks another question, "is it in here?", and so their scores are lower.
+# ``siblings`` needs far fewer rows than the policies that use all rows. For the policies with
+# "exclusive" in their name, positive means "ends exactly here". Descending the tree needs "is here
+# or below", so their scores are lower.
 
 data = make_hierarchical_classification(
     n_samples=3000, branching=4, depth=3, ragged=0.2, noise=0.8, random_state=0

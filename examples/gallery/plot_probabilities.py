@@ -2,7 +2,7 @@
 Probabilities over the whole tree
 =================================
 
-A hierarchical model does not only name a path: it spreads a probability over all classes. The
+A hierarchical model predicts not only a path, but a probability for every class. The
 children of a class share what it has, so that the picture adds up at every level.
 """
 
@@ -24,7 +24,7 @@ names = animals.frame["name"].to_numpy()
 
 # %%
 # We leave out two animals that are easy to take for something else, train on the others, and
-# ask about them.
+# predict them.
 
 test = np.isin(names, ["Humpback whale", "Platypus"])
 model = LocalClassifierPerParentNode(

@@ -2,9 +2,9 @@
 Fitting on a Ray cluster
 ========================
 
-The local classifiers of a model are independent, so a cluster can fit them side by side. hiclass
-uses the Ray that is running; here that is a small one on this machine. The model is the same
-whoever fits it.
+The local classifiers of a model are independent, so a cluster can fit them in parallel. hiclass
+uses the running Ray cluster; here that is a small one on this machine. The model does not depend on
+where it is fitted.
 """
 
 import time
@@ -61,7 +61,7 @@ print("same predictions:", bool((alone.predict(X_test) == model.predict(X_test))
 ray.shutdown()
 
 # %%
-# Who did what, and when: every bar is a local classifier. Large problems are handed out first, the
+# Every bar is the fit of a local classifier in a worker. Large problems are handed out first, the
 # one of the root before all others; a worker that is still starting up begins later.
 
 work = [(*classifier.work_, path) for path, classifier in model.local_classifiers_.items()]

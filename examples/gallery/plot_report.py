@@ -2,8 +2,8 @@
 The report: a model on one page
 ===============================
 
-``make_report`` writes one HTML file that shows how a model does, class by class: scores, the
-hierarchy to zoom into, what is taken for what, reliability, and a slider for the confidence. It
+``make_report`` writes one HTML file that shows how a model performs, class by class: scores, a
+zoomable hierarchy, confusions, reliability, and a slider for the confidence. It
 needs no network and no server. Here it is, live, for the animals.
 """
 

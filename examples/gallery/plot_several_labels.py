@@ -32,8 +32,8 @@ print(data.hierarchy)
 print("labels of the first rows:", y_train[:4])
 
 # %%
-# Every class is a yes-or-no question of its own, so probabilities of siblings need not sum to
-# one. Extra trees answer all questions of a parent at once.
+# Every class is a separate binary problem, so probabilities of siblings need not sum to
+# one. Extra trees learn all children of a parent at once.
 
 forest = ExtraTreesClassifier(n_estimators=60, min_samples_leaf=2, random_state=0)
 model = LocalClassifierPerParentNode(
@@ -43,9 +43,9 @@ model.fit(X_train, y_train)
 print("predicted:", model.predict(X_test[:4]).tolist())
 
 # %%
-# A class is predicted where its probability reaches ``threshold``. Low ones find more labels,
-# high ones make fewer mistakes; ``"tuned"``, the dotted lines, learns one threshold for each class
-# from out-of-fold answers. It is read when predicting, but must be asked for before ``fit``.
+# A class is predicted if its probability reaches ``threshold``. A low threshold has higher recall,
+# a high one higher precision; ``"tuned"``, the dotted lines, learns one threshold for each class
+# from out-of-fold scores. Set ``"tuned"`` before ``fit``.
 
 tuned = model.predict(X_test)
 measures = {"precision": precision, "recall": recall, "f1": f1}

@@ -1,6 +1,6 @@
 """
-Word vectors beside words
-=========================
+Word vectors and words together
+===============================
 
 An encoder makes a vector of a text, in which texts of similar meaning are near to each other.
 ``TextEncoder`` puts any of them into a pipeline: sentence-transformers, model2vec, wordllama, a

@@ -3,8 +3,8 @@ A PyTorch network as local classifier
 =====================================
 
 A local classifier is any object with ``fit``, ``predict`` and ``predict_proba``: forty lines
-around a network of PyTorch are enough. Here that pays, because no linear model can tell the
-classes apart.
+around a network of PyTorch are enough. It is worth it here, because no linear model can separate
+the classes.
 """
 
 import matplotlib.pyplot as plt
@@ -65,7 +65,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):
 
 
 # %%
-# Classes that a straight line cannot tell apart: what counts is how far a row is from the origin
+# Classes that are not linearly separable: what counts is how far a row is from the origin
 # in every direction, not on which side.
 
 data = make_hierarchical_classification(
@@ -84,7 +84,7 @@ for name, model in models.items():
     print(f"{name:>20}: hF {model.score(X_test, y_test):.3f}")
 
 # %%
-# The mirror images defeat the linear model; the network sees through them.
+# The linear model fails on the mirror images; the network does not.
 
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), layout="constrained")
 for offset, (name, model), color in zip(

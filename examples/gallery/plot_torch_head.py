@@ -1,6 +1,6 @@
 """
-A hierarchical head on an encoder of your own
-=============================================
+A hierarchical head for your own encoder
+========================================
 
 ``HierarchicalHead`` is a last layer for any network of PyTorch: a transformer or an image model
 that is fine-tuned, or, as here, a small convolutional network that is trained from scratch on

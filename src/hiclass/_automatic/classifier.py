@@ -85,28 +85,27 @@ def _learns_batches(model: Any) -> None:
 
 
 class HierarchicalClassifier(BaseHierarchicalClassifier):
-    """The classifier to start with: makes features, chooses models, calibrates and decides.
+    """The classifier to start with: makes features, chooses a model and calibrates it.
 
-    It takes texts, tables with columns of all kinds, and matrices. By the kind of the features and
-    the size of the task it chooses classifiers that are worth a try, flat and per parent node. On
-    rows held out it finds out which of them, or which product of them, is best at what it is
-    wanted for, and fits that on all rows. ``choices_`` tells what was chosen and why.
+    It takes texts, tables with columns of any kind, and matrices. The kind of the features and the
+    size of the task determine the candidates, flat and per parent node. The best of them, or of
+    their products, on held-out rows is fitted on all rows. ``choices_`` explains the choice.
 
     Parameters
     ----------
     local_classifier : estimator, ByDepth or callable, default=None
         The classifier to use instead of those that would be chosen: flat, per parent node, or both.
     optimize : {"path", "f1"} or scorer, default=None
-        What predictions should be best at. "path": whole paths that are right; paths are complete
-        unless training rows end early. "f1": the hierarchical F-score; a path stops where going on
-        is more likely wrong than worth it. A scorer, ``scorer(estimator, X, y)`` with features as
+        What to optimise. "path": exact match; paths are complete unless training rows end early.
+        "f1": the hierarchical F-score; a path stops where the next level is more likely wrong than
+        correct. A scorer, ``scorer(estimator, X, y)`` with features as
         X, or for single labels the name of one of scikit-learn's, decides between models and
         decodings. None is "path" for one path per row; for sets of classes it is "f1", the only
         choice.
     effort : {"quick", "balanced", "best"}, default="balanced"
-        "quick": one model by fixed rules, nothing is compared. "balanced": a few models are tried
-        on a third of the rows. "best": more and larger models, on three folds, at three times the
-        cost of "balanced" or more. For sets of classes both only tune thresholds.
+        "quick": one model by fixed rules, no comparison. "balanced": compares a few models on a
+        third of the rows. "best": compares more and larger models on three folds, at three times
+        the cost of "balanced" or more. For sets of classes both only tune thresholds.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes; read from ``y`` by default.
     multi_label : bool, default=False
@@ -131,16 +130,16 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     Attributes
     ----------
     model_ : estimator
-        What was chosen, fitted: a hierarchical classifier of this library. It takes features, not
+        The chosen model, fitted: a hierarchical classifier of this library. It takes features, not
         the X of this estimator.
     choices_ : dict of str
-        What was chosen and why, in words, by subject.
+        The choices and their reasons, in words, by subject.
     scores_ : dict of float
-        What every candidate reached out of fold; empty where nothing was measured.
+        The out-of-fold score of every candidate; empty if nothing was compared.
     features_ : TableFeatures or None
-        What makes features of X; None with ``class_texts``, where texts stay as they are.
+        The transformer that makes features of X; None with ``class_texts``, which needs raw texts.
     scaler_ : StandardScaler or None
-        What scales dense features after that.
+        The scaler of dense features.
     expected_f1_ : float
         The hierarchical F-score that deciding for it reaches out of fold; 0.8 where nothing was
         measured, and not set for sets of classes.

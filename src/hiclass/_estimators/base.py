@@ -71,7 +71,7 @@ from hiclass.hierarchy import Hierarchy
 
 
 def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
-    """Check some parameters of an estimator: they may have been set anew after ``fit``."""
+    """Check some parameters of an estimator: they may have been changed after ``fit``."""
     constraints = estimator._parameter_constraints
     known = [k for k in names if k in constraints and hasattr(estimator, k)]
     values = {k: getattr(estimator, k) for k in known}

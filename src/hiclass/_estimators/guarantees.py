@@ -59,12 +59,12 @@ class Promise:
 
     @property
     def share(self) -> float:
-        """The share of the rows of calibration that is answered."""
+        """The share of the calibration rows that get a label."""
         return self.n_answered / self.n_rows if self.n_rows else 0.0
 
     @property
     def mean_loss(self) -> float:
-        """The share of wrong labels among those answered, or their mean cost."""
+        """The share of wrong labels among those predicted, or their mean cost."""
         return self.loss / self.n_answered if self.n_answered else 0.0
 
 

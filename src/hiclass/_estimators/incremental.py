@@ -276,7 +276,7 @@ def _check_stream_parameters(model: Any) -> None:
     if models is not None and not isinstance(models, LocalModels):
         raise ValueError(
             "This model was fitted on sets of classes, but multi_label=False and a tree are about "
-            "one path per row. Set multi_label=True, or clone the model to start anew."
+            "one path per row. Set multi_label=True, or clone the model to start again."
         )
     if models is not None and models.temperature is not None:
         raise ValueError(
@@ -293,7 +293,7 @@ def _check_stream_parameters(model: Any) -> None:
     if stream is not None and stream.settings != _stream_settings(model):
         raise ValueError(
             f"{', '.join(_setting_names(model))} must stay as they were in the first batch: "
-            f"{stream.settings} then, {_stream_settings(model)} now. Call fit to start anew."
+            f"{stream.settings} then, {_stream_settings(model)} now. Call fit to start again."
         )
 
 
@@ -388,15 +388,15 @@ def _cannot_grow(model: Any, hierarchy: Hierarchy, columns: LabelColumns) -> str
     """Why a new class is an error, and what to do about it; empty if it is none."""
     if not model._strategy.is_binary:
         return (
-            f"{type(model).__name__} must know all classes before the first batch: start anew "
+            f"{type(model).__name__} must know all classes before the first batch: start again "
             f"and give them with classes= in the first call or with hierarchy=, or use "
             f"LocalClassifierPerNode, which takes up new classes as they come."
         )
     if model.hierarchy is not None:
-        return "With hierarchy= the classes are fixed: add it there and start anew."
+        return "With hierarchy= the classes are fixed: add it there and start again."
     if hierarchy.identity == "label":
         return (
-            "A hierarchy in which a class is its label does not grow: start anew with the new "
+            "A hierarchy in which a class is its label does not grow: start again with the new "
             "class in it, or with paths, Hierarchy.from_paths."
         )
     if columns.ndim == 1 and hierarchy.depth > 1:

@@ -159,7 +159,7 @@ def _encode(model: Any, y: Any, classes: Any, models: SetBatchModels | None) -> 
             raise
         raise ValueError(
             f"{error} Where rows have several labels, or a class several parents, partial_fit must "
-            f"know all classes before the first batch: start anew with hierarchy=, or with "
+            f"know all classes before the first batch: start again with hierarchy=, or with "
             f"classes= in the first call."
         ) from None
 
@@ -170,7 +170,7 @@ def _declared(classes: Any, hierarchy: Hierarchy | None) -> Hierarchy:
         if hierarchy is not None and not classes._same_classes(hierarchy):
             raise ValueError(
                 "classes has other classes than the hierarchy of the model, which does not change "
-                "between batches. Leave classes out, or start anew."
+                "between batches. Leave classes out, or start again."
             )
         return classes if hierarchy is None else hierarchy
     return encode_sets([[name] for name in classes], hierarchy).hierarchy
@@ -213,7 +213,7 @@ def _check_policy(models: SetBatchModels, recipe: Recipe, index: SetIndex) -> No
     if recipe.policy.name != models.given_policy:
         raise ValueError(
             f"binary_policy must stay as it was in the first batch, {models.given_policy!r}; it is "
-            f"{recipe.policy.name!r} now. Clone the model to start anew."
+            f"{recipe.policy.name!r} now. Clone the model to start again."
         )
     read = _policy_of(models)
     inner = ~models.hierarchy.is_leaf

@@ -73,7 +73,7 @@ def _proba(estimator: Any, X: Any, k: int) -> FloatArray:
         raise ValueError(
             f"{type(estimator).__name__} returned a probability that is not a number: there were "
             f"no rows, or too few, of some class to learn how they vary. Call partial_fit with "
-            f"rows of every class, start anew with several rows in the first batch, or use another "
+            f"rows of every class, start over with several rows in the first batch, or use another "
             f"local classifier."
         )
     return proba

@@ -149,7 +149,7 @@ def compare_flat(
         The classifier of all three models. By default a ``LinearSVC`` for sparse features, and a
         logistic regression of scaled features for dense ones.
     features : transformer, default=None
-        What makes features of X; fitted anew in every fold. By default ``TableFeatures()``.
+        What makes features of X; fitted again in every fold. By default ``TableFeatures()``.
     cv : int, default=3
         Number of folds.
     groups : array-like of shape (n_samples,), default=None

@@ -1,7 +1,7 @@
 """What similarities of rows and classes are worth: learned from rows that are held out.
 
-Nothing is fitted anew: a row is compared with the texts, and with the rows of the other folds. Some
-classes are held out as a whole, so that it is also learned what words are worth without rows.
+Nothing is fitted again: a row is compared with the texts, and with the rows of the other folds.
+Some classes are held out as a whole, so that it is also learned what words are worth without rows.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def check_layout(hierarchy: Hierarchy, layout: Options, nodes: IntArray, leaf_on
     known[layout.indices] = True
     remedy = (
         "A model that fit has begun knows only classes of which fit had rows. Call fit with such "
-        "rows, or start anew with partial_fit and classes=."
+        "rows, or start again with partial_fit and classes=."
     )
     path = hierarchy._paths[nodes]
     unknown = (path >= 0) & ~known[path]

@@ -1,6 +1,6 @@
 """Precision-recall curves of node probabilities, and the areas under them.
 
-Every node is a yes-or-no question. A curve is drawn for one node, or for all pairs of row and node
+Every node is a binary question. A curve is drawn for one node, or for all pairs of row and node
 together; the root, to which every row belongs, is left out. Equal probabilities make one point.
 """
 

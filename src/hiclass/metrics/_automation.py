@@ -1,4 +1,4 @@
-"""How many rows a model can answer by itself, and how many of these answers are wrong.
+"""How many rows can get a label automatically, and how many of these labels are wrong.
 
 For every threshold of confidence: the share of the rows that is answered at a level, the share of
 wrong labels among them, and an interval for it. Equal confidences are taken together.
@@ -64,7 +64,7 @@ def automation_curve(
     hierarchy: Any = None,
     certainty: float = 0.95,
 ) -> AutomationCurve:
-    """Share of the rows that can be answered at a level, against the errors among them.
+    """Share of the rows that get a label at a level, against the errors among them.
 
     Parameters
     ----------

@@ -277,7 +277,7 @@ class RiskCoverageDisplay(Display):
 
 @dataclass(repr=False, eq=False)
 class AutomationDisplay(Display):
-    """Errors among the rows that are answered, against their share, a line for every level.
+    """Errors among the rows that get a label, against their share, a line for every level.
 
     Make one with :meth:`from_estimator` or :meth:`from_predictions`.
 

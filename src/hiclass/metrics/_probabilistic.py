@@ -33,7 +33,7 @@ def node_log_loss(
     per_node: bool = False,
     sample_weight: Any = None,
 ) -> float | FloatArray:
-    """Log loss of the node probabilities, every node being a yes-or-no question.
+    """Log loss of the node probabilities, every node being a binary question.
 
     The loss of a row is the sum over nodes of ``-log p`` where the node is true, on the path of the
     true label, and ``-log (1 - p)`` where it is not. The result is the mean over rows.
@@ -89,7 +89,7 @@ def node_brier_score(
     per_node: bool = False,
     sample_weight: Any = None,
 ) -> float | FloatArray:
-    """Brier score of the node probabilities, every node being a yes-or-no question.
+    """Brier score of the node probabilities, every node being a binary question.
 
     The score of a row is the sum over nodes of ``(p - t)^2``, where ``t`` is 1 for the nodes on the
     path of the true label and 0 for all others. The result is the mean over rows; 0 is best. On one

@@ -59,7 +59,7 @@ class Checkpoint:
         if head != _MAGIC + hashlib.sha256(payload).digest():
             warn_user(
                 f"The checkpoint {self._path.name} is damaged, or of another version; training "
-                f"begins anew."
+                f"starts again."
             )
             return None
         found: dict[str, Any] = torch.load(

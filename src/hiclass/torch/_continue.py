@@ -40,7 +40,7 @@ def check_same_network(estimator: Classifier) -> None:
         if (tuple(now) if name == "hidden_layers" else now) != before:
             raise ValueError(
                 f"{name} is {now!r}, but was {before!r} when this network began, and batches do "
-                f"not rebuild a network. Call fit, which begins anew, or set {name}={before!r}."
+                f"not rebuild a network. Call fit, which starts again, or set {name}={before!r}."
             )
     if estimator.hierarchy is not None:
         hierarchy = as_hierarchy(estimator.hierarchy)
@@ -48,5 +48,5 @@ def check_same_network(estimator: Classifier) -> None:
             raise ValueError(
                 f"hierarchy is {hierarchy!r} now, but this network has the classes of "
                 f"{estimator.hierarchy_!r}, and batches do not rebuild a network. Call fit, which "
-                f"begins anew, or set hierarchy back."
+                f"starts again, or set hierarchy back."
             )

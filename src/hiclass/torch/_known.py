@@ -110,7 +110,7 @@ class Known:
             raise ValueError(
                 f"Row {row[at]} of y: the network has no output for the class "
                 f"{self.hierarchy.describe(int(node[at]))}, of which fit had no rows. Call fit "
-                f"with such rows, or start anew with partial_fit or fit_batches."
+                f"with such rows, or start again with partial_fit or fit_batches."
             )
 
     def allowed(self, *, leaf_only: bool) -> AnyArray:
