@@ -111,9 +111,9 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     multi_label : bool, default=False
         Whether a row may have several labels.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with less than this probability. A sequence has one
-        number per level; a mapping one, or one per level, per class (its path or label), which also
-        holds for what is below it and not named.
+        Truncates a path before its first node with a lower probability. A sequence has one number
+        per level. A mapping has one number, or one per level, for a class (its path or label) and
+        the classes below it, unless they are named themselves.
     class_texts : mapping, Series, frame, Hierarchy or "labels", default=None
         Texts of classes, as :meth:`Hierarchy.with_texts` takes them; X has to be texts. Where X is
         texts, a ``hierarchy`` that has texts does the same. Classes without rows can be predicted
@@ -148,7 +148,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     classes_ : ndarray, or list of ndarray
         The labels, for paths per level.
     missing_label_ : object
-        What stands for a missing label in predictions.
+        The value of a missing label in predictions.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node; only for sets of classes.
     n_features_in_ : int

@@ -72,7 +72,7 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
     encoder_ : object
         The encoder, fitted if it learns.
     missing_label_ : object
-        What stands for a missing label in predictions.
+        The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
         The share of every node among the training rows.
 

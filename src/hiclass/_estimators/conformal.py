@@ -174,7 +174,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     classes_ : ndarray, or list of ndarray
         The labels, for paths per level.
     missing_label_ : object
-        What stands for a missing label in predictions.
+        The value of a missing label in predictions.
 
     See Also
     --------

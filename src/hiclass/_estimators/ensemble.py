@@ -62,16 +62,15 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         that predict sets of classes.
     decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
         How a path is chosen: the most probable path; the best child at every step; or the node with
-        the best expected hierarchical F-score, which may end a path early. A callable takes node
+        the best expected hierarchical F-score, which may stop early. A callable takes node
         probabilities and the hierarchy and returns one node per row.
     expected_f1 : float, default=None
-        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
-        is worth naming if its probability is above half of it. By default it is learned from three
-        out-of-fold fits.
+        The hierarchical F-score that ``decoding="expected_f1"`` assumes: a class is predicted if
+        its probability is above half of it. By default it is learned from three out-of-fold fits.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with less than this probability. A sequence has one
-        number per level; a mapping one, or one per level, per class (its path or label), which also
-        holds for what is below it and not named.
+        Truncates a path before its first node with a lower probability. A sequence has one number
+        per level. A mapping has one number, or one per level, for a class (its path or label) and
+        the classes below it, unless they are named themselves.
     threshold : float or tuple, default=0.5
         The probability from which on a class is predicted, where the models predict sets of
         classes; ``("top", 3)``: the three most probable final classes. Probabilities of classes are
@@ -91,7 +90,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         The same by name.
     weights_ : ndarray of shape (n_models,)
         The weight of every model, given or learned. They sum to one, except those learned for a
-        product: a sum above one makes it surer than a geometric mean, a sum below one less sure.
+        product: a sum above one makes it more confident than a geometric mean, below one less.
         With class texts, the mean over the classes.
     class_weights_ : ndarray of shape (n_models, n_final)
         With class texts, the weight of every model for every final class. It is 1 for a model by
@@ -101,12 +100,12 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     classes_ : ndarray, or list of ndarray
         The labels, for paths per level.
     missing_label_ : object
-        What stands for a missing label in predictions.
+        The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
-        The share of every node among the training rows, or that which ``adapted_to`` has found.
+        The share of every node among the training rows, or the share set by ``adapted_to``.
     expected_f1_ : float
-        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
-        is learned, with that decoding.
+        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``; only if it is learned,
+        with that decoding.
     n_features_in_ : int
         Number of features, where X has columns.
     feature_names_in_ : ndarray of str

@@ -31,16 +31,15 @@ class FlatClassifier(BaseHierarchicalClassifier):
         default. Classes without training rows get probability 0.
     decoding : {"best_path", "expected_f1"} or callable, default="best_path"
         How a path is chosen: the most probable final class, or the node with the best expected
-        hierarchical F-score, which may end a path early. A callable takes node probabilities and
+        hierarchical F-score, which may stop early. A callable takes node probabilities and
         the hierarchy and returns one node per row.
     expected_f1 : float, default=None
-        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
-        is worth naming if its probability is above half of it. By default it is learned from three
-        out-of-fold fits.
+        The hierarchical F-score that ``decoding="expected_f1"`` assumes: a class is predicted if
+        its probability is above half of it. By default it is learned from three out-of-fold fits.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with less than this probability. A sequence has one
-        number per level; a mapping one, or one per level, per class (its path or label), which also
-        holds for what is below it and not named.
+        Truncates a path before its first node with a lower probability. A sequence has one number
+        per level. A mapping has one number, or one per level, for a class (its path or label) and
+        the classes below it, unless they are named themselves.
     leaf_only : bool, default=False
         Whether every path must end at a leaf. Training rows that end at an inner node are then left
         out.
@@ -49,17 +48,17 @@ class FlatClassifier(BaseHierarchicalClassifier):
         ``decision_function``. ``"temperature"``: a softmax. ``"joint"``: a sigmoid of every score,
         normalised. Scores are divided by a temperature that is learned from three out-of-fold fits.
         For sets of classes, ``"sigmoid"`` or ``"isotonic"`` corrects the probability of every class
-        by a rising map of its own, learned from three out-of-fold fits; classes with fewer than ten
+        by its own monotonic map, learned from three out-of-fold fits; classes with fewer than ten
         positive rows share one.
     temperature : float or "estimated", default=None
-        The temperature of the calibration, where it is known: nothing is then learned out of fold.
+        The temperature of the calibration, if you know it: nothing is then learned out of fold.
         ``"estimated"``, with ``calibration="joint"`` and ``LinearSVC`` or ``FastLinearSVC`` with a
         ``tol`` of at most 0.1: from margins of the training rows as if each had been left out, at a
         small part of the cost of folds; so is the expected F-score.
     multi_label : bool, default=False
         Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
-        for every row, or is an indicator; see the page on hierarchies. Every class is a question of
-        its own, and a prediction is a set of classes.
+        for every row, or is an indicator; see the page on hierarchies. Every class is a separate
+        binary problem, and a prediction is a set of classes.
     threshold : float, str or tuple, default=0.5
         Which classes are predicted, with ``multi_label=True`` or if a class has several parents:
         those with at least this probability. Or, learned from three out-of-fold fits, ``"tuned"``:
@@ -90,9 +89,9 @@ class FlatClassifier(BaseHierarchicalClassifier):
     classes_ : ndarray, or list of ndarray
         The labels, for paths per level.
     missing_label_ : object
-        What stands for a missing label in predictions.
+        The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
-        The share of every node among the training rows, or that which ``adapted_to`` has found.
+        The share of every node among the training rows, or the share set by ``adapted_to``.
     local_classifiers_ : mapping
         The fitted classifier, by the path of the root, ``()``.
         A linear classifier of a sparse X is shown as a copy, with weights in a CSR matrix; dense
@@ -102,8 +101,8 @@ class FlatClassifier(BaseHierarchicalClassifier):
     temperature_ : float
         The temperature; only with a calibration.
     expected_f1_ : float
-        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
-        is learned, with that decoding or along with a temperature.
+        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``; only if it is learned,
+        with that decoding or together with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node with the best F1; only where ``threshold`` is learned.
     threshold_curve_ : ndarray of shape (n_points, 3)

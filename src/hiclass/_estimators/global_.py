@@ -75,16 +75,15 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         regressor; 1 makes all classes equal. Classifiers have no such weights and need 1.
     decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
         How a path is chosen: the most probable path; the best child at every step; or the node with
-        the best expected hierarchical F-score, which may end a path early. A callable takes node
+        the best expected hierarchical F-score, which may stop early. A callable takes node
         probabilities and the hierarchy and returns one node per row.
     expected_f1 : float, default=None
-        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
-        is worth naming if its probability is above half of it. By default it is learned from three
-        out-of-fold fits.
+        The hierarchical F-score that ``decoding="expected_f1"`` assumes: a class is predicted if
+        its probability is above half of it. By default it is learned from three out-of-fold fits.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with less than this probability. A sequence has one
-        number per level; a mapping one, or one per level, per class (its path or label), which also
-        holds for what is below it and not named.
+        Truncates a path before its first node with a lower probability. A sequence has one number
+        per level. A mapping has one number, or one per level, for a class (its path or label) and
+        the classes below it, unless they are named themselves.
     leaf_only : bool, default=False
         Whether every path must end at a leaf. A training row that ends at an inner node then counts
         for none of the classes below it.
@@ -94,7 +93,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         sets of classes, ``"sigmoid"`` or ``"isotonic"`` corrects the probability of every class, by
         a map that is learned likewise.
     temperature : float, default=None
-        The temperature of the calibration, where it is known: nothing is then learned out of fold.
+        The temperature of the calibration, if you know it: nothing is then learned out of fold.
     multi_label : bool, default=False
         Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
         for every row, or is an indicator; see the page on hierarchies. A prediction is a set of
@@ -123,9 +122,9 @@ class GlobalClassifier(BaseHierarchicalClassifier):
     classes_ : ndarray, or list of ndarray
         The labels, for paths per level.
     missing_label_ : object
-        What stands for a missing label in predictions.
+        The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
-        The share of every node among the training rows, or that which ``adapted_to`` has found.
+        The share of every node among the training rows, or the share set by ``adapted_to``.
     estimator_ : estimator
         The fitted estimator; missing where there was nothing to decide. What it predicts are
         outputs times ``column_scales_``.
@@ -142,8 +141,8 @@ class GlobalClassifier(BaseHierarchicalClassifier):
     temperature_ : float
         The temperature; only with ``calibration="temperature"``.
     expected_f1_ : float
-        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
-        is learned, with that decoding or along with a temperature.
+        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``; only if it is learned,
+        with that decoding or together with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node with the best F1; only where ``threshold`` is learned.
     threshold_curve_ : ndarray of shape (n_points, 3)

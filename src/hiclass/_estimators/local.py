@@ -27,9 +27,9 @@ _LOCAL_CONSTRAINTS = {
 class LocalClassifierPerNode(BaseHierarchicalClassifier):
     """One binary classifier per node of the hierarchy.
 
-    The classifier of a node tells its rows from other rows, which ones is up to the policy. At a
-    parent the scores of its children are normalised to probabilities. Where training rows end at
-    an inner node, a further binary classifier, the gate, gives the probability of stopping there.
+    The classifier of a node separates its rows from other rows, which the policy selects. At a
+    parent, the scores of its children are normalised to probabilities. If training rows end at an
+    inner node, another binary classifier, the gate, estimates the probability of stopping there.
 
     Parameters
     ----------
@@ -48,33 +48,32 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         function of your own that selects rows, as the developer's page on extending describes.
     decoding : {"top_down", "best_path", "expected_f1"} or callable, default="top_down"
         How a path is chosen: the best child at every step; the most probable path; or the node
-        with the best expected hierarchical F-score, which may end a path early. A callable takes
+        with the best expected hierarchical F-score, which may stop early. A callable takes
         node probabilities and the hierarchy and returns one node per row.
     expected_f1 : float, default=None
-        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
-        is worth naming if its probability is above half of it. By default it is learned from three
-        out-of-fold fits.
+        The hierarchical F-score that ``decoding="expected_f1"`` assumes: a class is predicted if
+        its probability is above half of it. By default it is learned from three out-of-fold fits.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with less than this probability. A sequence has one
-        number per level; a mapping one, or one per level, per class (its path or label), which also
-        holds for what is below it and not named.
+        Truncates a path before its first node with a lower probability. A sequence has one number
+        per level. A mapping has one number, or one per level, for a class (its path or label) and
+        the classes below it, unless they are named themselves.
     leaf_only : bool, default=False
-        Whether every path must end at a leaf. A training row that ends at an inner node then says
-        nothing about what is below it.
+        Whether every path must end at a leaf. For a training row that ends at an inner node, the
+        classes below are then unknown.
     calibration : {"temperature", "joint", "sigmoid", "isotonic"} or None, default=None
         How scores of the local classifiers become probabilities; works for classifiers that have
         only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
         sigmoid of every score, multiplied along the paths and normalised over all of them, which
         queries all local classifiers for every row. Scores are divided by one temperature for the
         whole tree, learned from three out-of-fold fits. For sets of classes, ``"sigmoid"`` or
-        ``"isotonic"`` corrects the probability of every class by a rising map of its own, learned
+        ``"isotonic"`` corrects the probability of every class by its own monotonic map, learned
         from three out-of-fold fits; classes with fewer than ten positive rows share one.
     temperature : float, default=None
-        The temperature of the calibration, where it is known: nothing is then learned out of fold.
+        The temperature of the calibration, if you know it: nothing is then learned out of fold.
     multi_label : bool, default=False
         Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
-        for every row, or is an indicator; see the page on hierarchies. Every class is a question of
-        its own, and a prediction is a set of classes.
+        for every row, or is an indicator; see the page on hierarchies. Every class is a separate
+        binary problem, and a prediction is a set of classes.
     threshold : float, str or tuple, default=0.5
         Which classes are predicted, with ``multi_label=True`` or if a class has several parents:
         those with at least this probability. Or, learned from three out-of-fold fits, ``"tuned"``:
@@ -107,9 +106,9 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
     classes_ : ndarray, or list of ndarray
         The labels, for paths per level.
     missing_label_ : object
-        What stands for a missing label in predictions.
+        The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
-        The share of every node among the training rows, or that which ``adapted_to`` has found.
+        The share of every node among the training rows, or the share set by ``adapted_to``.
     local_classifiers_ : mapping
         The fitted classifier of every node that has siblings, by path.
         Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix; dense
@@ -121,8 +120,8 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
     temperature_ : float
         The temperature; only with a calibration.
     expected_f1_ : float
-        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
-        is learned, with that decoding or along with a temperature.
+        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``; only if it is learned,
+        with that decoding or together with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node with the best F1; only where ``threshold`` is learned.
     threshold_curve_ : ndarray of shape (n_points, 3)
@@ -225,36 +224,35 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         default. Classes without training rows get probability 0.
     decoding : {"top_down", "best_path", "expected_f1"} or callable, default="top_down"
         How a path is chosen: the best child at every step; the most probable path; or the node
-        with the best expected hierarchical F-score, which may end a path early. A callable takes
+        with the best expected hierarchical F-score, which may stop early. A callable takes
         node probabilities and the hierarchy and returns one node per row.
     expected_f1 : float, default=None
-        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
-        is worth naming if its probability is above half of it. By default it is learned from three
-        out-of-fold fits.
+        The hierarchical F-score that ``decoding="expected_f1"`` assumes: a class is predicted if
+        its probability is above half of it. By default it is learned from three out-of-fold fits.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with less than this probability. A sequence has one
-        number per level; a mapping one, or one per level, per class (its path or label), which also
-        holds for what is below it and not named.
+        Truncates a path before its first node with a lower probability. A sequence has one number
+        per level. A mapping has one number, or one per level, for a class (its path or label) and
+        the classes below it, unless they are named themselves.
     leaf_only : bool, default=False
-        Whether every path must end at a leaf. A training row that ends at an inner node then says
-        nothing about what is below it.
+        Whether every path must end at a leaf. For a training row that ends at an inner node, the
+        classes below are then unknown.
     calibration : {"temperature", "joint", "sigmoid", "isotonic"} or None, default=None
         How scores of the local classifiers become probabilities; works for classifiers that have
         only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
         sigmoid of every score, multiplied along the paths and normalised over all of them, which
         queries all local classifiers for every row. Scores are divided by one temperature for the
         whole tree, learned from three out-of-fold fits. For sets of classes, ``"sigmoid"`` or
-        ``"isotonic"`` corrects the probability of every class by a rising map of its own, learned
+        ``"isotonic"`` corrects the probability of every class by its own monotonic map, learned
         from three out-of-fold fits; classes with fewer than ten positive rows share one.
     temperature : float or "estimated", default=None
-        The temperature of the calibration, where it is known: nothing is then learned out of fold.
+        The temperature of the calibration, if you know it: nothing is then learned out of fold.
         ``"estimated"``, with ``calibration="joint"`` and ``LinearSVC`` or ``FastLinearSVC`` with a
         ``tol`` of at most 0.1: from margins of the training rows as if each had been left out, at a
         small part of the cost of folds; so is the expected F-score.
     multi_label : bool, default=False
         Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
-        for every row, or is an indicator; see the page on hierarchies. Every class is a question of
-        its own, and a prediction is a set of classes.
+        for every row, or is an indicator; see the page on hierarchies. Every class is a separate
+        binary problem, and a prediction is a set of classes.
     threshold : float, str or tuple, default=0.5
         Which classes are predicted, with ``multi_label=True`` or if a class has several parents:
         those with at least this probability. Or, learned from three out-of-fold fits, ``"tuned"``:
@@ -287,9 +285,9 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
     classes_ : ndarray, or list of ndarray
         The labels, for paths per level.
     missing_label_ : object
-        What stands for a missing label in predictions.
+        The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
-        The share of every node among the training rows, or that which ``adapted_to`` has found.
+        The share of every node among the training rows, or the share set by ``adapted_to``.
     local_classifiers_ : mapping
         The fitted classifier of every node with several branches, by path; ``()`` is the root.
         Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix; dense
@@ -299,8 +297,8 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
     temperature_ : float
         The temperature; only with a calibration.
     expected_f1_ : float
-        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
-        is learned, with that decoding or along with a temperature.
+        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``; only if it is learned,
+        with that decoding or together with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node with the best F1; only where ``threshold`` is learned.
     threshold_curve_ : ndarray of shape (n_points, 3)
@@ -395,33 +393,32 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         default. Classes without training rows get probability 0.
     decoding : {"top_down", "best_path", "expected_f1"} or callable, default="top_down"
         How a path is chosen: the best child at every step; the most probable path; or the node
-        with the best expected hierarchical F-score, which may end a path early. A callable takes
+        with the best expected hierarchical F-score, which may stop early. A callable takes
         node probabilities and the hierarchy and returns one node per row.
     expected_f1 : float, default=None
-        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
-        is worth naming if its probability is above half of it. By default it is learned from three
-        out-of-fold fits.
+        The hierarchical F-score that ``decoding="expected_f1"`` assumes: a class is predicted if
+        its probability is above half of it. By default it is learned from three out-of-fold fits.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with less than this probability. A sequence has one
-        number per level; a mapping one, or one per level, per class (its path or label), which also
-        holds for what is below it and not named.
+        Truncates a path before its first node with a lower probability. A sequence has one number
+        per level. A mapping has one number, or one per level, for a class (its path or label) and
+        the classes below it, unless they are named themselves.
     leaf_only : bool, default=False
-        Whether every path must end at a leaf. A training row that ends at an inner node then says
-        nothing about what is below it.
+        Whether every path must end at a leaf. For a training row that ends at an inner node, the
+        classes below are then unknown.
     calibration : {"temperature", "joint", "sigmoid", "isotonic"} or None, default=None
         How scores of the local classifiers become probabilities; works for classifiers that have
         only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
         sigmoid of every score, multiplied along the paths and normalised over all of them, which
         queries all local classifiers for every row. Scores are divided by one temperature for the
         whole tree, learned from three out-of-fold fits. For sets of classes, ``"sigmoid"`` or
-        ``"isotonic"`` corrects the probability of every class by a rising map of its own, learned
+        ``"isotonic"`` corrects the probability of every class by its own monotonic map, learned
         from three out-of-fold fits; classes with fewer than ten positive rows share one.
     temperature : float, default=None
-        The temperature of the calibration, where it is known: nothing is then learned out of fold.
+        The temperature of the calibration, if you know it: nothing is then learned out of fold.
     multi_label : bool, default=False
         Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
-        for every row, or is an indicator; see the page on hierarchies. Every class is a question of
-        its own, and a prediction is a set of classes.
+        for every row, or is an indicator; see the page on hierarchies. Every class is a separate
+        binary problem, and a prediction is a set of classes.
     threshold : float, str or tuple, default=0.5
         Which classes are predicted, with ``multi_label=True`` or if a class has several parents:
         those with at least this probability. Or, learned from three out-of-fold fits, ``"tuned"``:
@@ -454,9 +451,9 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
     classes_ : ndarray, or list of ndarray
         The labels, for paths per level.
     missing_label_ : object
-        What stands for a missing label in predictions.
+        The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
-        The share of every node among the training rows, or that which ``adapted_to`` has found.
+        The share of every node among the training rows, or the share set by ``adapted_to``.
     local_classifiers_ : mapping
         The fitted classifier of every level with at least two classes, by level, from 1.
         Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix; dense
@@ -466,8 +463,8 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
     temperature_ : float
         The temperature; only with a calibration.
     expected_f1_ : float
-        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
-        is learned, with that decoding or along with a temperature.
+        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``; only if it is learned,
+        with that decoding or together with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node with the best F1; only where ``threshold`` is learned.
     threshold_curve_ : ndarray of shape (n_points, 3)

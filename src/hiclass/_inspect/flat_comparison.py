@@ -173,7 +173,7 @@ def compare_flat(
 
     See Also
     --------
-    HierarchicalClassifier : Chooses between such models by itself.
+    HierarchicalClassifier : Chooses between such models.
 
     Notes
     -----

@@ -46,7 +46,7 @@ class Triage:
     Parameters
     ----------
     sure : ndarray of bool of shape (n_samples,)
-        Whether the model may code a row by itself.
+        Whether the model may code a row without review.
     predicted : ndarray of shape (n_samples, n_levels), or (n_samples,) for 1-D ``y``
         The predicted paths of all rows, as ``predict`` returns them, down to the level that was
         asked for.
@@ -101,13 +101,13 @@ def triage(
     reasons: bool = True,
     feature_names: Any = None,
 ) -> Triage:
-    """Separate the rows that a model may code by itself from those that people should see.
+    """Separate the rows that a model can code from those for human review.
 
     Parameters
     ----------
     model : estimator
         A fitted hierarchical classifier with probabilities, or a pipeline or search that ends in
-        one. Its ``min_confidence`` says what is sure: a number, or what a guarantee has set.
+        one. Its ``min_confidence`` decides which rows are certain: a number, or set by a guarantee.
     X : rows
         Rows as for ``model.predict``.
     level : int, default=None
@@ -115,25 +115,25 @@ def triage(
     k : int, default=5
         How many suggestions to give, each a different class at that level.
     order : {"uncertain", "cost", "branch"}, default="uncertain"
-        What people see first: the least probable first suggestion; the largest expected cost of
-        the first suggestion; or rows grouped by the class below which the first two suggestions
-        part, the largest group first. Identical rows always follow each other.
+        The order of the review: lowest probability of the first suggestion first; largest expected
+        cost of the first suggestion first; or rows grouped by the class below which the first two
+        suggestions differ, the largest group first. Identical rows are always adjacent.
     costs : mapping, default=None
         For ``order="cost"``: from classes (path tuples or labels) to what it costs to miss a row of
         the class. A class that is not named costs what the nearest class above it does, and 1 where
         there is none.
     reasons : bool, default=True
-        Whether to find the features that speak for the first and for the second suggestion. Linear
-        classifiers have them, also in a flat model or within an ensemble. Forests, kernel machines
-        and networks have none: ``note`` says so.
+        Whether to find the features that support the first and the second suggestion. Linear
+        classifiers have them, also in a flat model or an ensemble. Forests, kernel machines and
+        networks do not; ``note`` then says so.
     feature_names : sequence of str, default=None
         Names of the features that the classifier sees, where it cannot know them.
 
     Returns
     -------
     Triage
-        Which rows are sure and what is predicted for all; for the others an order, suggestions and
-        reasons.
+        Which rows are certain, and the predictions for all rows; for the others an order,
+        suggestions and reasons.
 
     Raises
     ------
@@ -151,10 +151,9 @@ def triage(
 
     Notes
     -----
-    A row is sure if thresholds do not shorten its path, down to the level that is asked for. Where
-    a model predicts that a path ends early, a guarantee covers the labels of the path; it does not
-    cover that nothing follows. Labels below the level that is asked for are left out: nothing is
-    promised about them.
+    A row is certain if no threshold shortens its path, down to the given level. If a model predicts
+    that a path ends early, a guarantee covers the labels of the path, but not that it ends there.
+    Labels below the given level are left out, because no guarantee covers them.
 
     Examples
     --------

@@ -116,16 +116,15 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         from there, if ``fit`` or ``fit_batches`` is called again with the same rows and parameters.
     decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
         How a path is chosen: the most probable path; the best child at every step; or the node with
-        the best expected hierarchical F-score, which may end a path early. A callable takes node
+        the best expected hierarchical F-score, which may stop early. A callable takes node
         probabilities and the hierarchy and returns one node per row.
     expected_f1 : float, default=None
-        The hierarchical F-score that ``decoding="expected_f1"`` goes by, where it is known: a class
-        is worth naming if its probability is above half of it. By default it is learned from three
-        out-of-fold fits.
+        The hierarchical F-score that ``decoding="expected_f1"`` assumes: a class is predicted if
+        its probability is above half of it. By default it is learned from three out-of-fold fits.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with less than this probability. A sequence has one
-        number per level; a mapping one, or one per level, per class (its path or label), which also
-        holds for what is below it and not named.
+        Truncates a path before its first node with a lower probability. A sequence has one number
+        per level. A mapping has one number, or one per level, for a class (its path or label) and
+        the classes below it, unless they are named themselves.
     leaf_only : bool, default=False
         Whether every predicted path ends at a leaf; of a row that ends earlier it is then unknown
         what is below.
@@ -150,9 +149,9 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     classes_ : ndarray, or list of ndarray
         The labels, for paths per level.
     missing_label_ : object
-        What stands for a missing label in predictions.
+        The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
-        The share of every node among the training rows, or that which ``adapted_to`` has found.
+        The share of every node among the training rows, or the share set by ``adapted_to``.
     loss_curve_ : list of float
         The mean loss of the training rows in every epoch.
     validation_curve_ : list of float
@@ -160,8 +159,8 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     n_epochs_ : int
         Number of epochs.
     expected_f1_ : float
-        The hierarchical F-score that ``decoding="expected_f1"`` reaches out of fold; only where it
-        is learned, with that decoding.
+        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``; only if it is learned,
+        with that decoding.
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node with the best F1; only where ``threshold`` is learned.
     threshold_curve_ : ndarray of shape (n_points, 3)
