@@ -368,3 +368,30 @@ def test_the_output_can_be_read_again(folder, fitted, run):
     write_csv(folder / "again.csv", renamed, header=["animals", "text"])
     out, _ = run("evaluate", model, folder / "again.csv", "-q")
     assert "all labels right 1.000" in out
+
+
+def test_a_row_is_explained_and_a_report_written(folder, fitted, run):
+    model = fitted("cells", *SEPARATED, "--hierarchy", folder / "edges.csv")
+    labels = sets_of_rows()[1][0]
+    out, _ = run("explain", model, folder / "cells.csv", "--row", 2, "--top", 2, "-q")
+    lines = out.splitlines()
+    assert lines[0].endswith("cells.csv, line 3")
+    assert lines[1] == f"true: {', '.join(labels)}"
+    assert set(lines[2].split(", ")) == set(labels)
+    assert "in it or not, below" in out
+    run("explain", model, folder / "cells.csv", "--row", 2, "-q", "-o", folder / "why.json")
+    content = json.loads((folder / "why.json").read_text())
+    assert content["true"] == labels
+    assert set(content["labels"]) == set(labels)
+    write_csv(folder / "new.csv", [["", "purr meow"]], header=["animals", "text"])
+    out, _ = run("explain", model, folder / "new.csv", "-q")
+    assert "true:" not in out
+    page, other = folder / "report.html", folder / "other.html"
+    run("report", model, folder / "cells.csv", "-o", page, "--examples", "text", "--threshold", 0.4,
+        "--title", "Animals", "-q")  # fmt: skip
+    assert "<title>Animals</title>" in page.read_text()
+    assert "Rows with the most mistakes" in page.read_text()
+    out, _ = run("evaluate", model, folder / "cells.csv", "--report", other, "-q")
+    area = out.partition("AU(PRC) ")[2]
+    assert area
+    assert '"of_sets":true' in other.read_text()

@@ -39,7 +39,7 @@ from hiclass._cli._set_commands import (
     refuse_checks,
     set_up,
 )
-from hiclass._cli._sets import read_label_sets, several_of
+from hiclass._cli._sets import join_labels, read_label_sets, several_of
 from hiclass._cli._tables import (
     Table,
     check_output,
@@ -301,6 +301,8 @@ def _explained(found: Any, args: argparse.Namespace, model: Model, row: Table) -
         content = {"place": place, "true": true, **found.to_dict()}
         return f"{json.dumps(plain_cell(content), ensure_ascii=False, indent=2)}\n"
     shown = "" if true is None else f"true: {_screen.path_text(true)}"
+    if true is not None and model.several is not None:
+        shown = f"true: {join_labels(true, ', ', model.separator) or '(no class)'}"
     if suffix in (".html", ".htm"):
         line = f"<p>{html.escape(shown)}</p>" if shown else ""
         return _PAGE.format(title=html.escape(place), true=line, content=found._repr_html_())
@@ -314,6 +316,8 @@ def _true_path(model: Model, row: Table) -> list[Any] | None:
     if not set(model.target) <= set(row.frame.columns):
         return None
     if model.several is not None:
+        if all(row.column(name)[0] is None for name in model.target):
+            return None
         read = read_label_sets(
             row, model.target, model.several, path_separator=model.separator, skip_unlabelled=False
         )

@@ -15,9 +15,10 @@ import numpy as np
 
 from hiclass._estimators.class_text import ClassTextClassifier
 from hiclass._inference.confidence import in_words, is_set
-from hiclass._inspect.models import label_text, local_models, open_model
+from hiclass._inspect.models import label_text, local_models, open_model, predicts_sets
 from hiclass._inspect.reasons import Reason, ReasonFinder
 from hiclass._inspect.rendering import to_html, to_text
+from hiclass._inspect.set_reasons import SetExplanation, explain_set
 from hiclass._inspect.words import WordsFinder
 from hiclass._labels.columns import read_labels
 from hiclass._targets.paths import nodes_of
@@ -122,8 +123,11 @@ class Explanation:
 
 def explain(
     model: Any, x: Any, *, feature_names: Any = None, top: int = 5, k: int = 3
-) -> Explanation:
+) -> Explanation | SetExplanation:
     """Explain the prediction of one row: the path, the probabilities and the features.
+
+    Where the model predicts sets of classes (several labels per row, or several parents of a
+    class), every predicted class is explained, along all its parents: which features speak for it.
 
     Parameters
     ----------
@@ -142,7 +146,7 @@ def explain(
 
     Returns
     -------
-    Explanation
+    Explanation or SetExplanation
         Printed, it is text; in a notebook, a table; ``to_dict()`` makes plain data of it.
 
     Raises
@@ -189,8 +193,10 @@ def explain(
     for name, number in (("top", top), ("k", k)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
             raise ValueError(f"{name} must be a whole number that is not negative; got {number!r}.")
-    opened = open_model(model, feature_names)
+    opened = open_model(model, feature_names, of_sets=True)
     X = opened.transform(_one_row(x))
+    if predicts_sets(opened.model):
+        return explain_set(opened.model, X, opened.names, int(top), int(k))
     return _Explainer(opened.model, X, opened.names, int(top), int(k)).run()
 
 

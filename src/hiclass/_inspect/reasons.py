@@ -188,7 +188,7 @@ class ReasonFinder:
         estimator = self._open(0, self.models.classifiers[0], len(final))
         if estimator.weights is None:
             return np.zeros(len(final))
-        return estimator.weights @ _dense(estimator.transform(self.X)) + estimator.intercepts
+        return estimator.weights @ dense_row(estimator.transform(self.X)) + estimator.intercepts
 
     def final_classes(self) -> tuple[OpenEstimator | None, IntArray]:
         """The one classifier of a flat model, None if there is none, and its final classes."""
@@ -288,7 +288,7 @@ class ReasonFinder:
 
     def _score(self, sides: list[tuple[float, Scorer]]) -> tuple[FloatArray, float, FloatArray]:
         """Weights, value and features of a signed sum of scores."""
-        x = _dense(sides[0][1].estimator.transform(self.X))
+        x = dense_row(sides[0][1].estimator.transform(self.X))
         lines = [(sign, *scorer.line()) for sign, scorer in sides]
         weights = np.sum([sign * w for sign, w, _ in lines], axis=0)
         return weights, float(weights @ x + sum(sign * b for sign, _, b in lines)), x
@@ -299,7 +299,7 @@ def _comparable(a: OpenEstimator, b: OpenEstimator) -> bool:
     return a.model is b.model or (b.kind == "linear" and not a.before and not b.before)
 
 
-def _dense(X: Any) -> FloatArray:
+def dense_row(X: Any) -> FloatArray:
     """The one row as an array of numbers."""
     if sp.issparse(X):
         return np.asarray(X.toarray(), dtype=np.float64).ravel()

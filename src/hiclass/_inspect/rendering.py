@@ -20,11 +20,24 @@ def to_text(explanation: Any) -> str:
         if step.runners_up:
             lines.append(f"   {_runners_word(step)}: {_runners(step)}")
         for reason in step.reasons:
-            lines.append(f"   {_heading(reason)}{':' if reason.features else ''}")
-            rows = _rows(reason)
-            width = max((len(amount) for _, amount, _ in rows), default=0)
-            lines += [f"     {amount.rjust(width)}  {name}" for name, amount, _ in rows]
+            lines += reason_text(reason)
     return "\n".join(lines)
+
+
+def reason_text(reason: Any) -> list[str]:
+    """One reason as lines of text."""
+    rows = _rows(reason)
+    width = max((len(amount) for _, amount, _ in rows), default=0)
+    return [
+        f"   {_heading(reason)}{':' if reason.features else ''}",
+        *(f"     {amount.rjust(width)}  {name}" for name, amount, _ in rows),
+    ]
+
+
+def reason_html(reason: Any) -> str:
+    """One reason as HTML."""
+    heading = f"<p style='margin:.4em 0 0;opacity:.7'>{html.escape(_heading(reason))}</p>"
+    return heading + (_table(reason) if reason.features else "")
 
 
 def to_html(explanation: Any) -> str:
@@ -48,12 +61,7 @@ def to_html(explanation: Any) -> str:
         if step.runners_up:
             runners = html.escape(f"{_runners_word(step)}: {_runners(step)}")
             parts.append(f"<p style='margin:0;opacity:.7'>{runners}</p>")
-        for reason in step.reasons:
-            parts.append(
-                f"<p style='margin:.4em 0 0;opacity:.7'>{html.escape(_heading(reason))}</p>"
-            )
-            if reason.features:
-                parts.append(_table(reason))
+        parts += [reason_html(reason) for reason in step.reasons]
     return "".join([*parts, "</div>"])
 
 
