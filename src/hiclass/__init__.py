@@ -58,6 +58,9 @@ if TYPE_CHECKING:
     from hiclass._linear.discriminant import DiscriminantClassifier as DiscriminantClassifier
     from hiclass._linear.fast_svc import FastLinearSVC as FastLinearSVC
     from hiclass._linear.kernel_ridge import KernelRidgeClassifier as KernelRidgeClassifier
+    from hiclass._linear.label_ridge import (
+        MultiLabelKernelRidgeClassifier as MultiLabelKernelRidgeClassifier,
+    )
     from hiclass.hierarchy import Hierarchy as Hierarchy
     from hiclass.model_selection import HierarchicalKFold as HierarchicalKFold
 
@@ -82,6 +85,7 @@ _HOMES = {
     "LocalClassifierPerNode": "hiclass._estimators.local",
     "LocalClassifierPerParentNode": "hiclass._estimators.local",
     "MultiLabelForestClassifier": "hiclass._estimators.label_forest",
+    "MultiLabelKernelRidgeClassifier": "hiclass._linear.label_ridge",
     "TRUSTED_TYPES": "hiclass._export.persistence",
     "TableFeatures": "hiclass._automatic.features",
     "TextEncoder": "hiclass._encoders.text_encoder",

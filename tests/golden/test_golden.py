@@ -53,6 +53,7 @@ def test_the_types_that_files_consist_of_keep_their_names():
         "hiclass._linear.discriminant.DiscriminantClassifier",
         "hiclass._linear.fast_svc.FastLinearSVC",
         "hiclass._linear.kernel_ridge.KernelRidgeClassifier",
+        "hiclass._linear.label_ridge.MultiLabelKernelRidgeClassifier",
         "hiclass._state.AdaptedModels",
         "hiclass._state.BatchModels",
         "hiclass._state.CalibratedSetModels",

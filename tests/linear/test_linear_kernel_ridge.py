@@ -134,7 +134,7 @@ def test_weights_count_with_landmarks_too():
     X, target = make_rows(60)
     times = np.random.default_rng(3).integers(1, 4, len(X))
     landmarks, intercept = X[:20], np.zeros(3)
-    solve = kernel_ridge._solve_by_landmarks
+    solve = kernel_ridge.solve_by_landmarks
     once = partial(kernel_ridge._signs, target, 3, intercept)
     weighted = solve(X, landmarks, once, times.astype(float), 0.3, 0.1)
     often = partial(kernel_ridge._signs, np.repeat(target, times), 3, intercept)
@@ -159,8 +159,8 @@ def test_with_a_landmark_for_every_row_it_is_exact():
     goal = partial(kernel_ridge._signs, target, 3, exact.intercept_)
     signs = goal(slice(None))
     for weight in (None, np.linspace(0.5, 2, 40)):
-        by_landmarks = kernel_ridge._solve_by_landmarks(X, X, goal, weight, exact.gamma_, 0.01)
-        direct = kernel_ridge._solve(X, signs, weight, exact.gamma_, 0.01)
+        by_landmarks = kernel_ridge.solve_by_landmarks(X, X, goal, weight, exact.gamma_, 0.01)
+        direct = kernel_ridge.solve_exactly(X, signs, weight, exact.gamma_, 0.01)
         kernel = similarities(X, X, exact.gamma_)
         np.testing.assert_allclose(kernel @ by_landmarks, kernel @ direct, atol=1e-5)
 

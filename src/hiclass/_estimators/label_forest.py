@@ -18,8 +18,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import ExtraTreesRegressor
-from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_random_state
 
 from hiclass._compat import (
     Interval,
@@ -31,6 +30,7 @@ from hiclass._compat import (
 )
 from hiclass._engine.progress import Progress
 from hiclass._estimators.forest import features_per_split
+from hiclass._linear.label_ridge import read_indicator
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
 #: Trees that are fitted together: they are thinned out before the next ones are fitted.
@@ -180,7 +180,7 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
             ensure_all_finite="allow-nan",
             multi_output=True,
         )
-        labels = self._encode(y)
+        self.classes_, labels = read_indicator(y)
         weight = None
         if sample_weight is not None:
             weight = check_sample_weight(
@@ -261,26 +261,6 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[proba.argmax(axis=1)])
 
     # -- fitting ---------------------------------------------------------------------------------
-
-    def _encode(self, y: Any) -> Any:
-        """The labels as a sparse matrix of 0 and 1."""
-        if not sp.issparse(y) and (y.ndim == 1 or y.shape[1] == 1):
-            y = column_or_1d(y, warn=True)
-            check_classification_targets(y)
-            self.classes_, codes = np.unique(y, return_inverse=True)
-            entries = (np.ones(len(codes), dtype=np.float32), codes, np.arange(len(codes) + 1))
-            return sp.csr_array(entries, shape=(len(codes), len(self.classes_)))
-        wrong = _not_zero_or_one(y)
-        if len(wrong):
-            raise ValueError(
-                f"y has several columns, so that it has to be an indicator of 0 and 1; it has "
-                f"{wrong[0]!r}. Make one, for example with "
-                f"sklearn.preprocessing.MultiLabelBinarizer."
-            )
-        labels = sp.csr_array(y, dtype=np.float32)
-        labels.eliminate_zeros()
-        self.classes_ = [np.array([0, 1])] * labels.shape[1]
-        return labels
 
     def _goal(self, labels: Any, weight: FloatArray | None) -> FloatArray:
         """What trees split on: the labels, or their first principal directions."""
@@ -365,12 +345,6 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
             flat[going] = there
             going = going[self._feature[there] >= 0]
         return flat.reshape(nodes.shape)
-
-
-def _not_zero_or_one(y: Any) -> list[Any]:
-    """Values that do not belong into an indicator."""
-    values = np.asarray(y.data if sp.issparse(y) else y)
-    return values[~np.isin(values, (0, 1))].tolist()
 
 
 def _thin(tree: Any) -> dict[str, AnyArray]:

@@ -41,6 +41,7 @@ from hiclass._export.trees import TREE, find_fault
 from hiclass._linear.discriminant import DiscriminantClassifier
 from hiclass._linear.fast_svc import FastLinearSVC
 from hiclass._linear.kernel_ridge import KernelRidgeClassifier
+from hiclass._linear.label_ridge import MultiLabelKernelRidgeClassifier
 from hiclass._state import (
     AdaptedModels,
     BatchModels,
@@ -78,6 +79,7 @@ _TYPES: tuple[type[Any], ...] = (
     KernelRidgeClassifier,
     DiscriminantClassifier,
     MultiLabelForestClassifier,
+    MultiLabelKernelRidgeClassifier,
     ByDepth,
     LocalModels,
     Packed,

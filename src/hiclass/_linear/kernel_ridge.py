@@ -166,11 +166,11 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         goal = partial(_signs, target, len(self.classes_), self.intercept_)
         if len(X) <= 2 * self.n_landmarks:  # the cubic way is the cheaper one
             self.landmarks_ = X.copy()  # the rows of the caller may change
-            self.dual_coef_ = _solve(X, goal(slice(None)), weight, self.gamma_, self.alpha)
+            self.dual_coef_ = solve_exactly(X, goal(slice(None)), weight, self.gamma_, self.alpha)
         else:
             chosen = np.sort(rng.choice(len(X), self.n_landmarks, replace=False))
             self.landmarks_ = X[chosen]
-            self.dual_coef_ = _solve_by_landmarks(
+            self.dual_coef_ = solve_by_landmarks(
                 X, self.landmarks_, goal, weight, self.gamma_, self.alpha
             )
         return self
@@ -256,7 +256,7 @@ def similarities(X: FloatArray, landmarks: FloatArray, gamma: float) -> FloatArr
     return np.asarray(rbf_kernel(X - centre, landmarks - centre, gamma=gamma))
 
 
-def _solve(
+def solve_exactly(
     X: FloatArray, signs: FloatArray, weight: FloatArray | None, gamma: float, alpha: float
 ) -> FloatArray:
     """The weights of all rows: those of the regression itself."""
@@ -286,7 +286,7 @@ def root_of(similar: FloatArray, alpha: float) -> FloatArray:
     raise ValueError(_TOO_ALIKE.format(alpha))
 
 
-def _solve_by_landmarks(
+def solve_by_landmarks(
     X: FloatArray,
     landmarks: FloatArray,
     goal: Callable[[slice], FloatArray],

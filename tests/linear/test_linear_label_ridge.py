@@ -1,0 +1,78 @@
+"""``MultiLabelKernelRidgeClassifier``: the regression written out with NumPy."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import skops.io
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.utils.estimator_checks import check_estimator
+
+from hiclass import TRUSTED_TYPES, FlatClassifier, MultiLabelKernelRidgeClassifier
+
+TREE = {"a": ["b", "c"], "d": ["e", "f"]}
+
+
+def make_sets(n_rows=40, n_classes=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 4))
+    scores = X @ rng.normal(size=(4, n_classes)) + rng.normal(size=(n_rows, n_classes))
+    return X, (scores > 0.5).astype(int)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_is_the_regression_around_the_shares_of_the_classes(weighted, sparse):
+    X, Y = make_sets()
+    weight = 1.0 + np.arange(len(X)) % 3 if weighted else None
+    model = MultiLabelKernelRidgeClassifier(alpha=0.5, width=0.8)
+    model.fit(X, sp.csr_array(Y) if sparse else Y, weight)
+    share = np.average(Y, axis=0, weights=weight)
+    np.testing.assert_allclose(model.intercept_, share, rtol=1e-6)
+    known = KernelRidge(alpha=0.5, kernel="rbf", gamma=model.gamma_)
+    known.fit(X, Y - share, weight)
+    new = make_sets(seed=1)[0]
+    expected = np.clip(known.predict(new) + share, 1e-6, 1 - 1e-6)
+    np.testing.assert_allclose(model.predict_proba(new), expected, rtol=1e-6)
+    np.testing.assert_array_equal(model.predict(new), model.predict_proba(new) > 0.5)
+
+
+def test_with_a_landmark_at_every_row_the_result_is_the_exact_one():
+    X, Y = make_sets(n_rows=41)
+    exact = MultiLabelKernelRidgeClassifier(random_state=0).fit(X, Y)
+    few = MultiLabelKernelRidgeClassifier(n_landmarks=20, random_state=0).fit(X, Y)
+    assert few.landmarks_.shape == (20, 4)
+    assert np.abs(few.predict_proba(X) - exact.predict_proba(X)).max() < 0.1
+
+
+def test_one_class_per_row_has_probabilities_that_sum_to_one():
+    X, Y = make_sets()
+    y = np.array(["x", "y", "z"])[Y[:, :2].sum(axis=1)]
+    model = MultiLabelKernelRidgeClassifier(alpha=1e-3, width=0.3).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    assert (model.predict(X) == y).all()
+
+
+def test_a_flat_model_of_sets_takes_it_and_files_keep_it():
+    X, Y = make_sets(n_classes=4)
+    names = np.array(["b", "c", "e", "f"])
+    y = [names[row.astype(bool)].tolist() for row in Y]
+    ridge = MultiLabelKernelRidgeClassifier(random_state=0)
+    model = FlatClassifier(ridge, hierarchy=TREE, multi_label=True).fit(X, y)
+    again = skops.io.loads(skops.io.dumps(model), trusted=list(TRUSTED_TYPES))
+    np.testing.assert_array_equal(again.predict_node_proba(X), model.predict_node_proba(X))
+
+
+def test_what_is_no_indicator_is_refused_with_the_value():
+    X, Y = make_sets()
+    with pytest.raises(ValueError, match=r"an indicator of 0 and 1; it has 3\. Make one"):
+        MultiLabelKernelRidgeClassifier().fit(X, Y * 3)
+    with pytest.raises(ValueError, match="'alpha' parameter"):
+        MultiLabelKernelRidgeClassifier(alpha=0).fit(X, Y)
+
+
+def test_passes_the_checks_of_scikit_learn():
+    found = check_estimator(
+        MultiLabelKernelRidgeClassifier(alpha=0.1, random_state=0), on_fail=None, on_skip=None
+    )
+    failed = {c["check_name"]: str(c["exception"])[:300] for c in found if c["status"] == "failed"}
+    assert failed == {}
