@@ -9,7 +9,8 @@ import pytest
 import sklearn
 from fakes import Counting, Soft
 from model_helpers import FOREST, X2, joined, make, pair, rows_for
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -17,6 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
+from zoo import DAG, zoo
 
 from hiclass import (
     ConformalClassifier,
@@ -501,3 +503,66 @@ def test_ensembles_and_conformal_models_predict_with_the_jobs_of_their_models():
     assert ensemble.n_jobs == 2
     assert ConformalClassifier(ensemble).n_jobs == 2
     assert ConformalClassifier(LocalClassifierPerParentNode()).n_jobs is None
+
+
+# -- sets of classes: what is learned out of fold ------------------------------------------------
+
+
+class Dice(ClassifierMixin, BaseEstimator):
+    """Probabilities that have nothing to do with the rows."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def fit(self, X, y):
+        self.n_columns_ = y.shape[1]
+        return self
+
+    def predict_proba(self, X):
+        return np.random.default_rng(len(X)).random((len(X), self.n_columns_))
+
+
+def set_models(**options):
+    good = FlatClassifier(KNeighborsClassifier(5), hierarchy=DAG, multi_label=True)
+    dice = FlatClassifier(Dice(), hierarchy=DAG, multi_label=True)
+    return EnsembleClassifier([("good", good), ("dice", dice)], **options)
+
+
+@pytest.mark.parametrize("voting", ["mean", "product"])
+def test_weights_of_models_of_sets_are_learned_by_their_ranking(voting):
+    X, y = zoo(120)
+    model = set_models(voting=voting, weights="learned").fit(X, y)
+    assert model.weights_[0] > 0.8
+    assert model.weights_.sum() == pytest.approx(1)
+    assert not hasattr(model, "thresholds_")
+    members = [member.predict_node_proba(X) for member in model.models_]
+    expected = members[0] * model.weights_[0] + members[1] * model.weights_[1]
+    if voting == "mean":
+        np.testing.assert_allclose(model.predict_node_proba(X), expected)
+
+
+def test_thresholds_of_an_ensemble_of_sets_are_learned_from_its_mixture():
+    X, y = zoo(120)
+    model = set_models(voting="mean", weights="learned", threshold="tuned").fit(X, y)
+    assert model.thresholds_.shape == (DAG.n_nodes,)
+    assert model.score(X, y) > 0.9
+    assert model.set_params(threshold="micro_f1").score(X, y) > 0.9
+    groups = np.arange(len(X)) // 10
+    grouped = set_models(weights="learned").fit(X, y, groups=groups)
+    assert grouped.weights_[0] > 0.5
+    with pytest.raises(ValueError, match="groups has 2 different groups"):
+        set_models(threshold="tuned").fit(X, y, groups=groups % 2)
+
+
+def test_weights_of_models_of_one_label_in_a_dag_are_learned_too():
+    X, y = zoo(120)
+    first = [row[0] for row in y]
+    models = [
+        (name, LocalClassifierPerNode(local, hierarchy=DAG))
+        for name, local in (("bayes", GaussianNB()), ("prior", DummyClassifier()))
+    ]
+    model = EnsembleClassifier(models, weights="learned", voting="mean").fit(X, first)
+    assert model.weights_[0] > 0.5
+    assert model.score(X, first) > 0.7

@@ -474,19 +474,6 @@ def test_a_word_that_is_none_of_the_weights_is_refused(weights):
         pair(weights=weights).fit(rows_for(FOREST, 0), FOREST)
 
 
-def test_models_of_sets_are_refused_with_a_remedy():
-    message = r"these predict sets of classes\. Give one number per model, or None"
-    several = members(*[FlatClassifier(Counting(), multi_label=True)] * 2)
-    Counting.fits = 0
-    with pytest.raises(ValueError, match=message):
-        EnsembleClassifier(several, weights="learned").fit(np.eye(3), [["p"], ["q"], ["p", "q"]])
-    assert Counting.fits == 0
-    dag = [("A", "x"), ("B", "x"), ("A", "y"), ("B", "z")]
-    models = members(*[FlatClassifier(GaussianNB(), hierarchy=dag)] * 2)
-    with pytest.raises(ValueError, match=message):
-        EnsembleClassifier(models, weights="learned").fit(rows_for("xyzxyz", 0), list("xyzxyz"))
-
-
 # -- scikit-learn's checks ---------------------------------------------------------------------
 
 FOLDS = "a row of weight 2 and two equal rows, which may be in two folds, are not the same"

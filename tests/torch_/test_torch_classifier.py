@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from network_helpers import network
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -30,6 +31,8 @@ from hiclass import (
     explain,
     make_report,
 )
+from hiclass._out_of_fold.rankings import Ranking
+from hiclass._targets.sets import encode_sets
 
 pytestmark = pytest.mark.heavy
 
@@ -356,7 +359,7 @@ def test_a_single_class_is_certain():
 # -- sets of classes ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", ["conditional", "leaf"])
+@pytest.mark.parametrize("loss", ["conditional", "leaf", "each"])
 @pytest.mark.parametrize("hidden", [(), (32,)], ids=["linear", "hidden"])
 def test_several_labels_in_a_dag(loss, hidden):
     X, y = zoo(80)
@@ -372,6 +375,47 @@ def test_several_labels_in_a_dag(loss, hidden):
         hierarchy=DAG, multi_label=True, loss=loss, recursive=True, penalty=1e-3, **params
     )
     assert recursive.fit(X, y).score(X, y) > 0.95
+
+
+def test_every_class_by_itself_is_a_logistic_regression_per_class_made_coherent():
+    X, y = zoo(80)
+    params = {"max_epochs": 400, "learning_rate": 0.1, "patience": 400, "penalty": 0.01}
+    model = network(hierarchy=DAG, multi_label=True, loss="each", standardize=False, **params)
+    proba = model.fit(X, y).predict_node_proba(X)
+    truth = DAG.indicator(y).toarray()
+    expected = np.zeros(proba.shape)
+    expected[:, 0] = 1
+    for node in range(1, DAG.n_nodes):
+        share = truth[:, node].mean()
+        if 0 < share < 1:
+            # 1 / (C n) is the penalty of a sum over two classes with one weight each.
+            logistic = LogisticRegression(C=1 / (0.01 * len(X)), tol=1e-8, max_iter=5000)
+            found = logistic.fit(X, truth[:, node]).predict_proba(X)[:, 1]
+            expected[:, node] = np.minimum(found, expected[:, DAG.parents(node)].min(axis=1))
+    np.testing.assert_allclose(proba, expected, atol=0.01)
+    with pytest.raises(ValueError, match="loss='each' is for sets of classes"):
+        network(loss="each").fit(X, [row[:1] for row in y])
+
+
+def test_without_decay_fewer_epochs_are_the_beginning_of_more():
+    from hiclass.torch._epochs import find_epochs
+
+    X, y = zoo(80)
+    options = {"hierarchy": DAG, "multi_label": True, "loss": "each", "random_state": 0}
+    target = encode_sets(y, DAG)
+    rows = np.arange(80) % 3 == 0
+    fold = np.flatnonzero(~rows), np.flatnonzero(rows)
+    ranking = Ranking(target.closed[fold[1]], None, "average_precision")
+    model = network(hidden_layers=(16,), decay=False, max_epochs=12, **options)
+    X = np.asarray(X, dtype=np.float32)
+    found = find_epochs(
+        model, X, target, None, fold, lambda proba: ranking.score(ranking.pairs(proba))
+    )
+    assert 4 <= found.n_epochs <= 12
+    assert found.score == ranking.score(ranking.pairs(found.proba))
+    again = clone(model).set_params(max_epochs=found.n_epochs, patience=50)
+    again.fit(X[fold[0]], target.closed[fold[0]])
+    np.testing.assert_allclose(again.predict_node_proba(X[fold[1]]), found.proba, atol=1e-6)
 
 
 def test_one_label_in_a_dag_and_thresholds_that_are_learned():

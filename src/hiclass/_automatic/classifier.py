@@ -28,7 +28,7 @@ from hiclass._automatic.objectives import (
     check_scorer,
     find_objective,
     is_named,
-    refuse_paths,
+    set_measure,
 )
 from hiclass._automatic.proposals import (
     EFFORTS,
@@ -49,6 +49,14 @@ from hiclass._automatic.selection import (
     select,
     with_state,
 )
+from hiclass._automatic.set_proposals import SetSettings
+from hiclass._automatic.set_selection import (
+    SetRows,
+    are_better,
+    choose_by_rule,
+    choose_sets,
+    fit_choice,
+)
 from hiclass._automatic.words import has_words, with_words
 from hiclass._compat import Interval, StrOptions, check_is_fitted, offered_if
 from hiclass._encoders.encoding import check_texts
@@ -58,9 +66,10 @@ from hiclass._estimators.fitting import ESTIMATED, encode_labels, fitting, local
 from hiclass._estimators.incremental import check_learns
 from hiclass._estimators.local import LocalClassifierPerParentNode
 from hiclass._estimators.texted import texted_hierarchy
-from hiclass._out_of_fold.folds import N_FOLDS, deal_paths
+from hiclass._out_of_fold.folds import N_FOLDS, deal_paths, deal_sets
 from hiclass._rows import check_weights, n_rows_of, take_rows
 from hiclass._targets.paths import check_n_labels
+from hiclass._targets.sets import SetTarget
 from hiclass._typing import IntArray
 from hiclass.model_selection import read_groups
 
@@ -95,17 +104,20 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     ----------
     local_classifier : estimator, ByDepth or callable, default=None
         The classifier to use instead of those that would be chosen: flat, per parent node, or both.
-    optimize : {"path", "f1"} or scorer, default=None
+    optimize : {"path", "f1", "average_precision"} or scorer, default=None
         What to optimise. "path": exact match; paths are complete unless training rows end early.
         "f1": the hierarchical F-score; a path stops where the next level is more likely wrong than
         correct. A scorer, ``scorer(estimator, X, y)`` with features as
         X, or for single labels the name of one of scikit-learn's, decides between models and
-        decodings. None is "path" for one path per row; for sets of classes it is "f1", the only
-        choice.
+        decodings. For sets of classes models are weighted by "average_precision", the area under the
+        curve of precision and recall over all pairs of row and class, or by "f1", the best F1 on
+        that curve. None is "path" for one path per row, and "average_precision" for sets.
     effort : {"quick", "balanced", "best"}, default="balanced"
         "quick": one model by fixed rules, no comparison. "balanced": compares a few models on a
         third of the rows. "best": compares more and larger models on three folds, at three times
-        the cost of "balanced" or more. For sets of classes both only tune thresholds.
+        the cost of "balanced" or more. For sets of classes in dense rows, a forest, a kernel ridge
+        regression and, where PyTorch is installed, a network are weighted; "quick" takes the mean
+        of the first two, "best" trains three networks.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The classes; read from ``y`` by default.
     multi_label : bool, default=False
@@ -303,7 +315,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             for message in _NOT_FOR_USERS if self.local_classifier is None else ():
                 warnings.filterwarnings("ignore", message=message)
             self._check_parameters()
-            objective = find_objective(self.optimize, self.effort)
+            wanted = None if self._is_about_sets() else self.optimize
+            objective = find_objective(wanted, self.effort)
             if has_words(self.class_texts, self.hierarchy, X):
                 return self._fit_words(X, y, objective, sample_weight, groups)
             features = self._fit_features(X)
@@ -326,7 +339,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             effort = self._effort(target.n_rows, unit)
             fit_params = {} if sample_weight is None else {"sample_weight": sample_weight}
             if target.of_sets:
-                self._fit_sets(features, y, effort, fit_params, groups)
+                self._fit_sets(X, features, y, target, effort, fit_params, groups)
                 return self
             if groups is not None and self.local_classifier is not None:
                 fit_params["groups"] = groups
@@ -383,7 +396,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     def _check_decision_parameters(self) -> None:
         super()._check_decision_parameters()
         if self._is_about_sets():
-            refuse_paths(self.optimize)
+            set_measure(self.optimize)
+            return
         check_optimize(self.optimize)
 
     def _effort(self, n_rows: int, groups: Any) -> Effort:
@@ -548,16 +562,67 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     # -- several labels --------------------------------------------------------------------------
 
     def _fit_sets(
-        self, features: Any, y: Any, effort: Effort, fit_params: dict[str, Any], groups: Any
+        self,
+        X: Any,
+        features: Any,
+        y: Any,
+        target: SetTarget,
+        effort: Effort,
+        fit_params: dict[str, Any],
+        groups: Any,
     ) -> None:
         """Choose and fit a model that predicts sets of classes."""
-        refuse_paths(self.optimize)
+        measure = set_measure(self.optimize)
+        if self.local_classifier is not None or sp.issparse(features):
+            self._fit_sets_by_rule(features, y, effort, fit_params, groups)
+            return
+        common = self._settings(effort).common
+        unit = None if groups is None else read_groups(groups, target.n_rows)
+        fold = deal_sets(target, unit) if effort.n_folds else np.zeros(target.n_rows, dtype=int)
+        rows = SetRows(features, target, fold, fit_params.get("sample_weight"))
+        settings = SetSettings(effort, common)
+        rows = self._try_flags(X, rows, settings, measure)
+        if effort.n_folds:
+            n_folds = EFFORTS[self.effort].n_folds
+            choice = choose_sets(rows, settings, n_folds, measure)
+            self.choices_["why"] = _reason_of_sets(choice.scores)
+        else:
+            choice = choose_by_rule(rows, settings)
+            self.choices_["why"] = "a fixed rule: nothing was compared"
+        model = fit_choice(choice, rows)
+        self.choices_["model"] = "; ".join(f"{p.name}: {p.says}" for p in choice.parts)
+        if len(choice.parts) > 1:
+            pairs = zip(choice.parts, choice.weights, strict=True)
+            self.choices_["weights"] = ", ".join(f"{p.name} {w:.2f}" for p, w in pairs)
+        self.choices_["decoding"] = f"classes by threshold ({model.threshold})"
+        for name, why in choice.left_out.items():
+            self.choices_[f"no {name}"] = why
+        self.scores_ = choice.scores
+        self._adopt(model, "best_path")
+
+    def _try_flags(self, X: Any, rows: SetRows, settings: SetSettings, measure: str) -> SetRows:
+        """The rows with features that say whether numbers are missing where these serve."""
+        without = self.features_._without_flags()
+        other = without.transform(X)
+        if other.shape[1] == rows.X.shape[1]:
+            return rows
+        plain = replace(rows, X=other)
+        if settings.effort.n_folds and are_better(plain, rows.X, settings, measure):
+            return rows
+        self.features_ = without
+        self._describe_features(other)
+        return plain
+
+    def _fit_sets_by_rule(
+        self, features: Any, y: Any, effort: Effort, fit_params: dict[str, Any], groups: Any
+    ) -> None:
+        """Fit the one model that serves sparse rows, or the classifier that is given."""
         common = self._settings(effort).common | {
             "hierarchy": self.hierarchy,
             "multi_label": self.multi_label,
             "threshold": "tuned" if effort.n_folds else 0.5,
         }
-        proposal = propose_sets(features, self.local_classifier, common)
+        proposal = propose_sets(self.local_classifier, common)
         model = proposal.model
         held = {"groups": groups} if effort.n_folds else {}
         model.fit(features, y, **fit_params, **held)
@@ -673,3 +738,10 @@ def _reason(candidate: Candidate, scores: dict[str, float]) -> str:
         return f"the only one that is worth a try; {candidate.score:.3f} out of fold"
     others = ", ".join(f"{n} {s:.3f}" for n, s in scores.items() if n != candidate.name)
     return f"{candidate.score:.3f} out of fold ({others})"
+
+
+def _reason_of_sets(scores: dict[str, float]) -> str:
+    """Why models of sets were chosen."""
+    *others, last = scores.items()
+    rest = ", ".join(f"{name} {score:.3f}" for name, score in others)
+    return f"{last[1]:.3f} out of fold ({rest})" if rest else f"{last[1]:.3f} out of fold"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -271,6 +273,13 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     def _flagged(self) -> list[int]:
         """The numbers of which a feature says whether they are missing."""
         return [] if self._scaling is None else self._scaling.flagged.tolist()
+
+    def _without_flags(self) -> TableFeatures:
+        """The same, fitted, without features that say whether numbers are missing."""
+        other = copy.copy(self)
+        if self._scaling is not None:
+            other._scaling = replace(self._scaling, flagged=self._scaling.flagged[:0])
+        return other
 
     def _fit_table(self, cells: dict[Any, Cells], n_rows: int) -> Any:
         """Learn from the cells of all features, and return the features."""

@@ -92,11 +92,12 @@ def check_scorer(optimize: Any, objective: Objective, *, of_paths: bool, weighte
         )
 
 
-def refuse_paths(optimize: Any) -> None:
-    """Refuse to choose between paths where predictions are sets of classes."""
-    if optimize not in (None, "f1"):
+def set_measure(optimize: Any) -> str:
+    """What models of sets of classes should be best at; what is about whole paths is refused."""
+    if optimize not in (None, "average_precision", "f1"):
         raise ValueError(
             f"optimize={optimize!r} is about whole paths, but predictions are sets of classes here "
-            f"(multi_label=True, or a class with several parents). Use optimize='f1', or leave it "
-            f"out."
+            f"(multi_label=True, or a class with several parents). Use optimize="
+            f"'average_precision' or 'f1', or leave it out."
         )
+    return optimize or "average_precision"

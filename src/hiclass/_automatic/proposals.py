@@ -23,7 +23,6 @@ from sklearn.svm import LinearSVC
 from hiclass._compat import routing_enabled
 from hiclass._engine.by_depth import ByDepth
 from hiclass._estimators.flat import FlatClassifier
-from hiclass._estimators.global_ import GlobalClassifier
 from hiclass._estimators.local import LocalClassifierPerNode, LocalClassifierPerParentNode
 from hiclass._linear.discriminant import DiscriminantClassifier
 from hiclass._linear.kernel_ridge import KernelRidgeClassifier
@@ -200,12 +199,12 @@ def _for_sparse(size: Size, settings: Settings) -> Proposals:
     effort, found = settings.effort, Proposals()
     svm = LinearSVC(dual=True, tol=0.1)
     # The deeper a node, the fewer rows it has, and the larger C may be.
-    local = _local(ByDepth(_ready(svm), C=[0.5, 2, 8]), settings)
+    local = _local(ByDepth(ready(svm), C=[0.5, 2, 8]), settings)
     found.chosen.append(Proposal("local", local, "a LinearSVC per parent node"))
     if not effort.n_folds:
         return found
     if not _is_shallow(size) and _flat_is_small(size, found):
-        flat = _flat(_ready(svm), settings)
+        flat = _flat(ready(svm), settings)
         found.chosen.append(Proposal("flat", flat, "a LinearSVC over all final classes"))
     _propose_networks(size, settings, found)
     return found
@@ -287,7 +286,7 @@ def _propose_forest(size: Size, settings: Settings, calibration: str | None) -> 
     forest = ExtraTreesClassifier(
         settings.effort.n_trees, min_samples_leaf=2, max_features=None if few else "sqrt"
     )
-    model = _local(_ready(forest), settings, calibration)
+    model = _local(ready(forest), settings, calibration)
     return Proposal("local forest", model, "extremely random trees per parent node")
 
 
@@ -304,7 +303,7 @@ def _propose_linear(size: Size, settings: Settings, found: Proposals, flat_fits:
     scaler = StandardScaler()
     if routing_enabled():
         scaler.set_fit_request(sample_weight=False)
-    logistic = make_pipeline(scaler, _ready(LogisticRegression(max_iter=300, tol=1e-3)))
+    logistic = make_pipeline(scaler, ready(LogisticRegression(max_iter=300, tol=1e-3)))
     n_steps = 600  # of two multiplications, as far as they go in the worst case
     if flat_fits and size.flat * size.n_numbers * n_steps <= settings.effort.work:
         model = _flat(logistic, settings, calibration="temperature")
@@ -330,7 +329,7 @@ def _propose_discriminant(size: Size, settings: Settings, found: Proposals) -> N
         n_landmarks=_LANDMARKS if curved else 0, random_state=settings.seed
     )
     calibration = "temperature" if settings.effort.n_folds else None
-    model = _flat(_ready(classifier), settings, calibration=calibration)
+    model = _flat(ready(classifier), settings, calibration=calibration)
     says = "a discriminant analysis over all final classes"
     found.chosen.append(Proposal("flat discriminant", model, says))
 
@@ -344,7 +343,7 @@ def _kernel(size: Size, settings: Settings) -> Any:
     n_landmarks = min(effort.n_landmarks, affordable)
     if n_landmarks < 1_000 and size.n_rows > 2 * n_landmarks:
         return None
-    return _ready(KernelRidgeClassifier(n_landmarks=n_landmarks, **settings.kernel))
+    return ready(KernelRidgeClassifier(n_landmarks=n_landmarks, **settings.kernel))
 
 
 # -- a classifier of the user ------------------------------------------------------------------
@@ -379,17 +378,13 @@ def propose_given(local_classifier: Any, size: Size, settings: Settings) -> Prop
 # -- several labels per row ----------------------------------------------------------------------
 
 
-def propose_sets(X: Any, local_classifier: Any, common: dict[str, Any]) -> Proposal:
-    """The model for rows that are sets of classes; parameters are those of all estimators."""
+def propose_sets(local_classifier: Any, common: dict[str, Any]) -> Proposal:
+    """The model for sparse rows that are sets of classes, with parameters of all estimators."""
     if local_classifier is not None:
         model = LocalClassifierPerNode(local_classifier, **common)
         return Proposal("local", model, "the given classifier per node")
-    if sp.issparse(X):
-        model = LocalClassifierPerNode(
-            _ready(LogisticRegression(C=10.0, solver="liblinear")), **common
-        )
-        return Proposal("local", model, "a logistic regression per node")
-    return Proposal("global", GlobalClassifier(**common), "one forest for all classes")
+    model = LocalClassifierPerNode(ready(LogisticRegression(C=10.0, solver="liblinear")), **common)
+    return Proposal("local", model, "a logistic regression per node")
 
 
 # -- parts -------------------------------------------------------------------------------------
@@ -434,7 +429,7 @@ def _decoding(classifier: Any, calibration: str | None) -> str:
     return "best_path" if scores or not hasattr(typical, "fit") else "top_down"
 
 
-def _ready(classifier: Any) -> Any:
+def ready(classifier: Any) -> Any:
     """A classifier that is given the weights of rows, also where metadata are routed."""
     classifier = clone(classifier)
     return classifier.set_fit_request(sample_weight=True) if routing_enabled() else classifier

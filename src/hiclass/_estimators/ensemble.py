@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,14 +23,23 @@ from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.ensemble_texts import fit_ensemble, has_words
 from hiclass._estimators.fitting import FIT_REQUESTS, fitting
 from hiclass._inference.decodings import DECODINGS, Decoding
-from hiclass._inference.selections import read_threshold
-from hiclass._out_of_fold.folds import check_groups, deal_paths, fit_folds
+from hiclass._inference.selections import make_rule, read_threshold
+from hiclass._out_of_fold.folds import N_FOLDS, check_groups, deal_paths, deal_sets, fit_folds
+from hiclass._out_of_fold.rankings import (
+    Ranking,
+    fewer_rows,
+    learn_set_weights,
+    member_proba,
+    mix,
+)
 from hiclass._out_of_fold.temperatures import expected_classes, mean_one, reached_f
+from hiclass._out_of_fold.thresholds import as_scored, tune_thresholds
 from hiclass._out_of_fold.weights import learn_weights
 from hiclass._rows import as_weights, check_X, n_rows_of, take_rows
 from hiclass._state import EnsembleModels, SetEnsembleModels
 from hiclass._targets.paths import encode
-from hiclass._typing import AnyArray, IntArray
+from hiclass._targets.sets import encode_in_dag, encode_sets
+from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import read_groups
 
@@ -58,8 +68,9 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         which makes it a geometric mean, factors for the mean. With "learned", those with the
         smallest log loss on rows that the models were not fitted on; those of a product are not
         scaled, so that they calibrate it, too. This fits all models on three folds, which
-        ``decoding="expected_f1"`` does anyway: both together cost no more than one. Not for models
-        that predict sets of classes.
+        ``decoding="expected_f1"`` does anyway: both together cost no more than one. For models that
+        predict sets of classes, those with the largest area under the curve of precision and recall
+        over all pairs of row and class, scaled to a sum of one.
     decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
         How a path is chosen: the most probable path; the best child at every step; or the node with
         the best expected hierarchical F-score, which may stop early. A callable takes node
@@ -73,8 +84,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         the classes below it, unless they are named themselves.
     threshold : float or tuple, default=0.5
         The probability from which on a class is predicted, where the models predict sets of
-        classes; ``("top", 3)``: the three most probable final classes. Probabilities of classes are
-        then combined one by one.
+        classes, and all other forms that :class:`LocalClassifierPerNode` takes, such as "tuned" and
+        ``("top", 3)``. Probabilities of classes are then combined one by one.
     class_texts : mapping, Series, frame, Hierarchy or "labels", default=None
         Texts of classes, as :meth:`Hierarchy.with_texts` takes them, also of classes without rows,
         which can be predicted then. X has to be texts. A :class:`ClassTextClassifier` joins the
@@ -106,6 +117,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     expected_f1_ : float
         The out-of-fold hierarchical F-score of ``decoding="expected_f1"``; only if it is learned,
         with that decoding.
+    thresholds_ : ndarray of shape (n_nodes,)
+        The threshold of every node; only for sets of classes, with a ``threshold`` that is learned.
     n_features_in_ : int
         Number of features, where X has columns.
     feature_names_in_ : ndarray of str
@@ -259,9 +272,10 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 models.append(clone(model).fit(X, y, **params[name]))
                 self._check_thresholds(models[0].hierarchy_)  # before the others are fitted
             joint = self._join([model._models for model in models], weights)
-            joint, f = self._learn_out_of_fold(X, y, params, models, joint, sample_weight, unit)
+            learn = self._learn_sets if joint.of_sets else self._learn_out_of_fold
+            joint, learned = learn(X, y, params, models, joint, sample_weight, unit)
             self._name_models(models, joint.weights)
-            self._remember(joint, models[0]._format, expected_f1=f)
+            self._remember(joint, models[0]._format, **learned)
             self._check_decision_parameters()  # which models of sets read in another way
         return self
 
@@ -317,7 +331,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     def _read_groups(self, groups: Any, n_rows: int) -> IntArray | None:
         """The group of every row as a number, checked before any model is fitted."""
         unit = None if groups is None else read_groups(groups, n_rows)
-        if unit is not None and (self._learns_weights or self._learns_f):
+        learns = self._learns_weights or self._learns_f or read_threshold(self.threshold).is_learned
+        if unit is not None and learns:
             check_groups(unit)
         return unit
 
@@ -346,29 +361,15 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         joint: EnsembleModels,
         sample_weight: AnyArray | None,
         groups: IntArray | None,
-    ) -> tuple[EnsembleModels, float | None]:
+    ) -> tuple[EnsembleModels, dict[str, Any]]:
         """Learn the weights, and the F-score that is reached with them, whichever is wanted."""
-        if joint.of_sets:
-            self._refuse_learning()
-            return joint, None
         if self.threshold != 0.5:  # before any fold is fitted
             self._refuse_threshold()
         if not self._learns_weights and not self._learns_f:
-            return joint, None
+            return joint, {}
         nodes = encode(y, joint.hierarchy).nodes
         row_weights = np.ones(len(nodes)) if sample_weight is None else sample_weight
-        n_rows = n_rows_of(X)
-
-        def fit_fold(rows: IntArray) -> EnsembleModels:
-            sliced = {
-                name: {
-                    k: take_rows(v, rows) if is_per_row(v, n_rows) else v for k, v in given.items()
-                }
-                for name, given in params.items()
-            }
-            X_fold, y_fold = take_rows(X, rows), take_rows(y, rows)
-            return self._refit_all(models, X_fold, y_fold, joint, sliced)
-
+        fit_fold = partial(self._fit_fold, X, y, params, models, joint)
         own = self._needs_own_rows()
         fold = deal_paths(nodes, joint.hierarchy, groups, keep_own=own)
         held_out = list(fit_folds(fit_fold, fold))
@@ -377,13 +378,68 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             joint = replace(joint, weights=weights)
             held_out = [(replace(fitted, weights=weights), rows) for fitted, rows in held_out]
         if not held_out:
-            return joint, 1.0 if self._learns_f else None
+            return joint, {"expected_f1": 1.0} if self._learns_f else {}
         if self._learns_f:
             f, expected = reached_f(held_out, X, nodes, row_weights, self.leaf_only)
-            return replace(joint, expected_own=expected), f
+            return replace(joint, expected_own=expected), {"expected_f1": f}
         each = mean_one(row_weights)
         parts = [expected_classes(fitted, X, rows, each) for fitted, rows in held_out]
-        return replace(joint, expected_own=np.sum(parts, axis=0)), None
+        return replace(joint, expected_own=np.sum(parts, axis=0)), {}
+
+    def _learn_sets(
+        self,
+        X: Any,
+        y: Any,
+        params: dict[str, dict[str, Any]],
+        models: list[Any],
+        joint: SetEnsembleModels,
+        sample_weight: AnyArray | None,
+        groups: IntArray | None,
+    ) -> tuple[SetEnsembleModels, dict[str, Any]]:
+        """Learn the weights and thresholds of models of sets, whichever is wanted."""
+        chosen = read_threshold(self.threshold)
+        if not self._learns_weights and not chosen.is_learned:
+            return joint, {}
+        read = encode_sets if models[0]._format.of_sets else encode_in_dag
+        target = read(y, joint.hierarchy)
+        fit_fold = partial(self._fit_fold, X, y, params, models, joint)
+        found: list[list[FloatArray]] = [[] for _ in joint.members]
+        order = []
+        for fitted, rows in fit_folds(fit_fold, deal_sets(target, groups)):
+            some = fewer_rows(rows, N_FOLDS * len(found) * joint.hierarchy.n_nodes)
+            order.append(some)
+            for part, member in zip(found, fitted.members, strict=True):
+                part.append(member_proba(member, take_rows(X, some)))
+        parts = [np.concatenate(part) for part in found]
+        rows = np.concatenate(order)
+        if self._learns_weights:
+            weights = None if sample_weight is None else sample_weight[rows]
+            ranking = Ranking(target.closed[rows], weights, "average_precision")
+            pairs = [ranking.pairs(part) for part in parts]
+            joint = replace(joint, weights=learn_set_weights(pairs, ranking, self.voting)[0])
+        if not chosen.is_learned:
+            return joint, {}
+        mixed = mix(parts, joint.weights, self.voting)
+        learned = tune_thresholds(as_scored(mixed, rows), target, sample_weight)
+        make_rule(chosen, learned, joint.hierarchy.n_nodes)  # an error, if it cannot be reached
+        return joint, {"thresholds": learned.thresholds, "threshold_curve": learned.curve}
+
+    def _fit_fold(
+        self,
+        X: Any,
+        y: Any,
+        params: dict[str, dict[str, Any]],
+        models: list[Any],
+        joint: Any,
+        rows: IntArray,
+    ) -> Any:
+        """Fit copies of all models on the rows of a fold."""
+        n_rows = n_rows_of(X)
+        sliced = {
+            name: {k: take_rows(v, rows) if is_per_row(v, n_rows) else v for k, v in given.items()}
+            for name, given in params.items()
+        }
+        return self._refit_all(models, take_rows(X, rows), take_rows(y, rows), joint, sliced)
 
     def _refit_all(
         self,
@@ -440,8 +496,6 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 )
             if not hasattr(model, "predict_node_proba"):
                 raise ValueError(_NO_PROBA.format(name))
-        if self.multi_label:
-            self._refuse_learning()
         adds_one = self.class_texts is not None and not has_words(self.models, None)
         return self._given_weights(len(names) + adds_one)
 
@@ -460,19 +514,6 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 f"zero, or None for equal ones, or 'learned'; got {self.weights!r}."
             )
         return tuple((weights / weights.sum()).tolist())
-
-    def _refuse_learning(self) -> None:
-        if self._learns_weights:
-            raise ValueError(
-                "weights='learned' is for models that predict one path per row; these predict sets "
-                "of classes. Give one number per model, or None for equal weights."
-            )
-        if read_threshold(self.threshold).is_learned:
-            raise ValueError(
-                f"threshold={self.threshold!r} is learned out of fold, which an ensemble does not "
-                f"do for sets of classes. Give a number, which tune_confidence finds on rows that "
-                f"are left out, or ('top', 3)."
-            )
 
     def _join(self, parts: list[Any], weights: tuple[float, ...]) -> Any:
         """Put the models together, if they fit together."""

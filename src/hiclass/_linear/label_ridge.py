@@ -187,7 +187,8 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            The regression, clipped to be between 0 and 1; of one class per row, scaled to a sum of one.
+            The regression, clipped to be between 0 and 1; of one class per row, scaled to a sum of
+            one.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)

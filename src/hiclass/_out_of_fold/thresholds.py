@@ -119,6 +119,11 @@ def calibrate_sets(models: Any, scored: Scored, name: str) -> tuple[Any, Scored]
     return calibrated_models, replace(scored, proba=sp.csr_array(sp.vstack(parts)))
 
 
+def as_scored(proba: FloatArray, rows: IntArray) -> Scored:
+    """Out-of-fold probabilities of some rows, as thresholds are learned from them."""
+    return Scored(sp.csr_array(np.where(proba >= _LEAST, proba, 0)), rows, None)
+
+
 def tune_thresholds(scored: Scored | None, target: SetTarget, weights: AnyArray | None) -> Learned:
     """Learn the threshold of every node, and what one threshold for all of them reaches.
 

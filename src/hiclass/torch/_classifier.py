@@ -50,12 +50,14 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     ----------
     hierarchy : Hierarchy, DiGraph, dict or edges, default=None
         The classes. By default they are read from the paths in ``y``.
-    loss : {"auto", "conditional", "leaf"}, default="auto"
+    loss : {"auto", "conditional", "leaf", "each"}, default="auto"
         What is learned. "conditional": a softmax among siblings at every inner node. "leaf": one
         softmax over all final classes, summed up the tree. For sets of classes, "conditional": how
         probable a class is given its parents; "leaf": a class is as probable as the most probable
-        one at or below it. "auto": "leaf" for paths with up to 131,072 final classes, otherwise
-        "conditional".
+        one at or below it (the maximum constraint of C-HMCNN); "each", for sets only: every class
+        by itself, and at most as probable as those above it when it is predicted, which is as good
+        and faster where there are many classes. "auto": "leaf" for paths with up to 131,072 final
+        classes, otherwise "conditional".
     hidden_layers : tuple of int, default=()
         Widths of hidden layers with a ReLU.
     embedding_dim : int, None or "auto", default="auto"
@@ -82,6 +84,9 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     learning_rate : float or "auto", default="auto"
         Step size of Adam at the start; it falls to zero over the epochs of ``fit``. "auto": 0.03
         with an embedding, 0.003 with hidden layers, 0.2 for a linear model.
+    decay : bool, default=True
+        Whether the step size falls to zero over the epochs of ``fit``. With False it stays, so that
+        training for fewer epochs is the beginning of training for more.
     batch_size : int or "auto", default="auto"
         Rows per step. "auto": 384, fewer for fewer than 7,680 rows, more for more than 98,304;
         384 in ``partial_fit``.
@@ -202,7 +207,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseHierarchicalClassifier._parameter_constraints,
         "hierarchy": "no_validation",
-        "loss": [StrOptions({"auto", "conditional", "leaf"})],
+        "loss": [StrOptions({"auto", "conditional", "leaf", "each"})],
         "hidden_layers": ["array-like"],
         "embedding_dim": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "dropout": [Interval(Real, 0, 1, closed="left")],
@@ -210,6 +215,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         "penalty": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "recursive": ["boolean"],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "decay": ["boolean"],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "max_epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
@@ -244,6 +250,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         penalty: float | str = "auto",
         recursive: bool = False,
         learning_rate: float | str = "auto",
+        decay: bool = True,
         batch_size: int | str = "auto",
         max_epochs: int | str = "auto",
         validation_fraction: float = 0.0,
@@ -273,6 +280,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         self.penalty = penalty
         self.recursive = recursive
         self.learning_rate = learning_rate
+        self.decay = decay
         self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.validation_fraction = validation_fraction

@@ -83,6 +83,11 @@ class Trained:
 
 def loss_of(estimator: Classifier, known: Known) -> str:
     """What is learned."""
+    if estimator.loss == "each" and known.options is not None:
+        raise ValueError(
+            "loss='each' is for sets of classes: with one path per row the probabilities of "
+            "siblings sum to one. Use loss='leaf' or 'conditional', or multi_label=True."
+        )
     if estimator.loss != "auto":
         return str(estimator.loss)
     if known.options is None or len(known.options.ends) > _MOST_FINAL:
@@ -273,7 +278,7 @@ def fit_network(
     def epoch(i: int, begun: Place, after_step: AfterStep) -> float:
         return trainer.epoch(
             batches(i, begun.n_steps),
-            lambda step, _: 1 - (i * n_steps + step) / total,
+            lambda step, _: 1 - (i * n_steps + step) / total if estimator.decay else 1.0,
             resident=source is not rows,
             begun=begun,
             after_step=after_step,

@@ -170,9 +170,9 @@ class SetLayout:
 
     Attributes
     ----------
-    loss : {"conditional", "leaf"}
+    loss : {"conditional", "leaf", "each"}
         How probabilities are made coherent: a node has at most the probability of its parents, or
-        at least those of its descendants.
+        at least those of its descendants; with "each" the former, but only in predictions.
     n_outputs : int
         Number of outputs.
     nodes : ndarray of int

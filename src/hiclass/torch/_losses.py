@@ -143,11 +143,13 @@ class SetLoss:
     counts only there: the log loss of the whole set in a tree. ``"leaf"``: an output stands for its
     node and all nodes above it. A node that is in the set should have a likely node that is in the
     set, too, at or below it; a node that is not should have no likely node at or below it (the loss
-    of C-HMCNN, Giunchiglia and Lukasiewicz 2020).
+    of C-HMCNN, Giunchiglia and Lukasiewicz 2020). ``"each"``: an output is how probable its node
+    is, whatever is above and below it; only predictions are made to agree with the hierarchy.
     """
 
     def __init__(self, layout: SetLayout, device: Any) -> None:
         self._conditional = layout.loss == "conditional"
+        self._each = layout.loss == "each"
         self._order = SetProba(layout, device)
         inner = layout.edge_parent >= 0
         self._child = on_device(layout.edge_child[inner], device)
@@ -156,6 +158,8 @@ class SetLoss:
     def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
         z = last.all(hidden).float()
         truth = target[0]
+        if self._each:
+            return F.binary_cross_entropy_with_logits(z, truth, reduction="none").sum(dim=1)
         if self._conditional:
             loss = F.binary_cross_entropy_with_logits(z, truth, reduction="none")
             open_ = torch.ones_like(truth)
@@ -174,6 +178,7 @@ class SetProba:
 
     def __init__(self, layout: SetLayout, device: Any) -> None:
         self._conditional = layout.loss == "conditional"
+        self._each = layout.loss == "each"
         self._above = on_device(layout.pair_above, device)
         self._below = on_device(layout.pair_below, device)
         inner = layout.edge_parent >= 0
@@ -192,6 +197,8 @@ class SetProba:
 
     def __call__(self, z: Tensor) -> Tensor:
         z = z.double()
+        if self._each:
+            return self.at_most_above(z.sigmoid())
         if not self._conditional:
             return self.largest_below(z).sigmoid()
         log_proba = F.logsigmoid(z)

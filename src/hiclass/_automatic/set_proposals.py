@@ -1,0 +1,189 @@
+"""Models of dense rows that are sets of classes: which are worth a try, and their parameters.
+
+Three kinds that err in different ways: a forest and a kernel ridge regression, each for all classes
+at once, and networks with two hidden layers. What differs from one task to the next is found out
+on rows that are held out: how small leaves may be, how wide and how strongly regularised
+similarities are, and for how many epochs networks are trained.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from hiclass._automatic.proposals import Effort, Proposal, ready
+from hiclass._compat import routing_enabled
+from hiclass._estimators.flat import FlatClassifier
+from hiclass._estimators.label_forest import MultiLabelForestClassifier
+from hiclass._linear.kernel_ridge import median_squared_distance
+from hiclass._linear.label_ridge import MultiLabelKernelRidgeClassifier
+from hiclass._out_of_fold.rankings import Ranking
+from hiclass._targets.sets import SetTarget
+from hiclass._typing import FloatArray, IntArray
+
+#: The fewest rows of a leaf that are tried.
+LEAVES = (2, 3, 5)
+_WIDTHS = (0.5, 0.75, 1.0, 1.5, 2.5, 4.0)
+_ALPHAS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+#: Rows and classes with which similarities are tuned, at most.
+_MOST_FITTED, _MOST_HELD_OUT, _MOST_CLASSES = 2_000, 1_000, 500
+#: Widths of hidden layers, and the rest of a network: found on held-out training rows of several
+#: tasks, on which other values were not better.
+_HIDDEN = (1000, 700, 500, 350, 250)
+_NETWORK: dict[str, Any] = {
+    "dropout": 0.6,
+    "learning_rate": 6e-4,
+    "penalty": 0.0,
+    "loss": "each",
+    "decay": False,
+}
+_MOST_EPOCHS, _USUAL_EPOCHS = 250, 50
+#: Multiplications of a usual training, by effort.
+_NETWORK_WORK = {"balanced": 1.2e12, "best": 4e12}
+#: Kernel machines and forests: as for paths.
+_MOST_FOR_KERNEL = 200_000
+
+
+@dataclass(frozen=True)
+class SetSettings:
+    """What all models are given.
+
+    Attributes
+    ----------
+    effort : Effort
+        What may be spent.
+    common : dict
+        ``n_jobs``, ``random_state`` and ``verbose``.
+    """
+
+    effort: Effort
+    common: dict[str, Any]
+
+    @property
+    def flat(self) -> dict[str, Any]:
+        """Parameters of hierarchical models."""
+        return {**self.common, "multi_label": True}
+
+
+def propose_forest(settings: SetSettings, n_trees: int, min_samples_leaf: int) -> Proposal:
+    """A forest for all classes."""
+    forest = MultiLabelForestClassifier(
+        n_trees,
+        min_samples_leaf=min_samples_leaf,
+        n_jobs=settings.common["n_jobs"],
+        verbose=settings.common["verbose"],
+    )
+    says = f"a forest for all classes, with leaves of at least {min_samples_leaf} rows"
+    return Proposal("forest", FlatClassifier(ready(forest), **settings.flat), says)
+
+
+def propose_ridge(settings: SetSettings, params: dict[str, Any]) -> Proposal:
+    """A kernel ridge regression for all classes."""
+    given = {k: v for k, v in params.items() if k != "scaled"}
+    ridge: Any = ready(MultiLabelKernelRidgeClassifier(**given))
+    if params.get("scaled", True):
+        scaler = StandardScaler()
+        if routing_enabled():
+            scaler.set_fit_request(sample_weight=False)
+        ridge = make_pipeline(scaler, ridge)
+    says = "a kernel ridge regression for all classes"
+    return Proposal("ridge", FlatClassifier(ridge, **settings.flat), says)
+
+
+def propose_network(
+    settings: SetSettings, n_rows: int, n_columns: int, n_nodes: int
+) -> Proposal | str:
+    """A network for all classes; or why there is none."""
+    if find_spec("torch") is None:
+        return "PyTorch is not installed"
+    per_width = [n_columns * h + h * h + h * n_nodes for h in _HIDDEN]
+    most = _NETWORK_WORK[settings.effort.name]
+    fits = [
+        h
+        for h, n_weights in zip(_HIDDEN, per_width, strict=True)
+        if 3.0 * n_rows * n_weights * _USUAL_EPOCHS <= most
+    ]
+    if not fits:
+        return "too much work for so many rows and classes"
+    from hiclass.torch import HierarchicalSoftmaxClassifier
+
+    common = {k: v for k, v in settings.flat.items() if k != "n_jobs"}
+    model = HierarchicalSoftmaxClassifier(
+        hidden_layers=(fits[0], fits[0]),
+        batch_size=int(np.clip(n_rows // 32, 16, 128)),
+        max_epochs=_MOST_EPOCHS,
+        patience=_MOST_EPOCHS,
+        **_NETWORK,
+        **common,
+    )
+    return Proposal("network", model, f"a network with two hidden layers of {fits[0]}")
+
+
+def kernel_fits(n_rows: int) -> bool:
+    """Whether a kernel machine is affordable."""
+    return n_rows <= _MOST_FOR_KERNEL
+
+
+def tune_ridge(
+    X: FloatArray, target: SetTarget, fitted: IntArray, held_out: IntArray, measure: str, seed: int
+) -> dict[str, Any]:
+    """Width, strength and scale of the regression, by what they reach on rows held out.
+
+    One decomposition of the similarities serves all strengths.
+
+    Parameters
+    ----------
+    X : ndarray
+        The rows.
+    target : SetTarget
+        Their sets.
+    fitted, held_out : ndarray of int
+        Rows to fit on, and rows to measure on.
+    measure : str
+        As in ``Ranking``.
+    seed : int
+        For the choice of rows.
+
+    Returns
+    -------
+    dict
+        ``alpha``, ``width`` and ``scaled``.
+    """
+    rng = np.random.default_rng(seed)
+    fitted, held_out = _some(fitted, _MOST_FITTED, rng), _some(held_out, _MOST_HELD_OUT, rng)
+    n_in = np.asarray(target.closed[fitted].sum(axis=0)).reshape(-1)
+    n_in[n_in == len(fitted)] = 0
+    nodes = np.sort(np.argsort(-n_in, kind="stable")[:_MOST_CLASSES])
+    labels = target.closed[fitted][:, nodes].toarray().astype(np.float32)
+    share = labels.mean(axis=0)
+    ranking = Ranking(target.closed[held_out][:, nodes], None, measure)
+    best, params = -np.inf, {"alpha": 1.0, "width": 1.5, "scaled": True}
+    if ranking.is_empty or len(fitted) < 2:
+        return params
+    for scaled in (True, False):
+        scaler = StandardScaler(with_mean=True, with_std=scaled).fit(X[fitted])
+        rows, others = (scaler.transform(X[some]) for some in (fitted, held_out))
+        unit = median_squared_distance(rows, None, np.random.RandomState(seed))
+        near, far = (euclidean_distances(part, rows, squared=True) for part in (rows, others))
+        for width in _WIDTHS:
+            kernel = np.exp(near / (-(width**2) * unit)).astype(np.float32)
+            values, vectors = eigh(kernel, driver="evd", overwrite_a=True, check_finite=False)
+            turned = vectors.T @ (labels - share)
+            similar = np.exp(far / (-(width**2) * unit)).astype(np.float32) @ vectors
+            for alpha in _ALPHAS:
+                shrunk = turned / (np.maximum(values, 0) + np.float32(alpha))[:, None]
+                score = ranking.score(ranking.pairs(similar @ shrunk + share))
+                if score > best:
+                    best, params = score, {"alpha": alpha, "width": width, "scaled": scaled}
+    return params
+
+
+def _some(rows: IntArray, most: int, rng: Any) -> IntArray:
+    return np.sort(rng.choice(rows, most, replace=False)) if len(rows) > most else rows
