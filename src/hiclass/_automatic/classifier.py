@@ -109,9 +109,9 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         "f1": the hierarchical F-score; a path stops where the next level is more likely wrong than
         correct. A scorer, ``scorer(estimator, X, y)`` with features as
         X, or for single labels the name of one of scikit-learn's, decides between models and
-        decodings. For sets of classes models are weighted by "average_precision", the area under the
-        curve of precision and recall over all pairs of row and class, or by "f1", the best F1 on
-        that curve. None is "path" for one path per row, and "average_precision" for sets.
+        decodings. For sets of classes, models are weighted by "average_precision", the area under
+        the curve of precision and recall over all pairs of row and class, or by "f1", the best F1
+        on that curve. None is "path" for one path per row, and "average_precision" for sets.
     effort : {"quick", "balanced", "best"}, default="balanced"
         "quick": one model by fixed rules, no comparison. "balanced": compares a few models on a
         third of the rows. "best": compares more and larger models on three folds, at three times
