@@ -4,10 +4,10 @@
     PYTHON benchmarks/before_after.py --before OTHER/src --data DATA --only quick --output FILE
 
 The work is that of bookkeeping.py (GaussianNB on 10 x 10 x 10 classes, every strategy) and the
-quick recipe of the race on text. The two processes of a pair run every step by turns, so that what
-else the machine does hits both alike; the lowest processor time of each counts. Shown are the
-median ratio over the pairs and its 95 % interval over resampled pairs. Without ``--data`` the text
-is synthetic. Needs psutil.
+quick recipe of the race on text; with ``--only``, also the network. The two processes of a pair run
+every step by turns, so that what else the machine does hits both alike; the lowest processor time
+of each counts. Shown are the median ratio over the pairs and its 95 % interval over resampled
+pairs. Without ``--data`` the text is synthetic. Needs psutil.
 """
 
 import argparse
@@ -31,7 +31,9 @@ RACE = Path(__file__).parent / "race"
 STEPS = ("fit", "predict")
 FEWEST_TURNS, AT_LEAST = 5, 1.5  # per step and pair; seconds of processor time of both
 SMALL = 10_000  # rows for strategies whose local classifiers have very many classes
-CASES = (*STRATEGIES, "quick")
+#: The network on dense and on sparse rows; both need PyTorch in both checkouts.
+NETWORKS = ("network", "sparse network")
+CASES = (*STRATEGIES, "quick", *NETWORKS)
 
 
 def work(case, file):
@@ -45,6 +47,8 @@ def work(case, file):
         prepare = partial(all_contestants()[QUICK].prepare, n_jobs=1)
         ready = prepare(load(Path(file)), Path())
         fit, predict = ready.fit, ready.predict
+    elif case in NETWORKS:
+        fit, predict = network_steps(sparse=case != "network")
     else:
         rows = SMALL if case in ("level", "flat") else ROWS
         X, y = make_data(rows, (10, 10, 10))
@@ -67,6 +71,23 @@ def work(case, file):
             predict(model)
         print(time.process_time() - start, flush=True)
     print(peak_memory(), flush=True)
+
+
+def network_steps(*, sparse):
+    """The same training in both checkouts: what rules decide is given."""
+    import scipy.sparse as sp
+
+    from hiclass.torch import HierarchicalSoftmaxClassifier
+
+    X, y = make_data(SMALL // 4, (10, 10, 10))
+    X = X.astype(np.float32)
+    if sparse:
+        X = sp.csr_matrix(np.where(np.quantile(X, 0.8) < X, X, 0))
+    given = {"loss": "leaf", "penalty": 1e-6, "learning_rate": 0.01, "batch_size": 256}
+    model = HierarchicalSoftmaxClassifier(
+        **given, max_epochs=2, decoding="top_down", device="cpu", random_state=0
+    )
+    return partial(model.fit, X, y), lambda fitted: fitted.predict(X)
 
 
 def peak_memory():
@@ -151,7 +172,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--before", metavar="SRC", help="the sources of another checkout")
     parser.add_argument("--pairs", type=int, default=15)
-    parser.add_argument("--only", nargs="+", choices=CASES, default=CASES)
+    parser.add_argument("--only", nargs="+", choices=CASES, default=(*STRATEGIES, "quick"))
     parser.add_argument("--data", type=Path, help="folder of the data sets: complaints for quick")
     parser.add_argument("--sets", type=Path, default=Path("race_sets"), help="prepared sets")
     parser.add_argument("--output", metavar="FILE", help="where the results go, as JSON")

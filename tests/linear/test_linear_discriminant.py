@@ -243,3 +243,20 @@ def test_it_passes_the_checks_of_scikit_learn():
         on_fail=None,
     )
     assert {r["check_name"] for r in results if r["status"] == "failed"} == set()
+
+
+@pytest.mark.parametrize("n_landmarks", [0, 20])
+def test_predictions_need_the_scores_of_a_few_rows_at_a_time(monkeypatch, n_landmarks):
+    """Blocks of rows give what all rows at once give."""
+    from hiclass._linear import kernel_ridge
+
+    rng = np.random.default_rng(0)
+    target = np.arange(120) % 12
+    X = rng.normal(size=(120, 5)) + 3 * rng.normal(size=(12, 5))[target]
+    model = DiscriminantClassifier(n_landmarks=n_landmarks, random_state=0).fit(X, target)
+    expected = model.predict_proba(X).argmax(axis=1)
+    seen, scores = [], model._scores
+    monkeypatch.setattr(model, "_scores", lambda X: seen.append(len(X)) or scores(X))
+    monkeypatch.setattr(kernel_ridge, "_MOST_NUMBERS", 12 * 50)
+    np.testing.assert_array_equal(model.predict(X), expected)
+    assert seen == [50, 50, 20]

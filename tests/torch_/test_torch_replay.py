@@ -156,3 +156,20 @@ def test_without_memory_for_a_recorded_step_training_goes_on():
     for _ in range(_replay._WAIT + 2):
         assert replays.step(batch_of(2, 20), None) is None
     assert replays._record is None
+
+
+def test_a_copy_records_with_its_own_generator(hard, monkeypatch):
+    """What a recorded step drops is drawn from the generator of its trainer."""
+    from hiclass.torch import _train
+
+    X, y = hard
+    trainer = network(hidden_layers=(6,), dropout=0.3).partial_fit(X, y)._trainer
+    drawn_from = {}
+
+    def forget(self):
+        drawn_from[id(self)] = self._generator
+
+    monkeypatch.setattr(_train.Trainer, "_forget_steps", forget)
+    other = trainer.copy()
+    assert other._generator is not trainer._generator
+    assert drawn_from[id(other)] is other._generator

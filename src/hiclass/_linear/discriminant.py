@@ -231,7 +231,7 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
             The scores; of two classes, how much larger that of the second is.
         """
-        scores = self._scores(X)
+        scores = self._scores(self._check(X))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict_proba(self, X: Any) -> AnyArray:
@@ -247,7 +247,7 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             The probabilities.
         """
-        return np.asarray(softmax(self._scores(X), axis=1))
+        return np.asarray(softmax(self._scores(self._check(X)), axis=1))
 
     def predict(self, X: Any) -> AnyArray:
         """Predict the class of every row.
@@ -262,12 +262,18 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             The class with the highest score.
         """
-        best = self._scores(X).argmax(axis=1)
+        X = self._check(X)
+        best = np.empty(len(X), dtype=np.intp)
+        for rows in row_blocks(len(X), len(self.coef_)):  # scores of all rows may be too many
+            best[rows] = self._scores(X[rows]).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
-    def _scores(self, X: Any) -> AnyArray:
+    def _check(self, X: Any) -> AnyArray:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+
+    def _scores(self, X: AnyArray) -> AnyArray:
+        """The scores of checked rows."""
         if self.landmarks_ is None:
             return np.asarray(X @ self.coef_.T + self.intercept_)
         scores = np.empty((len(X), len(self.coef_)), dtype=np.result_type(X, self.coef_))

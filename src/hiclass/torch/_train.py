@@ -183,6 +183,7 @@ class Trainer:
         else:
             seed = self._generator.initial_seed()
             other._generator = torch.Generator(other.device).manual_seed(seed)
+        other._forget_steps()  # recorded steps draw from the generator
         return other
 
     def _load_optimisers(self, states: list[Any]) -> None:
