@@ -222,3 +222,17 @@ def test_labels_are_only_ever_text(data):
     named = [[names[label] for label in row] for row in y]
     model = LocalClassifierPerParentNode(multi_label=True).fit(X, named)
     assert evil not in make_report(model, X, named).html
+
+
+def test_chosen_classes_have_curves_also_in_a_large_graph():
+    rng = np.random.default_rng(0)
+    edges = [(f"g{i // 10}", f"c{i}") for i in range(400)]
+    y = [[f"c{i}" for i in rng.integers(0, 400, 8)] for _ in range(300)]
+    y = [list(dict.fromkeys(row)) for row in y]
+    X = rng.normal(size=(300, 4))
+    model = FlatClassifier(KNeighborsClassifier(), hierarchy=edges, multi_label=True).fit(X, y)
+    page = make_report(model, X, y).data
+    assert len(page["curves"]) < 350 < len(page["nodes"]["label"])
+    for nodes in page["chosen"].values():
+        assert len(nodes) == 12
+        assert set(nodes) <= set(page["curves"])

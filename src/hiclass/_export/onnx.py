@@ -131,7 +131,8 @@ def _check_model(model: Any) -> LocalModels:
     if models.of_sets:
         raise ValueError(
             f"This {name} predicts sets of classes (multi_label=True, or a class with several "
-            f"parents), which cannot be converted to ONNX; only single paths in a tree can."
+            f"parents), which cannot be converted to ONNX; only single paths in a tree can. Save "
+            f"it with skops instead, and load it with hiclass.load."
         )
     if isinstance(models, RestrictedModels):
         raise ValueError(

@@ -79,6 +79,9 @@ def collect_sets(rows: SetRows) -> dict[str, Any]:
     area = None if rows.proba is None else _areas(rows)
     frequent = np.argsort(-support[1:], kind="stable")[:_MOST_CURVES] + 1
     frequent = frequent[(support + predicted)[frequent] > 0]
+    chosen = None if area is None else _chosen(area, support)
+    extreme = [v for nodes in (chosen or {}).values() for v in nodes]
+    drawn = np.union1d(frequent, np.array(extreme, dtype=np.intp))
     return {
         "scores": _overall(rows, area, support),
         "levels": _levels(rows, area, right, predicted, support),
@@ -94,8 +97,8 @@ def collect_sets(rows: SetRows) -> dict[str, Any]:
         },
         "unseen": rows.unseen.tolist(),
         "curve": None if rows.proba is None else _pooled_curve(rows),
-        "curves": {} if rows.proba is None else _curves(rows, frequent),
-        "chosen": None if area is None else _chosen(area, support),
+        "curves": {} if rows.proba is None else _curves(rows, drawn),
+        "chosen": chosen,
         "together": _together(pair, frequent),
         "confused": _confused(pair, frequent),
         "matrix": _matrix(pair, support),
