@@ -319,7 +319,10 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     def _check_words(self, fit_params: dict[str, Any]) -> None:
         """Refuse what does not go together with class texts."""
         if self.multi_label:
-            raise ValueError("Class texts are for models that predict one path per row.")
+            raise ValueError(
+                "Class texts are for models that predict one path per row. Leave class_texts out, "
+                "or multi_label=True."
+            )
         if self.voting != "product":
             raise ValueError("Class texts need voting='product'.")
         if fit_params:

@@ -43,5 +43,6 @@ def require_paths(model: Any, name: str) -> None:
         raise ValueError(
             f"{name} is about one path per row in a tree, but this {type(model).__name__} "
             f"predicts sets of classes (multi_label=True, or a class with several parents). "
-            f"For those, choose a threshold, for example threshold='tuned'."
+            f"For those, use predict_paths, which ranks labels, threshold=('precision', 0.9), or "
+            f"ConformalClassifier(model, kind='false_discoveries')."
         )

@@ -106,7 +106,9 @@ def texted_hierarchy(hierarchy: Any, class_texts: Any, y: Any) -> Hierarchy:
         )
     if not tree.is_tree:
         raise ValueError(
-            f"Class texts are for trees, but {tree._shared_label()!r} has several parents."
+            f"Class texts are for trees, but {tree._shared_label()!r} has several parents. Leave "
+            f"out all but one of the parents, or use an estimator without class texts, such as "
+            f"FlatClassifier(hierarchy=...)."
         )
     return tree
 

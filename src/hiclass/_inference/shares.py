@@ -93,13 +93,18 @@ def _shares_of(models: LocalModels, weight: FloatArray) -> FloatArray | None:
         return None
     tree = ShareTree(models)
     shares = np.asarray(own / own.sum())
-    if strategy_of(models).only_final or own.sum() == weight.sum():
+    if own.sum() == weight.sum() or _only_final(models):
         return shares
     # With leaf_only, rows that end at an inner node train what is above: a branch has the share of
     # all rows that take it, and those that end at its source go with the others.
     inside = _summed_up(models.hierarchy, weight)
     branch = np.where(tree.stops, weight[tree.target], inside[tree.target])
     return tree.multiplied(_divided(branch, tree.total(branch)[tree.source]))
+
+
+def _only_final(models: Any) -> bool:
+    """Whether models learn only from rows that end at a final class, as those by words do."""
+    return not hasattr(models, "strategy") or strategy_of(models).only_final
 
 
 def _summed_up(hierarchy: Any, weight: FloatArray) -> FloatArray:

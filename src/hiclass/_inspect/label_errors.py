@@ -172,7 +172,8 @@ def _hierarchy_of(model: Any, y: Any) -> Hierarchy:
         raise ValueError(
             f"find_label_errors is about one path per row in a tree, but this "
             f"{type(model).__name__} predicts sets of classes (multi_label=True, or a class with "
-            f"several parents)."
+            f"several parents). For those, use sklearn.model_selection.cross_val_predict with "
+            f"method='predict_node_proba', and look at labels with small probabilities."
         )
     return Hierarchy.from_paths(y) if found is None else found
 
