@@ -28,7 +28,8 @@ PAGES = [
     *(
         f"docs/{name}.md"
         for name in (
-            "appendix/all_libraries", "appendix/conformal_coverage", "appendix/decodings",
+            "appendix/all_libraries", "appendix/calibration", "appendix/conformal_coverage",
+            "appendix/decodings",
             "appendix/groups", "appendix/libraries", "appendix/losses", "appendix/published",
             "appendix/recipe_settings", "appendix/recipes", "appendix/scaling",
             "appendix/six_sets", "appendix/speed_linear",
@@ -145,7 +146,7 @@ def test_pictures_exist_and_are_small():
 
 def test_results_name_their_command_and_no_paths(pages):
     files = [*(BENCHMARKS / "results").glob("race-*.json"), pages.scaling.RESULT]
-    assert len(files) == 7
+    assert len(files) == 8
     for file in files:
         text = file.read_text()
         assert json.loads(text)["command"].startswith("python benchmarks/")
