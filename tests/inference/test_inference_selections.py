@@ -281,10 +281,11 @@ def test_a_search_chooses_among_selections():
     assert search.best_params_["threshold"] in grid["threshold"]
 
 
-def test_ensembles_rank_but_do_not_learn_thresholds():
+def test_ensembles_rank_and_learn_thresholds():
     X, y = zoo(60)
     members = [("a", FlatClassifier(hierarchy=DAG, multi_label=True))]
     model = EnsembleClassifier(members, threshold=("top", 1)).fit(X, y)
     assert model.predict(X).shape == (60,)
-    with pytest.raises(ValueError, match="tune_confidence"):
-        EnsembleClassifier(members, threshold="tuned").fit(X, y)
+    learned = EnsembleClassifier(members, threshold="tuned").fit(X, y)
+    for threshold in ALL:
+        assert learned.set_params(threshold=threshold).predict(X).shape == (60,)

@@ -19,6 +19,7 @@ from hiclass._engine.local_classifiers import with_groups
 from hiclass._estimators.base import BaseHierarchicalClassifier, check_parameters
 from hiclass._estimators.fitting import fitting
 from hiclass._estimators.held_out import NO_PROBA, decide_held_out, true_nodes
+from hiclass._estimators.sets import are_sets
 from hiclass._inference.decodings import Decision, truncate, with_confidence
 from hiclass._inference.paths import final_proba, final_to_nodes, sum_final
 from hiclass._inference.selections import Rule, curve_of, smallest_precise
@@ -350,7 +351,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     def _control(self, X: Any, y: Any) -> float:
         """The threshold with which the rate of errors keeps the limit."""
         X = self._check_rows(X)
-        closed, n_unknown = known_sets(y, self.hierarchy_, self._format.of_sets)
+        closed, n_unknown = known_sets(y, self.hierarchy_, are_sets(self))
         n, risk = n_rows_of(X), RISKS[self.kind_]
         check_n_labels(closed.shape[0], n)
         parts = []

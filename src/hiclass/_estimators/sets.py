@@ -50,7 +50,7 @@ def predict_sets(model: Any, X: Any) -> Any:
     model._check_decision_parameters()
     models, rule = model._models, _rule(model)
     hierarchy, format = model.hierarchy_, model._format
-    if not _are_sets(model):
+    if not are_sets(model):
         parts = model._map(lambda chunk: rule.nodes(models, chunk), X)
         return decode(np.concatenate(parts), hierarchy, format, may_end=False)
     parts = model._map(lambda chunk: rule.sets(models, chunk), X)
@@ -63,7 +63,7 @@ def predict_set_confidence(model: Any, X: Any) -> Any:
     model._check_decision_parameters()
     models, rule = model._models, _rule(model)
     hierarchy, format = model.hierarchy_, model._format
-    if not _are_sets(model):
+    if not are_sets(model):
 
         def of_node(chunk: Any) -> FloatArray:
             proba = set_node_proba(models, chunk)
@@ -109,7 +109,7 @@ def rank_classes(model: Any, X: Any, k: int) -> tuple[AnyArray, FloatArray]:
     return labels.astype(dtype) if k <= len(models.ends) else labels, proba
 
 
-def _are_sets(model: Any) -> bool:
+def are_sets(model: Any) -> bool:
     """Whether a row has several labels; if not, it has one label in a DAG."""
     return bool(model._format.of_sets)
 
@@ -120,7 +120,7 @@ def _rule(model: Any) -> Rule:
         rule: Rule = model._own_rule()
         return rule
     chosen = read_threshold(model.threshold)
-    if not _are_sets(model) and chosen.selection is not None and chosen.selection.only_sets:
+    if not are_sets(model) and chosen.selection is not None and chosen.selection.only_sets:
         raise ValueError(
             f"threshold={model.threshold!r} selects any number of classes, but here a row has one "
             f"label. Use a number, or predict_paths, which ranks the labels."

@@ -19,6 +19,7 @@ from hiclass._estimators.set_fitting import OneVsRest
 from hiclass._inspect.models import OpenEstimator, local_models, open_estimator, strongest
 from hiclass._inspect.reasons import Feature, Reason, dense_row
 from hiclass._inspect.rendering import reason_html, reason_text
+from hiclass._problems.strategies import STRATEGIES
 from hiclass._state import Packed, SetModels
 from hiclass._typing import FloatArray
 
@@ -180,13 +181,15 @@ class _SetReasons:
     def reasons(self, node: int) -> list[Reason]:
         """What the local classifiers that decide about a node say."""
         found = []
+        strategy = STRATEGIES[self.models.strategy]
+        per_parent = not strategy.shared and not strategy.is_direct
         for owner, fitted in self.models.classifiers.items():
             nodes = self.models.classes[owner].tolist()
-            if self.models.strategy == "node":
+            if strategy.is_binary:
                 if owner == node:
                     found.append(self._reason(open_estimator(fitted, 2), None, node))
             elif node in nodes:
-                below = owner if self.models.strategy == "parent" else None
+                below = owner if per_parent else None
                 opened, column = _open_column(fitted, nodes.index(node), len(nodes))
                 found.append(self._reason(opened, column, node, below))
         if not found:
