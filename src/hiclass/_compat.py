@@ -39,9 +39,20 @@ try:
 except ImportError:  # scikit-learn has moved them: liblinear.py finds out and does without
     svm_base = svm_classes = svm_liblinear = None
 
+try:  # experimental, from scikit-learn 1.9 on
+    from sklearn.callback import CallbackSupportMixin as CallbackSupport
+    from sklearn.callback._callback_support import callback_management_context as manage_callbacks
+except ImportError:
+
+    class CallbackSupport:  # type: ignore[no-redef]
+        """Nothing: this version of scikit-learn has no callbacks."""
+
+    manage_callbacks = None
+
 __all__ = [
     "UNUSED",
     "BaseComposition",
+    "CallbackSupport",
     "Interval",
     "LinearClassifierMixin",
     "MetadataRouter",
@@ -53,6 +64,7 @@ __all__ = [
     "check_is_fitted",
     "check_sample_weight",
     "get_routing_for_object",
+    "manage_callbacks",
     "n_rows_of",
     "offered_if",
     "process_routing",

@@ -311,7 +311,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         self : object
             The fitted estimator.
         """
-        with fitting(self), warnings.catch_warnings():
+        with fitting(self, X, y), warnings.catch_warnings():
             for message in _NOT_FOR_USERS if self.local_classifier is None else ():
                 warnings.filterwarnings("ignore", message=message)
             self._check_parameters()
@@ -351,7 +351,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             rows = Rows(features, y, target.nodes, target.hierarchy, fold, fit_params, unit)
             proposals = self._propose(rows, effort)
             candidate = self._choose(proposals, rows, effort, objective)
-            model = fit_candidate(candidate, rows)
+            model = fit_candidate(candidate, rows, self)
             self._adopt(model, candidate.decoding)
             self.expected_f1_ = model.expected_f1
         return self

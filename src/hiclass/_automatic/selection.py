@@ -16,6 +16,7 @@ from sklearn.base import clone
 from hiclass._automatic.known import can_be_known, know, row_numbers
 from hiclass._automatic.objectives import Objective
 from hiclass._automatic.proposals import USUAL_F, Proposal
+from hiclass._engine.callbacks import handing_callbacks_on
 from hiclass._estimators.ensemble import EnsembleClassifier
 from hiclass._inference.decodings import DECODINGS, Wish
 from hiclass._out_of_fold.folds import fit_folds
@@ -343,13 +344,13 @@ def _decide(models: Any, X: Any, decoding: str, f: float) -> IntArray:
 # -- the end -----------------------------------------------------------------------------------
 
 
-def fit_candidate(candidate: Candidate, rows: Rows) -> Any:
-    """Fit a candidate on all rows."""
-    known = {"hierarchy": rows.hierarchy}
-    models = [
-        clone(part.model).set_params(**known).fit(rows.X, rows.y, **rows.fit_params)
-        for part in candidate.parts
-    ]
+def fit_candidate(candidate: Candidate, rows: Rows, owner: Any = None) -> Any:
+    """Fit a candidate on all rows; callbacks of the estimator that it is for are handed on."""
+    models = []
+    for part in candidate.parts:
+        model = clone(part.model).set_params(hierarchy=rows.hierarchy)
+        with handing_callbacks_on(owner, model, part.name):
+            models.append(model.fit(rows.X, rows.y, **rows.fit_params))
     model = (
         models[0]
         if len(models) == 1

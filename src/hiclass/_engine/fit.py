@@ -26,6 +26,7 @@ from joblib import effective_n_jobs
 from joblib.parallel import default_parallel_config, get_active_backend
 from sklearn.svm import LinearSVC
 
+from hiclass._engine.callbacks import LocalFits
 from hiclass._engine.checkpoints import checkpoint_key, load_checkpoint, save_checkpoint
 from hiclass._engine.liblinear import alone, check_weights, fit_linear_svc, fits_in_threads
 from hiclass._engine.local_classifiers import named_for_fit, with_groups
@@ -65,6 +66,8 @@ class FitSettings:
         The title of the progress bar.
     min_coef : float
         The smallest absolute value of a weight that linear classifiers of sparse rows keep.
+    listening : callable or None
+        ``(title, n_problems, hand_on=...)`` to what is told about every fit, or None.
     """
 
     n_jobs: int | None = None
@@ -72,6 +75,7 @@ class FitSettings:
     verbose: int = 0
     title: str = "Fitting"
     min_coef: float = 0.0
+    listening: Callable[..., LocalFits | None] | None = None
 
 
 def fit_problems(
@@ -114,17 +118,24 @@ def fit_problems(
     progress = None
     if settings.verbose > 0:
         progress = Progress(n_problems, settings.title, enabled=True)
-    tasks = _tasks(problems, make_estimator, describe, progress)
+    listener = None
+    if settings.listening is not None:
+        # A checkpoint, or another process, must not get what belongs to the fit around it.
+        here = effective_n_jobs(settings.n_jobs) == 1 and settings.checkpoint_dir is None
+        listener = settings.listening(settings.title, n_problems, hand_on=here)
+    tasks = _tasks(problems, make_estimator, describe, progress, listener)
     run = _run(tasks, n_problems, X, shared, settings.n_jobs)
     classifiers: dict[int, Any] = {}
     gates: dict[int, Any] = {}
     remarks: set[str] = set()
     # Closed at once when something goes wrong here: the engine then stops its workers.
-    with progress or nullcontext(), closing(run):
+    with progress or nullcontext(), listener or nullcontext(), closing(run):
         for done in run:
             (gates if done.gate else classifiers)[done.owner] = done.estimator
             if progress is not None:
                 progress.finish((done.owner, done.gate))
+            if listener is not None:
+                listener.finish((done.owner, done.gate))
             for remark in done.remarks:
                 if remark not in remarks:
                     remarks.add(remark)
@@ -183,13 +194,17 @@ def _tasks(
     make_estimator: Callable[[LocalProblem], Any],
     describe: Callable[[LocalProblem], str],
     progress: Progress | None,
+    listener: LocalFits | None = None,
 ) -> Iterator[Task]:
     """Make the tasks of problems, one after the other."""
     for p in problems:
         name = partial(describe, p)
         if progress is not None:
             progress.begin((p.owner, p.gate), name, len(p.target))
-        yield Task(p.owner, p.gate, make_estimator(p), p.rows, p.target, name)
+        estimator = make_estimator(p)
+        if listener is not None:
+            listener.begin((p.owner, p.gate), name, estimator)
+        yield Task(p.owner, p.gate, estimator, p.rows, p.target, name)
 
 
 # -- engines -----------------------------------------------------------------------------------

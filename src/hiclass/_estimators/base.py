@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from hiclass import metrics
 from hiclass._compat import (
+    CallbackSupport,
     Interval,
     check_is_fitted,
     offered_if,
@@ -78,7 +79,7 @@ def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
     validate_parameter_constraints(constraints, values, caller_name=type(estimator).__name__)
 
 
-class BaseHierarchicalClassifier(ClassifierMixin, BaseEstimator):
+class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator):
     """Base of all hierarchical classifiers; not for direct use."""
 
     hierarchy: Any

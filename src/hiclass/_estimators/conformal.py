@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from hiclass._closure import most_specific
 from hiclass._compat import Interval, StrOptions, check_is_fitted, routing_enabled
+from hiclass._engine.callbacks import handing_callbacks_on
 from hiclass._engine.fit import is_per_row
 from hiclass._engine.local_classifiers import with_groups
 from hiclass._estimators.base import BaseHierarchicalClassifier, check_parameters
@@ -297,7 +298,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         ValueError
             If it has no probabilities, or if no row or group is left to fit it on.
         """
-        with fitting(self):
+        with fitting(self, X, y):
             check_parameters(self, tuple(self._parameter_constraints))
             self._check_model()
             X = check_X(self, X, self._input_tags(), reset=True)
@@ -422,7 +423,9 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         fit_params = {
             k: take_rows(v, train) if is_per_row(v, n_rows) else v for k, v in fit_params.items()
         }
-        model = clone(self._given()).fit(take_rows(X, train), take_rows(y, train), **fit_params)
+        model = clone(self._given())
+        with handing_callbacks_on(self, model, "model"):
+            model.fit(take_rows(X, train), take_rows(y, train), **fit_params)
         return model, take_rows(X, held_out), take_rows(y, held_out)
 
     def _split(self, n_rows: int, groups: IntArray | None = None) -> tuple[IntArray, IntArray]:

@@ -18,6 +18,7 @@ from hiclass._compat import (
     process_routing,
     routing_enabled,
 )
+from hiclass._engine.callbacks import handing_callbacks_on
 from hiclass._engine.fit import is_per_row
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.ensemble_texts import fit_ensemble, has_words
@@ -256,7 +257,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         self : object
             The fitted estimator.
         """
-        with fitting(self):
+        with fitting(self, X, y):
             self._check_parameters()
             weights = self._check_models()
             if has_words(self.models, self.class_texts):
@@ -269,7 +270,9 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             params = self._params_of_models(sample_weight, fit_params)
             models = []
             for name, model in self.models:
-                models.append(clone(model).fit(X, y, **params[name]))
+                member = clone(model)
+                with handing_callbacks_on(self, member, name):
+                    models.append(member.fit(X, y, **params[name]))
                 self._check_thresholds(models[0].hierarchy_)  # before the others are fitted
             joint = self._join([model._models for model in models], weights)
             learn = self._learn_sets if joint.of_sets else self._learn_out_of_fold

@@ -22,6 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
 from hiclass._compat import UNUSED, Interval, StrOptions, process_routing, routing_enabled
+from hiclass._engine.callbacks import listen, telling_callbacks
 from hiclass._engine.class_weights import Weights, read_class_weights, set_class_weights
 from hiclass._engine.fit import FitSettings, fit_problems
 from hiclass._engine.local_classifiers import (
@@ -127,7 +128,7 @@ def fit(
     self : object
         The fitted estimator.
     """
-    with fitting(self):
+    with fitting(self, X, y):
         check_local_parameters(self)
         X = check_X(self, X, self._input_tags(), reset=True)
         target = encode_labels(self, y)
@@ -144,11 +145,15 @@ def fit(
 
 
 @contextmanager
-def fitting(model: BaseHierarchicalClassifier) -> Iterator[None]:
-    """Forget what was fitted before and, where fit fails, whatever it has set until then."""
+def fitting(model: BaseHierarchicalClassifier, X: Any = None, y: Any = None) -> Iterator[None]:
+    """Forget what was fitted before and, where fit fails, whatever it has set until then.
+
+    Callbacks are told when it begins and ends, with the rows and labels if they are given.
+    """
     model._forget()
     try:
-        yield
+        with telling_callbacks(model, X, y):
+            yield
     except BaseException:
         model._forget()
         raise
@@ -274,6 +279,7 @@ def local_recipe(model: Any, fit_params: dict[str, Any]) -> Recipe:
             directory,
             model.verbose,
             min_coef=0.0 if _is_estimated(model) else float(model.min_coef),
+            listening=partial(listen, model),
         ),
         model.leaf_only,
         model.calibration,

@@ -269,7 +269,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         self : object
             The fitted estimator.
         """
-        with fitting(self):
+        with fitting(self, X, y):
             self._check_parameters()
             X = check_X(self, X, self._input_tags(), reset=True)
             target = encode_labels(self, y)
