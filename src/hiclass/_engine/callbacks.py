@@ -27,10 +27,6 @@ def telling_callbacks(model: Any, X: Any = None, y: Any = None) -> Iterator[None
     X, y : rows and labels, default=None
         What it is fitted on, for callbacks that ask for it.
     """
-    concerned = hasattr(model, "_skl_callbacks") or hasattr(model, "_parent_callback_ctx")
-    if not concerned or not hasattr(model, "set_callbacks"):
-        yield
-        return
     with manage_callbacks(model):
         context = model._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=model, X=X, y=y)
@@ -109,10 +105,3 @@ class LocalFits:
             handed.close()
         if exc[0] is None:
             self._context.call_on_fit_task_end(estimator=self._model)
-
-
-def listen(model: Any, title: str, n_fits: int, *, hand_on: bool) -> LocalFits | None:
-    """What tells the callbacks of a model about its local fits; None if it has no callbacks."""
-    if not hasattr(model, "_callback_fit_ctx"):
-        return None
-    return LocalFits(model, title, n_fits, hand_on=hand_on)

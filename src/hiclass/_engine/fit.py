@@ -67,7 +67,7 @@ class FitSettings:
     min_coef : float
         The smallest absolute value of a weight that linear classifiers of sparse rows keep.
     listening : callable or None
-        ``(title, n_problems, hand_on=...)`` to what is told about every fit, or None.
+        ``(title, n_problems, hand_on=...)`` to what is told about every fit; None: nothing is.
     """
 
     n_jobs: int | None = None
@@ -75,7 +75,7 @@ class FitSettings:
     verbose: int = 0
     title: str = "Fitting"
     min_coef: float = 0.0
-    listening: Callable[..., LocalFits | None] | None = None
+    listening: Callable[..., LocalFits] | None = None
 
 
 def fit_problems(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
 from hiclass._compat import UNUSED, Interval, StrOptions, process_routing, routing_enabled
-from hiclass._engine.callbacks import listen, telling_callbacks
+from hiclass._engine.callbacks import LocalFits, telling_callbacks
 from hiclass._engine.class_weights import Weights, read_class_weights, set_class_weights
 from hiclass._engine.fit import FitSettings, fit_problems
 from hiclass._engine.local_classifiers import (
@@ -152,11 +152,16 @@ def fitting(model: BaseHierarchicalClassifier, X: Any = None, y: Any = None) -> 
     """
     model._forget()
     try:
-        with telling_callbacks(model, X, y):
+        with telling_callbacks(model, X, y) if _has_callbacks(model) else nullcontext():
             yield
     except BaseException:
         model._forget()
         raise
+
+
+def _has_callbacks(model: Any) -> bool:
+    """Whether a model has callbacks of scikit-learn, or is fitted within one that has."""
+    return not {"_skl_callbacks", "_parent_callback_ctx"}.isdisjoint(vars(model))
 
 
 def encode_labels(
@@ -279,7 +284,7 @@ def local_recipe(model: Any, fit_params: dict[str, Any]) -> Recipe:
             directory,
             model.verbose,
             min_coef=0.0 if _is_estimated(model) else float(model.min_coef),
-            listening=partial(listen, model),
+            listening=partial(LocalFits, model) if _has_callbacks(model) else None,
         ),
         model.leaf_only,
         model.calibration,
