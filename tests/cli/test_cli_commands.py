@@ -481,3 +481,11 @@ def test_warnings_are_one_line_each(run, tmp_path):
         )  # fmt: skip
     (line,) = [line for line in err.splitlines() if line.startswith("warning:")]
     assert "differ only by case" in line
+
+
+def test_a_report_whose_name_ends_with_md_is_a_model_card(run, model, train, tmp_path):
+    run("report", model, train, "-o", tmp_path / "card.md")
+    run("evaluate", model, train, "--report", tmp_path / "same.md")
+    card = (tmp_path / "card.md").read_text(encoding="utf-8")
+    assert card == (tmp_path / "same.md").read_text(encoding="utf-8")
+    assert "# train.csv" in card

@@ -251,8 +251,9 @@ def write_report(
     from hiclass._inspect.report import make_report
 
     made = make_report(classifier, X, y, title=title, feature_names=names, **shown)
+    is_card = Path(path).suffix.lower() == ".md"
     with open_output(path) as file:
-        file.write(made.html.encode("utf-8"))
+        file.write((made.to_markdown() if is_card else made.html).encode("utf-8"))
 
 
 # -- one row -----------------------------------------------------------------------------------

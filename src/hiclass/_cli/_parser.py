@@ -212,7 +212,11 @@ def _add_evaluate(commands: Any) -> None:
         "that the model was fitted on",
     )
     report = command.add_argument_group("report")
-    report.add_argument("--report", metavar="FILE", help="also write a report as HTML")
+    report.add_argument(
+        "--report",
+        metavar="FILE",
+        help="also write a report as HTML; a model card if its name ends with .md",
+    )
     add_examples(report)
     add_checks(report)
 
@@ -262,7 +266,7 @@ def _add_report(commands: Any) -> None:
     command = add_command(
         commands,
         "report",
-        "write a report on a model as one HTML file",
+        "write a report on a model as one HTML file, or a model card",
         _help.REPORT,
         "MODEL FILE -o FILE [options]",
     )
@@ -272,7 +276,11 @@ def _add_report(commands: Any) -> None:
     add_decision(command)
     add_threshold(command)
     command.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="the report, such as report.html"
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="the report, such as report.html; a model card if its name ends with .md",
     )
     command.add_argument("--title", help="the title of the report; by default the name of the file")
     add_examples(command)

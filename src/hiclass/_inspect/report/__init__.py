@@ -19,6 +19,7 @@ from hiclass._inference.decodings import Decoding
 from hiclass._inspect.models import OpenModel, local_models, open_model, predicts_sets
 from hiclass._inspect.report import _data, _sets
 from hiclass._inspect.report._automation import collect_automation
+from hiclass._inspect.report._card import to_markdown
 from hiclass._inspect.report._choices import collect_choices
 from hiclass._inspect.report._features import collect_features
 from hiclass._inspect.report._render import inline, to_html
@@ -45,8 +46,19 @@ class Report:
         self.data = data
         self.html = to_html(data)
 
+    def to_markdown(self) -> str:
+        """Return the report as a model card in Markdown.
+
+        Returns
+        -------
+        str
+            Scores, mistakes, what can be automated and what is promised, with a YAML header as
+            model registries read it. What only the author knows is left to fill in.
+        """
+        return to_markdown(self.data)
+
     def save(self, path: Any) -> None:
-        """Write the page to a file, in UTF-8.
+        """Write the page to a file, in UTF-8; the model card if its name ends with ``.md``.
 
         The file appears under its name when it is complete; if something fails, what was there
         before stays.
@@ -62,7 +74,8 @@ class Report:
                 f"The folder {str(path.parent)!r} does not exist; create it first."
             )
         with write_whole(path) as file:
-            file.write(self.html.encode("utf-8"))
+            is_card = path.suffix.lower() == ".md"
+            file.write((self.to_markdown() if is_card else self.html).encode("utf-8"))
 
     def __repr__(self) -> str:
         scores = self.data["scores"]
@@ -121,7 +134,7 @@ def make_report(
     Returns
     -------
     Report
-        With ``save(path)``; a notebook shows it inline.
+        With ``save(path)``; a notebook shows it inline. ``to_markdown()`` makes a model card of it.
 
     Raises
     ------

@@ -1,0 +1,207 @@
+"""The report as a model card: Markdown that a repository or a model registry can show.
+
+It has the numbers that a reader needs before the model is used, made of the same data as the page.
+What only the author knows is left as comments to fill in. Labels are escaped: they come from
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+#: So many of the mistakes, and of the classes that are found worst, are listed.
+_MOST_SHOWN = 10
+#: Classes with fewer rows say little.
+_LEAST_ROWS = 5
+#: The shares of wrong labels for which the card says how much can be automated.
+_LIMITS = (0.01, 0.05, 0.1)
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~#$])")
+
+
+def to_markdown(data: dict[str, Any]) -> str:
+    """Make a model card of the data of a report.
+
+    Parameters
+    ----------
+    data : dict
+        What the page shows.
+
+    Returns
+    -------
+    str
+        Markdown with a YAML header.
+    """
+    sections = (_header, _details, _scores, _classes, _automation, _use, _to_fill_in)
+    return "\n".join(line for section in sections for line in section(data)) + "\n"
+
+
+def escape(text: Any) -> str:
+    """A text as Markdown shows it letter by letter, in one line."""
+    return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
+
+
+def _table(header: list[str], rows: list[list[str]]) -> list[str]:
+    lines = [header, ["---"] * len(header), *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _header(data: dict[str, Any]) -> list[str]:
+    return [
+        "---",
+        "library_name: hiclass",
+        "tags: [hierarchical-classification]",
+        f"model_name: {json.dumps(data['title'])}",
+        "---",
+        "",
+        f"# {escape(data['title'])}",
+        "",
+    ]
+
+
+def _details(data: dict[str, Any]) -> list[str]:
+    model, nodes = data["model"], data["nodes"]
+    parts = [
+        ["model", escape(model["name"])],
+        ["steps before it", escape(", ".join(model["steps"]))],
+        ["made of", escape("; ".join(model["members"]))],
+        ["local classifiers", escape(", ".join(model["local_classifiers"]))],
+        ["parameters", escape(", ".join(f"{name}={value}" for name, value in model["parameters"]))],
+        ["classes", f"{len(nodes['label']) - 1:,} in {len(data['levels'])} levels"],
+        ["hiclass", escape(data["version"])],
+        ["evaluated on", escape(data["date"])],
+    ]
+    return ["## Model", "", *_table(["", ""], [row for row in parts if row[1]]), ""]
+
+
+def _scores(data: dict[str, Any]) -> list[str]:
+    scores = data["scores"]
+    columns = ["classes", "accuracy", "precision", "recall", "f1"]
+    levels = [
+        [
+            str(level["level"]),
+            str(level["n_classes"]),
+            *(_share(level[name]) for name in columns[1:]),
+        ]
+        for level in data["levels"]
+    ]
+    return [
+        "## Evaluation",
+        "",
+        f"On {data['rows']:,} labelled rows. Hierarchical scores count every class of a path.",
+        "",
+        *_table(
+            ["hierarchical precision", "recall", "F1", "whole path right"],
+            [[_share(scores[name]) for name in ("precision", "recall", "f1", "exact")]],
+        ),
+        "",
+        *_table(["level", *columns[:-1], "F1"], levels),
+        "",
+    ]
+
+
+def _paths(nodes: dict[str, Any]) -> list[str]:
+    """The path of every node as text."""
+    paths = [""]
+    for label, parent in zip(nodes["label"][1:], nodes["parent"][1:], strict=True):
+        above = paths[parent]
+        paths.append(f"{above} > {label}" if above else str(label))
+    return paths
+
+
+def _classes(data: dict[str, Any]) -> list[str]:
+    """Which classes are taken for which, and which are found least often."""
+    nodes, steps = data["nodes"], data["steps"]
+    paths = _paths(nodes)
+    lines = ["## Mistakes", ""]
+    wrong = [
+        [escape(paths[a]), escape(paths[b]), f"{weight:,g}"]
+        for a, b, weight in zip(steps["true"], steps["predicted"], steps["weight"], strict=True)
+        if a > 0 and b > 0
+    ][:_MOST_SHOWN]
+    if not wrong:
+        return [*lines, "No class is taken for another one.", ""]
+    lines += [*_table(["class", "taken for", "rows"], wrong), ""]
+    found = [
+        (right / support, path, support)
+        for path, support, right in zip(paths, nodes["support"], nodes["right"], strict=True)
+        if path and support >= _LEAST_ROWS
+    ]
+    worst = sorted(found)[:_MOST_SHOWN]
+    if worst:
+        rows = [[escape(path), f"{support:,g}", _share(recall)] for recall, path, support in worst]
+        lines += ["Classes that are found least often:", ""]
+        lines += [*_table(["class", "rows", "recall"], rows), ""]
+    return lines
+
+
+def _automation(data: dict[str, Any]) -> list[str]:
+    """How many rows the model could code by itself, and what it promises."""
+    found = data["automation"]
+    if found is None:
+        return []
+    lines = ["## Automation", "", "The share of these rows that can be answered if so many of the "]
+    lines[-1] += "answers may be wrong, at the best threshold for these rows:"
+    header = ["level", *(f"{limit:.0%} wrong" for limit in _LIMITS)]
+    rows = [
+        [str(level["level"]), *(f"{_most(level, limit) / found['rows']:.1%}" for limit in _LIMITS)]
+        for level in found["levels"]
+    ]
+    lines += ["", *_table(header, rows), ""]
+    promises = found["promises"]
+    if promises is None:
+        return [*lines, "The model comes without a guarantee.", ""]
+    what = "wrong" if promises["kind"] == "error" else "mean cost"
+    lines += [
+        f"The model comes with a guarantee, from {promises['rows']:,} rows of calibration, with a "
+        f"certainty of {promises['certainty']:.0%}: of the rows that are answered,",
+        "",
+        *_table(
+            ["level", "branch", f"{what} at most", "answered"],
+            [
+                [str(p["level"]), escape(p["branch"]), f"{p['limit']:g}", f"{p['share']:.1%}"]
+                for p in promises["table"]
+            ],
+        ),
+        "",
+        "It holds for rows that come from where those rows came from, not after a drift.",
+        "",
+    ]
+    return lines
+
+
+def _most(level: dict[str, Any], limit: float) -> int:
+    """The most rows that are answered at a step with at most so many wrong ones."""
+    steps = zip(level["answered"], level["wrong"], strict=True)
+    return max(answered for answered, wrong in steps if wrong <= limit * answered)
+
+
+def _use(data: dict[str, Any]) -> list[str]:
+    lines: list[str] = []
+    if data["label_errors"] is not None:
+        n = len(data["label_errors"]["table"])
+        lines += ["## Labels", "", f"{n:,} rows with labels that are probably wrong are listed in "]
+        lines[-1] += "the report."
+        lines.append("")
+    if data["use"] is not None:
+        use = data["use"]
+        changed = [escape(test["what"]) for test in use["tests"][: use["changed"]]]
+        text = "; ".join(changed) if changed else "nothing, by more than chance"
+        lines += ["## Changes", "", f"Between {use['then']:,} rows of then and {use['now']:,} of "]
+        lines[-1] += f"now, these have changed: {text}."
+        lines.append("")
+    return lines
+
+
+def _to_fill_in(data: dict[str, Any]) -> list[str]:
+    return [
+        "## Use",
+        "",
+        "<!-- What is the model for, and what not? Who checks what it is not sure of? -->",
+        "<!-- Which rows was it fitted on: source, period, how they were labelled, license? -->",
+    ]
