@@ -615,7 +615,6 @@ def test_the_classifier_of_a_flat_model_is_named_too(animals):
 
 def test_what_has_no_graph_is_refused_with_the_reason(animals):
     X, y = animals
-    sets = LocalClassifierPerParentNode(multi_label=True).fit(np.eye(2), [["a"], ["b"]])
     texts = LocalClassifierPerParentNode(make_pipeline(TfidfVectorizer(), LogisticRegression()))
     fitted = LocalClassifierPerParentNode().fit(X, y)
     for model, error, message in (
@@ -623,7 +622,6 @@ def test_what_has_no_graph_is_refused_with_the_reason(animals):
         (LocalClassifierPerLevel().fit(X, y), TypeError, "got LocalClassifierPerLevel"),
         (ConformalClassifier(fitted), TypeError, "got ConformalClassifier"),
         (FlatClassifier(), ValueError, "not fitted"),
-        (sets, ValueError, "predicts sets of classes"),
         (fitted.restricted_to([("Animal",)]), ValueError, "restricted to some classes"),
         (fitted.adapted_to(prior={"Animal": 0.5}), ValueError, "adapted to other shares"),
         (FlatClassifier(LinearSVC()).fit(X, y), ValueError, "has no probabilities"),

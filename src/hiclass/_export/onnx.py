@@ -32,6 +32,7 @@ from hiclass._engine.packed import dense_narrow
 from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.local import LocalClassifierPerParentNode
 from hiclass._export.onnx_graph import Graph, n_features_of
+from hiclass._export.onnx_sets import put_sets
 from hiclass._export.onnx_steps import parts_of, put_before, transformed
 from hiclass._inference.batches import known_options
 from hiclass._inference.confidence import Thresholds, as_json, is_set
@@ -78,6 +79,11 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
         - ``confidence``, (n, n_levels): as ``predict_confidence``;
         - ``node_probabilities``, (n, n_nodes): as ``predict_node_proba``.
 
+        A model that predicts sets of classes (several labels per row) has, instead of the first
+        three, ``predicted``, (n, n_nodes): which nodes are predicted, ancestors included. Its local
+        classifiers are binary, such as LogisticRegression, and ``threshold`` is a number or
+        "tuned".
+
         Its ``metadata_props`` say what the nodes are (``hiclass.paths``, JSON), and how and by
         which version they were decided on.
 
@@ -107,6 +113,9 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     graph = Graph(n_features_of(first), dtype)
     if opened.before:
         put_before(graph, opened.before, model.n_features_in_)
+    if model.multi_label or not models.hierarchy.is_tree:
+        put_sets(graph, model, models)
+        return graph.model(_set_metadata(model, first))
     tree = _flat(graph, models) if strategy_of(models).is_direct else _per_parent(graph, models)
     node = _DECISIONS[as_decoding(model.decoding).name](graph, model, tree)
     table = _path_table(model)
@@ -119,7 +128,7 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     return graph.model(_metadata(model, first))
 
 
-def _check_model(model: Any) -> LocalModels:
+def _check_model(model: Any) -> Any:
     """Refuse what has no graph, with the reason; return the local models."""
     if not isinstance(model, LocalClassifierPerParentNode | FlatClassifier):
         raise TypeError(
@@ -129,11 +138,7 @@ def _check_model(model: Any) -> LocalModels:
     check_is_fitted(model)
     name, models = type(model).__name__, model._models
     if models.of_sets:
-        raise ValueError(
-            f"This {name} predicts sets of classes (multi_label=True, or a class with several "
-            f"parents), which cannot be converted to ONNX; only single paths in a tree can. Save "
-            f"it with skops instead, and load it with hiclass.load."
-        )
+        return models
     if isinstance(models, RestrictedModels):
         raise ValueError(
             "A model that is restricted to some classes cannot be converted to ONNX. Convert the "
@@ -607,5 +612,22 @@ def _metadata(model: Any, first: Any) -> dict[str, str]:
         **(goes_by if as_decoding(model.decoding).needs_f else {}),
         "hiclass.min_confidence": json.dumps(as_json(model.min_confidence), ensure_ascii=False),
         "hiclass.paths": json.dumps(paths, ensure_ascii=False),
+        "hiclass.features": json.dumps(getattr(first, "feature_names_in_", np.empty(0)).tolist()),
+    }
+
+
+def _set_metadata(model: Any, first: Any) -> dict[str, str]:
+    """The same for a model of sets, whose nodes may have several parents."""
+    hierarchy = model.hierarchy_
+    by_path = hierarchy.identity == "path"
+    names = [
+        list(map(str, hierarchy.path(v))) if by_path else [str(hierarchy.labels[v])]
+        for v in range(1, hierarchy.n_nodes)
+    ]
+    return {
+        "hiclass.version": __version__,
+        "hiclass.estimator": type(model).__name__,
+        "hiclass.threshold": str(model.threshold),
+        "hiclass.paths": json.dumps([[], *names], ensure_ascii=False),
         "hiclass.features": json.dumps(getattr(first, "feature_names_in_", np.empty(0)).tolist()),
     }
