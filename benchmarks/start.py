@@ -78,7 +78,8 @@ def run_set(name, file, result, options):
         for f in answers.glob("*.npy")
         if f.stem in entry["models"]
     }
-    entry["differences"] = differences(counts, groups)
+    # Of efforts that were not run this time, those that are stored stay.
+    entry["differences"] = entry.get("differences", {}) | differences(counts, groups)
     write_json(result, options.output)
 
 

@@ -126,11 +126,15 @@ def test_estimated_margins_are_close_to_those_of_models_that_have_not_seen_the_r
 # -- the temperature ---------------------------------------------------------------------------
 
 
-def test_a_parabola_has_its_lowest_point_where_it_was_put():
-    x = -np.arange(5.0)
-    assert _lowest(x, (x + 2.3) ** 2) == pytest.approx(2**-2.3)
-    assert _lowest(x, x) == 2**-4.0  # no valley
-    assert _lowest(x, np.ones(5)) == 1.0
+@pytest.mark.parametrize("lowest", [-3.8, -2.3, -1.6, -0.2])
+def test_a_parabola_has_its_lowest_point_where_it_was_put(lowest):
+    assert _lowest(lambda x: (x - lowest) ** 2) == pytest.approx(lowest)
+
+
+def test_without_a_valley_the_end_is_the_lowest_point():
+    assert _lowest(lambda x: x) == -4
+    assert _lowest(lambda x: -x) == 0
+    assert _lowest(lambda x: 1.0) == -3
 
 
 @pytest.mark.parametrize("svm", [SVM, FastLinearSVC(random_state=0)], ids=["liblinear", "fast"])

@@ -13,6 +13,7 @@ Only the classifiers on the true path of a row have seen it. The scores of all o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -34,8 +35,9 @@ from hiclass._typing import AnyArray, FloatArray, IntArray
 _NUMBERS, _ROWS, _MOST_NUMBERS = 100_000, 150, 20_000_000
 #: The largest tolerance: with 0.5, slacks of unfinished solutions are far too large.
 _COARSEST = 0.1
-#: Margins have a scale of one, so that the temperature is looked for below it.
-_TEMPERATURES = 2.0 ** -np.arange(5.0)
+#: Margins have a scale of one: the binary logarithm of the temperature is between these two, and
+#: is first looked for around the third.
+_LOWEST, _HIGHEST, _USUAL = -4, 0, -2
 
 
 def why_not(estimator: Any) -> str | None:
@@ -91,8 +93,10 @@ def estimate_temperature(
     def scores(temperature: float) -> FloatArray:
         return joint_scores(models, evidence, len(rows), temperature)
 
-    losses = [log_loss(scores(t), right, every[rows]) for t in _TEMPERATURES]
-    temperature = _lowest(np.log2(_TEMPERATURES), np.array(losses))
+    def loss(log_t: int) -> float:
+        return log_loss(scores(2.0**log_t), right, every[rows])
+
+    temperature = 2.0 ** _lowest(loss)
     final = softmax(scores(temperature), axis=1)
     found: Any = ends[final.argmax(axis=1)]
     if not leaf_only:
@@ -146,12 +150,18 @@ def _beyond_mean(X: Any, some: Any) -> FloatArray:
     return np.asarray(np.maximum(squares - 2 * product + mean @ mean, 0.0))
 
 
-def _lowest(x: FloatArray, y: FloatArray) -> float:
-    """Two to the power of where a parabola through the smallest of some values is smallest."""
-    k = int(np.clip(np.argmin(y), 1, len(x) - 2))
-    step = (x[k + 1] - x[k - 1]) / 2
-    bend = y[k - 1] - 2 * y[k] + y[k + 1]
+def _lowest(loss: Callable[[int], float]) -> float:
+    """Where a function of few integers is smallest: of a parabola through the smallest three."""
+    found = {k: loss(k) for k in (_USUAL - 1, _USUAL, _USUAL + 1)}
+    while True:
+        k = min(found, key=found.__getitem__)
+        missing = [m for m in (k - 1, k + 1) if _LOWEST <= m <= _HIGHEST and m not in found]
+        if not missing:
+            break
+        found |= {m: loss(m) for m in missing}
+    middle = min(max(k, _LOWEST + 1), _HIGHEST - 1)
+    before, here, after = (found[middle + step] for step in (-1, 0, 1))
+    bend = before - 2 * here + after
     if bend <= 0:
-        return float(2.0 ** x[np.argmin(y)])
-    shift = (y[k - 1] - y[k + 1]) / (2 * bend)
-    return float(2.0 ** (x[k] + step * np.clip(shift, -1, 1)))
+        return float(k)
+    return float(middle + np.clip((before - after) / (2 * bend), -1, 1))
