@@ -240,12 +240,14 @@ def _for_dense(X: FloatArray, size: Size, settings: Settings) -> Proposals:
         # Distances say little where columns mean different things.
         found.chosen.append(_propose_forest(size, settings, calibration=None))
         return found
-    if size.n_columns >= _MANY_COLUMNS and (effort.n_folds or size.n_final >= _MANY_CLASSES):
+    kernel = _kernel(size, settings)
+    # Without a comparison only where a kernel machine, which is better, would take too long.
+    unmeasured = kernel is None and size.n_final >= _MANY_CLASSES
+    if size.n_columns >= _MANY_COLUMNS and (effort.n_folds or unmeasured):
         _propose_discriminant(size, settings, found)
         if not effort.n_folds and found.chosen:
             return found
     flat_fits = _flat_is_small(size, found)
-    kernel = _kernel(size, settings)
     if kernel is None:
         found.left_out["kernel"] = "too many rows for a kernel machine"
     else:
