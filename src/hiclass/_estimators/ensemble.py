@@ -406,7 +406,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         chosen = read_threshold(self.threshold)
         if not self._learns_weights and not chosen.is_learned:
             return joint, {}
-        read = encode_sets if models[0]._format.of_sets else encode_in_dag
+        read = encode_sets if self.multi_label else encode_in_dag
         target = read(y, joint.hierarchy)
         fit_fold = partial(self._fit_fold, X, y, params, models, joint)
         found: list[list[FloatArray]] = [[] for _ in joint.members]
