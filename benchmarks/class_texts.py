@@ -454,6 +454,24 @@ def held_by_kind(X, y, tree, rows, scored):
     return parts
 
 
+def print_tables(sets):
+    """Print exact matches and hF as tables in Markdown, from a file of results."""
+    names = (NO_TEXTS, "SVM, texts as rows", "nearest, TF-IDF", "nearest, embedding", "product")
+    names = (*names, "zero-shot words", "zero-shot words, embedded", OURS, OURS_EMBEDDED)
+    for name, entry in sets.items():
+        tasks = {f"{key} rows": found["models"] for key, found in entry["few"].items()}
+        tasks |= {f"{part} classes": found for part, found in entry.get("held_out", {}).items()}
+        print(f"| {name} | {' | '.join(tasks)} |")
+        print("|---" * (len(tasks) + 1) + "|")
+        for model in names:
+            cells = [
+                f"{f['exact']:.3f} / {f['hF']:.3f}" if f else "-"
+                for f in (models.get(model) for models in tasks.values())
+            ]
+            print(f"| {model} | {' | '.join(cells)} |")
+        print()
+
+
 def show(title, entry):
     """Print what was measured."""
     print(title)
@@ -475,9 +493,13 @@ def main():
     parser.add_argument("--no-unseen", dest="unseen", action="store_false")
     parser.add_argument("--output", type=Path, default=RESULT)
     parser.add_argument("--defaults", action="store_true", help="learn what serves without rows")
+    parser.add_argument("--table", action="store_true", help="print the tables of the guide")
     options = parser.parse_args()
     if options.defaults:
         learn_defaults(options)
+        return
+    if options.table:
+        print_tables(json.loads(options.output.read_text())["sets"])
         return
     known = json.loads(options.output.read_text())["sets"] if options.output.exists() else {}
     result = {**environment(), "sets": known}
