@@ -252,12 +252,12 @@ def test_a_report_of_what_was_chosen_for_numbers(noisy):
     assert "a1" in make_report(model, X, y)._repr_html_()
 
 
-def test_sets_of_classes_are_neither_explained_nor_reported():
+def test_sets_of_classes_are_explained_and_reported():
     X, y = zoo(30)
     model = HierarchicalClassifier(hierarchy=DAG, multi_label=True, **QUICK).fit(X, y)
-    for function in (lambda: explain(model, X[:1]), lambda: make_report(model, X, y)):
-        with pytest.raises(ValueError, match="only models of trees with one path per row"):
-            function()
+    (labels,) = model.predict(X[:1])
+    assert str(explain(model, X[:1])).startswith(", ".join(labels))
+    assert make_report(model, X, y).html.startswith("<!DOCTYPE html>")
 
 
 # -- ONNX --------------------------------------------------------------------------------------

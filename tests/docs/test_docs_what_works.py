@@ -175,7 +175,7 @@ METHODS = {
     "explain": lambda m, X, y: m.explain(X[0]),
 }
 #: Methods that have nothing to do with labels.
-PLAIN_METHODS = {"get_params", "set_params", "get_metadata_routing"}
+PLAIN_METHODS = {"get_params", "set_params", "set_callbacks", "get_metadata_routing"}
 
 
 def try_method(method, name, kind):

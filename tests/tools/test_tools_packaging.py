@@ -12,6 +12,8 @@ DATA = [
     "_inspect/report/report.css",
     "_inspect/report/report.html",
     "_inspect/report/report.js",
+    "_inspect/report/sets.html",
+    "_inspect/report/sets.js",
     "_serving/desk/page/desk.css",
     "_serving/desk/page/desk.html",
     "_serving/desk/page/desk.js",

@@ -48,7 +48,7 @@ def predict_sets(model: Any, X: Any) -> Any:
     """Predict the set of classes, or in a DAG with one label per row the class, of rows."""
     X = model._check_rows(X)
     model._check_decision_parameters()
-    models, rule = model._models, _rule(model)
+    models, rule = model._models, rule_of(model)
     hierarchy, format = model.hierarchy_, model._format
     if not are_sets(model):
         parts = model._map(lambda chunk: rule.nodes(models, chunk), X)
@@ -61,7 +61,7 @@ def predict_set_confidence(model: Any, X: Any) -> Any:
     """The probability of every predicted class, in the form of the prediction."""
     X = model._check_rows(X)
     model._check_decision_parameters()
-    models, rule = model._models, _rule(model)
+    models, rule = model._models, rule_of(model)
     hierarchy, format = model.hierarchy_, model._format
     if not are_sets(model):
 
@@ -114,7 +114,7 @@ def are_sets(model: Any) -> bool:
     return bool(model._format.of_sets)
 
 
-def _rule(model: Any) -> Rule:
+def rule_of(model: Any) -> Rule:
     """How classes are selected: by the parameters, or as the model has found out by itself."""
     if hasattr(model, "_own_rule"):
         rule: Rule = model._own_rule()

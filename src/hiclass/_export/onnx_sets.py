@@ -15,8 +15,10 @@ from sklearn.preprocessing import StandardScaler
 
 from hiclass._engine.packed import widened
 from hiclass._estimators.set_fitting import OneVsRest
+from hiclass._estimators.sets import rule_of
 from hiclass._export.onnx_graph import Graph
 from hiclass._export.onnx_steps import parts_of, transformed
+from hiclass._problems.strategies import STRATEGIES
 from hiclass._state import Packed, SetModels
 from hiclass._typing import FloatArray
 
@@ -25,7 +27,8 @@ def put_sets(graph: Graph, model: Any, models: Any) -> None:
     """Add the outputs of a model of sets: probabilities of nodes, and which are predicted."""
     _check(model, models)
     scores = _Scores(graph, models)
-    nodes = (_per_parent if models.strategy == "parent" else _flat)(graph, models, scores)
+    per_parent = not STRATEGIES[models.strategy].is_direct
+    nodes = (_per_parent if per_parent else _flat)(graph, models, scores)
     proba = graph.concat([nodes[v] for v in range(models.hierarchy.n_nodes)])
     graph.output("node_probabilities", proba, np.float64, [models.hierarchy.n_nodes])
     graph.output("predicted", _chosen(graph, model, models, nodes), bool, [len(nodes)])
@@ -44,10 +47,10 @@ def _check(model: Any, models: Any) -> None:
             f"This {name} predicts one label in a DAG, which cannot be converted to ONNX. Fit it "
             f"with multi_label=True; or save it with skops."
         )
-    if not (isinstance(model.threshold, int | float) or model.threshold == "tuned"):
+    if rule_of(model).n_best:
         raise ValueError(
-            f"threshold={model.threshold!r} cannot be converted to ONNX. Set it to a number or to "
-            f"'tuned'."
+            f"threshold={model.threshold!r} selects classes by their ranks, which cannot be "
+            f"converted to ONNX. Set it to a number or to 'tuned'."
         )
 
 
@@ -169,8 +172,8 @@ def _flat(graph: Graph, models: SetModels, scores: _Scores) -> dict[int, str]:
 def _chosen(graph: Graph, model: Any, models: SetModels, nodes: dict[int, str]) -> str:
     """Nodes that reach their threshold, and all above them, too."""
     n = models.hierarchy.n_nodes
-    is_tuned = model.threshold == "tuned"
-    thresholds = model.thresholds_ if is_tuned else np.full(n, float(model.threshold))
+    thresholds = rule_of(model).thresholds
+    differ = (thresholds[1:] != thresholds[1]).any()
     chosen = {0: graph.cast(nodes[0], bool)}
     for v in range(1, n):
         if not models.populated[v]:
@@ -179,6 +182,6 @@ def _chosen(graph: Graph, model: Any, models: SetModels, nodes: dict[int, str]) 
         limit = graph.constant(np.array([[thresholds[v]]], dtype=np.float64))
         chosen[v] = graph.op("GreaterOrEqual", nodes[v], limit)
         for parent in models.hierarchy.parents(v).tolist():
-            if parent > 0 and is_tuned:
+            if parent > 0 and differ:
                 chosen[v] = graph.op("And", chosen[v], chosen[parent])
     return graph.concat([chosen[v] for v in range(n)])
