@@ -14,6 +14,7 @@ ORDER = (
     "dag",
     "model_per_node",
     "text_encoder",
+    "class_texts",
     "global_forest",
     "lightgbm",
     "torch_child",
