@@ -106,36 +106,38 @@ def run_all(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def page(result: dict[str, Any]) -> str:
-    """The results as a Markdown table: means over seeds."""
+    """The results as a Markdown table: means over seeds; members are those of the usual effort."""
     rows = result["rows"]
     efforts = [e for e in EFFORTS if any(row["effort"] == e for row in rows)]
     names = sorted({row["set"] for row in rows})
-    best = efforts[-1] if efforts else ""
-    members = sorted({m for row in rows if row["effort"] == best for m in row["members"]})
+    usual = "balanced" if "balanced" in efforts else efforts[-1]
+    most = max(len({row["seed"] for row in rows if row["effort"] == e}) for e in efforts)
+    members = sorted({m for row in rows if row["effort"] == usual for m in row["members"]})
     header = (
         "set",
         "prior",
-        *(f"{m} ({best})" for m in members),
+        *members,
         *efforts,
         "best published",
-        "fit",
+        f"fit ({usual})",
     )
     lines = []
     for name in names:
         here = [row for row in rows if row["set"] == name]
         by_effort = {e: [row for row in here if row["effort"] == e] for e in efforts}
-        known = [row["members"] for row in by_effort[best]]
+        known = [row["members"] for row in by_effort[usual]]
         cells = [name, f"{here[0]['prior']:.3f}"]
         for m in members:
             values = [k[m] for k in known if m in k]
             cells.append(f"{np.mean(values):.3f}" if values else "")
         for e in efforts:
             values = [row["aupr"] for row in by_effort[e]]
-            cells.append(f"{np.mean(values):.3f}" if values else "")
+            note = f" ({len(values)} of {most} seeds)" if len(values) < most else ""
+            cells.append(f"{np.mean(values):.3f}{note}" if values else "")
         published = PUBLISHED.get(name, {})
         top = max(published, key=published.__getitem__, default=None)
         cells.append(f"{published[top]:.3f} ({top})" if top else "")
-        seconds = [row["fit_s"] for row in by_effort[best]]
+        seconds = [row["fit_s"] for row in by_effort[usual]]
         cells.append(f"{np.mean(seconds):.0f} s" if seconds else "")
         lines.append(cells)
     return table(header, lines)
