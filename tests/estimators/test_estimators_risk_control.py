@@ -197,6 +197,28 @@ def test_classes_that_the_model_does_not_know_are_missed():
     assert everything.tolist() == [[("a", "x"), ("b", "y"), ("c",)]] * 2
 
 
+@pytest.mark.parametrize("alpha", [0.05, 0.4])
+def test_classes_without_training_rows_are_missed(alpha):
+    rng = np.random.default_rng(0)
+    tree = {"a": ["b", "c"], "d": ["e", "never"]}
+    X = rng.normal(size=(400, 2))
+    y = [["b"] if x > 0 else ["e", "c"] for x in X[:, 0]]
+    model = FlatClassifier(GaussianNB(), hierarchy=tree, multi_label=True).fit(X[:200], y[:200])
+    # Half of the true classes, above included, of a third of the rows are never predicted.
+    y[200::3] = [["never"]] * len(y[200::3])
+    promised = ConformalClassifier(FrozenEstimator(model), alpha, kind="false_negatives")
+    if alpha < 1 / 6:
+        with pytest.warns(UserWarning, match="No threshold keeps alpha"):
+            promised.fit(X[200:], y[200:])
+        assert promised.threshold_ == -np.inf
+    else:
+        promised.fit(X[200:], y[200:])
+        truth = model.hierarchy_.indicator(y[200:]).toarray()[:, 1:]
+        found = model.hierarchy_.indicator(promised.predict(X[200:])).toarray()[:, 1:]
+        missed = (truth & ~found).sum(axis=1) / truth.sum(axis=1)
+        assert (200 * missed.mean() + 1) / 201 <= alpha
+
+
 def test_too_few_rows_promise_nothing():
     X, y = zoo(40)
     fitted = FlatClassifier(GaussianNB(), hierarchy=DAG, multi_label=True).fit(X, y)
@@ -244,6 +266,30 @@ def test_the_smallest_threshold_with_a_precision_is_found(precision):
     proba = np.unique(model.predict_node_proba(X)[:, 1:])
     lower = proba[proba < found]
     assert all(reached(t) < precision for t in lower[-200:])
+
+
+@pytest.mark.parametrize("precision", [0.6, 0.7, 0.75])
+def test_one_label_in_a_dag_is_tuned_by_what_is_predicted(precision):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    first, second = (X + rng.normal(size=X.shape)).T
+    y = np.where(first > 0.3, "x", np.where(second > 0, "z", "w"))
+    y[::5] = "p"  # a class that others are below
+    edges = [("p", "x"), ("q", "x"), ("p", "z"), ("q", "w")]
+    model = FlatClassifier(GaussianNB(), hierarchy=edges).fit(X[:200], y[:200])
+
+    def reached(threshold):
+        nodes = model.set_params(threshold=threshold).predict(X[200:])
+        sets = ([[label] for label in labels] for labels in (y[200:], nodes))
+        return metrics.precision(*sets, hierarchy=model.hierarchy_, multi_label=True)
+
+    every = {t: reached(t) for t in np.arange(1, 101) / 100}
+    good = [t for t, value in every.items() if value >= precision]
+    if good:
+        assert tune_confidence(model, X[200:], y[200:], precision) == good[0]
+    else:
+        with pytest.raises(ValueError, match="No threshold reaches a precision"):
+            tune_confidence(model, X[200:], y[200:], precision)
 
 
 def test_pipelines_are_tuned_and_what_is_out_of_reach_is_an_error():

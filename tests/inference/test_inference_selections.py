@@ -289,3 +289,12 @@ def test_ensembles_rank_and_learn_thresholds():
     learned = EnsembleClassifier(members, threshold="tuned").fit(X, y)
     for threshold in ALL:
         assert learned.set_params(threshold=threshold).predict(X).shape == (60,)
+
+
+def test_thresholds_lie_between_numbers_that_hardly_differ():
+    for low in np.random.default_rng(0).random(20):
+        high = np.nextafter(low, 1)
+        proba, truth = sp.csc_array([[1, high, low]]), sp.csc_array([[1, 1, 0]])
+        curve = curve_of(proba, truth, np.ones(1), 0.0)
+        assert low < curve[0, 0] <= high
+        assert 0 < curve[1, 0] <= low

@@ -24,7 +24,7 @@ from hiclass._estimators.sets import are_sets
 from hiclass._inference.decodings import Decision, truncate, with_confidence
 from hiclass._inference.paths import final_proba, final_to_nodes, sum_final
 from hiclass._inference.selections import Rule, curve_of, smallest_precise
-from hiclass._inference.sets import set_node_proba
+from hiclass._inference.sets import best_nodes, set_node_proba
 from hiclass._labels.columns import read_labels
 from hiclass._labels.sets import read_sets
 from hiclass._out_of_fold.risk_control import RISKS, Chunk
@@ -63,7 +63,7 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
         step: ``pipeline[-1].set_params(min_confidence=...)``, after a search
         ``search.best_estimator_[-1]``. For sets of classes, the smallest number for
         ``model.set_params(threshold=...)`` with which this share of all predicted classes, those
-        above others included, is right.
+        above others included, is right; for one label per row in a DAG, the smallest hundredth.
 
     Raises
     ------
@@ -117,8 +117,12 @@ def _tune_threshold(model: Any, X: Any, y: Any, precision: float) -> float:
     closed, _ = known_sets(y, model.hierarchy_, model.multi_label)
     check_n_labels(closed.shape[0], n_rows_of(X))
     parts = model._map(lambda chunk: set_node_proba(model._models, chunk), X)
-    proba = sp.csc_array(np.concatenate(parts))
-    curve = curve_of(proba, sp.csc_array(closed), np.ones(proba.shape[0]), 0.0, whole=True)
+    proba = np.concatenate(parts)
+    if are_sets(model):
+        kept = sp.csc_array(proba)
+        curve = curve_of(kept, sp.csc_array(closed), np.ones(len(proba)), 0.0, whole=True)
+    else:
+        curve = _curve_of_labels(proba, closed, model._models)
     threshold, best = smallest_precise(curve, precision)
     if threshold is None:
         raise ValueError(
@@ -126,6 +130,20 @@ def _tune_threshold(model: Any, X: Any, y: Any, precision: float) -> float:
             f"less, or improve the model."
         )
     return threshold
+
+
+def _curve_of_labels(proba: FloatArray, closed: Any, models: Any) -> FloatArray:
+    """As :func:`curve_of`, at hundredths, where one label is predicted however small its chances.
+
+    Of which classes a prediction consists is then no matter of which of them reach a threshold.
+    """
+    points = []
+    for threshold in np.arange(100, 0, -1) / 100:
+        nodes = best_nodes(proba, np.full(proba.shape[1], threshold), models)
+        predicted = models.hierarchy._closure[nodes][:, 1:].astype(np.float64)
+        right = predicted.multiply(closed[:, 1:]).sum()
+        points.append((threshold, right, predicted.sum()))
+    return np.array(points)
 
 
 class ConformalClassifier(BaseHierarchicalClassifier):
@@ -355,10 +373,13 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         closed, n_unknown = known_sets(y, self.hierarchy_, are_sets(self))
         n, risk = n_rows_of(X), RISKS[self.kind_]
         check_n_labels(closed.shape[0], n)
+        # No threshold predicts a class without training rows: it is as good as unknown.
+        possible = self._models.populated[1:]
+        n_unknown = n_unknown + closed[:, 1:] @ (~possible).astype(np.intp)
         parts = []
         for rows in chunks_of_rows(X, self.hierarchy_.n_nodes):
             proba = set_node_proba(self._models, slice_rows(X, rows))[:, 1:]
-            truth = closed[rows].toarray()[:, 1:]
+            truth = closed[rows].toarray()[:, 1:].astype(bool) & possible
             parts.append(risk.collect(Chunk(proba, truth, n_unknown[rows])))
         allowed = 1 - (0.95 if self.certainty is None else float(self.certainty))
         threshold = risk.choose(np.concatenate(parts), n, float(self.alpha), allowed)
@@ -367,7 +388,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
                 f"No threshold keeps alpha={self.alpha} on {n} rows of calibration: every set "
                 f"will be full. At least {int(np.ceil(1 / self.alpha)) - 1} rows are needed, and "
                 f"fewer than this share of the labels may be of classes that the model does not "
-                f"know. Give more rows, or a larger alpha."
+                f"know, or has no rows of. Give more rows, or a larger alpha."
             )
         elif risk.certain and np.isinf(threshold):
             warn_user(

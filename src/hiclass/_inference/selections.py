@@ -318,7 +318,13 @@ def curve_of(
     values = values[last]
     keep = np.arange(len(values)) if whole else _some_of(len(values))
     below = np.append(values[1:], least)
-    return np.column_stack([(values + below) / 2, right, predicted])[keep]
+    return np.column_stack([halfway(values, below), right, predicted])[keep]
+
+
+def halfway(values: Any, below: Any) -> FloatArray:
+    """Thresholds that values reach and the next smaller ones do not, however close they are."""
+    middle = (values + below) / 2
+    return np.where(middle > below, middle, values)
 
 
 def _some_of(n: int) -> IntArray:

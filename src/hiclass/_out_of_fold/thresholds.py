@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from hiclass._closure import rows_of
 from hiclass._inference.paths import width_of
-from hiclass._inference.selections import Learned, curve_of
+from hiclass._inference.selections import Learned, curve_of, halfway
 from hiclass._inference.set_calibrations import SET_CALIBRATIONS, Counts, calibrated, learn_maps
 from hiclass._inference.sets import set_node_proba
 from hiclass._out_of_fold.folds import fit_folds
@@ -218,4 +218,4 @@ def _best(p: FloatArray, positive: AnyArray, weights: FloatArray, total: float) 
     values = p[last]
     best = int(np.argmax(f))
     below = values[best + 1] if best + 1 < len(values) else _LEAST
-    return float((values[best] + below) / 2)
+    return float(halfway(values[best], below))
