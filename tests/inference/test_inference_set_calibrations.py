@@ -277,3 +277,14 @@ def test_calibrations_of_paths_and_sets_are_not_mixed_up():
         FlatClassifier(LinearSVC(), hierarchy=DAG, multi_label=True).fit(X, y)
     with pytest.raises(ValueError, match="calibration"):
         FlatClassifier(LogisticRegression(), calibration="beta", multi_label=True).fit(X, y)
+
+
+def test_isotonic_maps_are_exactly_level_and_never_fall():
+    rng = np.random.default_rng(0)
+    z = np.sort(rng.uniform(-10, 10, size=(5000, 1)), axis=0)
+    calibration = SET_CALIBRATIONS["isotonic"]
+    level = np.repeat(np.sort(rng.random(9)), 9)[None]
+    found = calibration.apply(z, level, np.zeros(1, dtype=int))[:, 0]
+    assert (np.diff(found) >= 0).all()
+    within = np.floor((z[:, 0] + 10) / 0.25) % 9 != 8  # not between two levels
+    assert set(found[within]) <= set(level[0])

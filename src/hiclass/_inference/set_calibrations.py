@@ -149,8 +149,9 @@ def _learn_isotonic(
 def _apply_isotonic(z: FloatArray, maps: FloatArray, map_of: IntArray) -> FloatArray:
     place = (z + _END) / _STEP
     low = np.minimum(place.astype(np.intp), len(GRID) - 2)
-    part = place - low
-    proba: FloatArray = maps[map_of, low] * (1 - part) + maps[map_of, low + 1] * part
+    before, after = maps[map_of, low], maps[map_of, low + 1]
+    # So that it is exactly level where the map is: thresholds are between different values.
+    proba: FloatArray = np.minimum(before + (place - low) * (after - before), after)
     return proba
 
 
