@@ -236,3 +236,26 @@ def test_chosen_classes_have_curves_also_in_a_large_graph():
     for nodes in page["chosen"].values():
         assert len(nodes) == 12
         assert set(nodes) <= set(page["curves"])
+
+
+def test_the_model_card_has_the_scores_and_mistakes_of_sets(fitted, data, tmp_path):
+    report = make_report(fitted, data[0][120:], data[1][120:], title="Pets")
+    report.save(tmp_path / "card.md")
+    card = (tmp_path / "card.md").read_text(encoding="utf-8")
+    scores, level = report.data["scores"], report.data["levels"][-1]
+    names = ("precision", "recall", "f1", "jaccard", "exact", "area")
+    assert f"| {' | '.join(f'{scores[name]:.3f}' for name in names)} |" in card
+    assert f"| {level['level']} | {level['classes']} | {level['labels']:g} |" in card
+    missed, (others, counts) = next(iter(report.data["confused"].items()))
+    label = report.data["nodes"]["label"]
+    line = rf"\| [^|]*{label[missed]} \| [^|]*{label[others[0]]} \| {counts[0]:g} \|"
+    assert re.search(line, card)
+    assert "Classes that are found least often" in card
+
+
+def test_a_model_card_of_sets_without_probabilities_or_mistakes():
+    X, y = [[0.0], [1.0], [2.0]] * 4, [["a"], ["b"], ["a", "b"]] * 4
+    model = FlatClassifier(KNeighborsClassifier(1), multi_label=True).fit(X, y)
+    card = make_report(model, X, y).to_markdown()
+    assert "No class is predicted instead of another one." in card
+    assert "## Automation" not in card

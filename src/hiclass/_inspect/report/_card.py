@@ -33,7 +33,8 @@ def to_markdown(data: dict[str, Any]) -> str:
     str
         Markdown with a YAML header.
     """
-    sections = (_header, _details, _scores, _classes, _automation, _use, _to_fill_in)
+    of_paths, of_sets = [_scores, _classes, _automation, _use], [_set_scores, _set_classes]
+    sections = [_header, _details, *(of_sets if data.get("of_sets") else of_paths), _to_fill_in]
     return "\n".join(line for section in sections for line in section(data)) + "\n"
 
 
@@ -126,18 +127,80 @@ def _classes(data: dict[str, Any]) -> list[str]:
     ][:_MOST_SHOWN]
     if not wrong:
         return [*lines, "No class is taken for another one.", ""]
-    lines += [*_table(["class", "taken for", "rows"], wrong), ""]
+    return [*lines, *_table(["class", "taken for", "rows"], wrong), "", *_worst(nodes, paths)]
+
+
+def _worst(nodes: dict[str, Any], paths: list[str]) -> list[str]:
+    """The classes that are found least often."""
     found = [
         (right / support, path, support)
         for path, support, right in zip(paths, nodes["support"], nodes["right"], strict=True)
         if path and support >= _LEAST_ROWS
     ]
     worst = sorted(found)[:_MOST_SHOWN]
-    if worst:
-        rows = [[escape(path), f"{support:,g}", _share(recall)] for recall, path, support in worst]
-        lines += ["Classes that are found least often:", ""]
-        lines += [*_table(["class", "rows", "recall"], rows), ""]
-    return lines
+    if not worst:
+        return []
+    rows = [[escape(path), f"{support:,g}", _share(recall)] for recall, path, support in worst]
+    table = _table(["class", "rows", "recall"], rows)
+    return ["Classes that are found least often:", "", *table, ""]
+
+
+def _set_scores(data: dict[str, Any]) -> list[str]:
+    """The scores of sets: labels instead of paths."""
+    names = {"precision": "hierarchical precision", "recall": "recall", "f1": "F1"}
+    names |= {"jaccard": "Jaccard", "exact": "all labels right", "area": "AU(PRC)"}
+    found = {title: data["scores"].get(name) for name, title in names.items()}
+    columns = ["precision", "recall", "f1", "area"]
+    levels = [
+        [
+            str(level["level"]),
+            str(level["classes"]),
+            f"{level['labels']:,g}",
+            *(_share(level[name]) for name in columns),
+        ]
+        for level in data["levels"]
+    ]
+    return [
+        "## Evaluation",
+        "",
+        f"On {data['rows']:,} labelled rows, which may have several labels. Hierarchical scores "
+        f"count every label and the classes above it.",
+        "",
+        *_table(list(found), [[_share(value) for value in found.values()]]),
+        "",
+        *_table(["level", "classes", "labels", "precision", "recall", "F1", "AU(PRC)"], levels),
+        "",
+    ]
+
+
+def _set_classes(data: dict[str, Any]) -> list[str]:
+    """Which classes are predicted instead of which, and which are found least often."""
+    nodes = data["nodes"]
+    names = [_name(nodes, v) for v in range(len(nodes["label"]))]
+    pairs = [
+        (-weight, missed, wrong)
+        for missed, (others, weights) in data["confused"].items()
+        for wrong, weight in zip(others, weights, strict=True)
+    ]
+    lines = ["## Mistakes", ""]
+    if pairs:
+        header = ["class that is missed", "predicted instead", "rows"]
+        rows = [
+            [escape(names[missed]), escape(names[wrong]), f"{-weight:,g}"]
+            for weight, missed, wrong in sorted(pairs)[:_MOST_SHOWN]
+        ]
+        lines += [*_table(header, rows), ""]
+    else:
+        lines += ["No class is predicted instead of another one.", ""]
+    return [*lines, *_worst(nodes, names)]
+
+
+def _name(nodes: dict[str, Any], v: int) -> str:
+    """The path of a node as text; its label alone from where there is more than one path."""
+    if v == 0:
+        return ""
+    label, above = str(nodes["label"][v]), nodes["parents"][v]
+    return f"{_name(nodes, above[0])} > {label}" if above != [0] and len(above) == 1 else label
 
 
 def _automation(data: dict[str, Any]) -> list[str]:
