@@ -45,9 +45,8 @@ def test_is_the_mean_of_the_labels_in_leaves_as_scikit_learn_keeps_them(weighted
     weight = 0.5 + np.arange(len(X)) % 3 if weighted else None
     forest = MultiLabelForestClassifier(10, min_samples_leaf=3, max_features=None, random_state=0)
     forest.fit(X, Y, weight)
-    # With all labels as goal, the trees are those of a forest of ten with the drawn seed.
-    seed = np.random.RandomState(0).randint(2**31 - 1)
-    known = ExtraTreesRegressor(10, min_samples_leaf=3, max_features=None, random_state=seed)
+    # With all labels as goal, the trees are those of a forest with the same seed.
+    known = ExtraTreesRegressor(10, min_samples_leaf=3, max_features=None, random_state=0)
     expected = known.fit(X, Y, weight).predict(new)
     np.testing.assert_allclose(forest.predict_proba(new), expected, atol=1e-6)
     np.testing.assert_array_equal(forest.predict(new), forest.predict_proba(new) > 0.5)
@@ -75,6 +74,36 @@ def test_rows_are_predicted_the_same_in_chunks_in_sparse_rows_and_with_several_j
     two.fit(sp.csr_array(X), sp.csr_array(Y))
     monkeypatch.setattr(label_forest, "_MOST_NUMBERS", 3_000)
     np.testing.assert_allclose(two.predict_proba(sp.csr_array(X)), one.predict_proba(X))
+
+
+def test_more_jobs_than_trees_are_fitted_together_change_nothing():
+    X, Y = make_sets()
+    few, many = (
+        MultiLabelForestClassifier(15, n_jobs=n, random_state=0).fit(X, Y) for n in (1, 12)
+    )
+    np.testing.assert_array_equal(few.predict_proba(X), many.predict_proba(X))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [0, 1])
+def test_many_classes_that_all_rows_share_are_no_reason_to_warn(value):
+    X, _ = make_sets()
+    Y = np.zeros((len(X), 50), dtype=int)
+    Y[:, :3] = value
+    model = MultiLabelForestClassifier(3, random_state=0).fit(X, Y)
+    np.testing.assert_allclose(model.predict_proba(X), Y, atol=1e-6)
+
+
+def test_rows_are_predicted_a_few_at_a_time_where_leaves_are_large(monkeypatch):
+    _, Y = make_sets(2000)
+    X = np.zeros((2000, 1))
+    model = MultiLabelForestClassifier(3, random_state=0).fit(X, Y)
+    sizes = []
+    apply = model._apply
+    monkeypatch.setattr(label_forest, "_MOST_NUMBERS", 100_000)
+    monkeypatch.setattr(model, "_apply", lambda X: sizes.append(len(X)) or apply(X))
+    np.testing.assert_allclose(model.predict_proba(X[:120]), [Y.mean(axis=0)] * 120, rtol=1e-5)
+    assert sizes == [50, 50, 20]
 
 
 def test_one_class_per_row_has_a_probability_per_class():

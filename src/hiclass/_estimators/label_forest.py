@@ -224,7 +224,9 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
             shape=(n_rows, len(self.classes_)),
         )
         proba = np.empty((X.shape[0], labels.shape[1]))
-        size = max(1, _MOST_NUMBERS // max(X.shape[1], 10 * n_trees, labels.shape[1]))
+        # The training rows that a row shares leaves with: nearly all, where leaves are large.
+        shared = min(n_rows, int((np.diff(self._starts) ** 2.0).sum() / n_rows))
+        size = max(1, _MOST_NUMBERS // max(X.shape[1], 10 * n_trees, labels.shape[1], shared))
         # What every leaf holds: the numbers of its rows.
         ones = np.ones(len(self._rows), dtype=np.float32)
         members = sp.csr_array(
@@ -271,7 +273,9 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
         # It takes one direction more.
         n_components = min(self.n_components + 1, n_rows, n_classes)
         weighted = labels if weight is None else sp.csr_array(labels * np.sqrt(weight)[:, None])
-        reduction = TruncatedSVD(n_components, random_state=0).fit(weighted)
+        # It divides by the variance, which is zero where all rows have the same labels.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reduction = TruncatedSVD(n_components, random_state=0).fit(weighted)
         return np.asarray(reduction.transform(labels), dtype=np.float64)
 
     def _grow(self, X: Any, goal: FloatArray, weight: FloatArray | None, rng: Any) -> None:
@@ -292,7 +296,7 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
                     min_samples_leaf=self.min_samples_leaf,
                     max_features=max_features,
                     n_jobs=self.n_jobs,
-                    random_state=rng.randint(2**31 - 1),
+                    random_state=rng,  # a seed per tree: the same ones for any n_jobs
                 ).fit(X, goal, weight)
                 leaves.append(forest.apply(X).astype(np.int32))
                 trees += [tree.tree_ for tree in forest.estimators_]
