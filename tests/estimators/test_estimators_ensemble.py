@@ -556,6 +556,15 @@ def test_thresholds_of_an_ensemble_of_sets_are_learned_from_its_mixture():
         set_models(threshold="tuned").fit(X, y, groups=groups % 2)
 
 
+def test_models_of_sets_of_a_single_row_have_equal_weights_and_usual_thresholds():
+    X, y = zoo(1)
+    good = FlatClassifier(KNeighborsClassifier(1), hierarchy=DAG, multi_label=True)
+    options = {"weights": "learned", "threshold": "tuned"}
+    model = EnsembleClassifier([("one", good), ("two", good)], **options).fit(X, y)
+    assert model.weights_.tolist() == [0.5, 0.5]
+    assert (model.thresholds_ == 0.5).all()
+
+
 def test_weights_of_models_of_one_label_in_a_dag_are_learned_too():
     X, y = zoo(120)
     first = [row[0] for row in y]

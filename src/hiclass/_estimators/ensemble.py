@@ -416,17 +416,18 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             order.append(some)
             for part, member in zip(found, fitted.members, strict=True):
                 part.append(member_proba(member, take_rows(X, some)))
-        parts = [np.concatenate(part) for part in found]
-        rows = np.concatenate(order)
-        if self._learns_weights:
+        scored, parts = None, [np.concatenate(part) for part in found if part]
+        rows = np.concatenate([*order, np.empty(0, dtype=np.intp)])
+        if self._learns_weights and parts:  # nothing is held out of a single row
             weights = None if sample_weight is None else sample_weight[rows]
             ranking = Ranking(target.closed[rows], weights, "average_precision")
             pairs = [ranking.pairs(part) for part in parts]
             joint = replace(joint, weights=learn_set_weights(pairs, ranking, self.voting)[0])
         if not chosen.is_learned:
             return joint, {}
-        mixed = mix(parts, joint.weights, self.voting)
-        learned = tune_thresholds(as_scored(mixed, rows), target, sample_weight)
+        if parts:
+            scored = as_scored(mix(parts, joint.weights, self.voting), rows)
+        learned = tune_thresholds(scored, target, sample_weight)
         make_rule(chosen, learned, joint.hierarchy.n_nodes)  # an error, if it cannot be reached
         return joint, {"thresholds": learned.thresholds, "threshold_curve": learned.curve}
 
