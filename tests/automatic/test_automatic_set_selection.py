@@ -183,8 +183,8 @@ def test_networks_are_smaller_for_more_work_and_left_out_beyond_it():
 def test_networks_join_where_pytorch_is_there(monkeypatch):
     monkeypatch.setattr(set_proposals, "_HIDDEN", (32,))
     X, y = make_sets()
-    for effort in ("balanced", "best"):
-        model = choose(effort=effort).fit(X, y)
+    for effort, seed in (("balanced", 0), ("best", 2**32 - 1)):  # the largest one has successors
+        model = choose(effort=effort).set_params(random_state=seed).fit(X, y)
         assert "network" in model.scores_
         assert list(model.scores_.values())[-1] >= max(model.scores_.values()) - 0.02
         assert model.score(X, y) > 0.8

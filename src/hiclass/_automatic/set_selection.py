@@ -244,7 +244,7 @@ class _Trial:
         says = f"{first.says}, {found.n_epochs} epochs"
         seeds = range(max(self.settings.effort.n_networks, 1))
         base = self.settings.common["random_state"]
-        team = [clone(model).set_params(random_state=base + k) for k in seeds]
+        team = [clone(model).set_params(random_state=(base + k) % 2**32) for k in seeds]
         if len(team) > 1:
             says = f"{len(team)} networks, each {says}"
             named = [(f"network_{k + 1}", member) for k, member in enumerate(team)]
