@@ -148,3 +148,35 @@ def test_files_of_classes_that_are_of_no_use_are_errors(folder, capsys, classes,
     (folder / "classes.csv").write_text(classes)
     assert main(["fit", *TARGET, "--class-texts", "classes.csv", "-o", "model.skops"]) != 0
     assert message in capsys.readouterr().err
+
+
+NUMBERS = [{"code": 1, "what": "it says meow"}, {"code": 2, "what": "it will bark"}] * 4
+
+
+@pytest.mark.parametrize("command", ["tree", "fit"])
+def test_numbers_of_classes_are_the_same_in_both_formats(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(NUMBERS).to_json("rows.jsonl", orient="records", lines=True)
+    given = [command, "rows.jsonl", "--target", "code", "--class-texts", "classes.csv"]
+    given += ["--text", "what", "-o", "model.skops"] if command == "fit" else []
+    (tmp_path / "classes.csv").write_text("code,title\n1,Cats\n2,Dogs\n3,Cows\n")
+    assert main(given) == 0
+    if command == "fit":
+        assert load_model("model.skops").pipeline[-1].hierarchy_.labels.tolist()[1:] == [1, 2, 3]
+    (tmp_path / "classes.csv").write_text("code,title\n1,Cats\nC2,Dogs\n")
+    capsys.readouterr()
+    assert main(given) == 2
+    assert "classes.csv, line 3: the label 'C2' in 'code' is not a whole number" in (
+        capsys.readouterr().err
+    )
+
+
+def test_types_of_classes_that_differ_are_an_error(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "classes.jsonl").write_text(
+        '{"code": 1, "title": "Cats"}\n{"code": "C2", "title": "Dogs"}\n'
+    )
+    given = ["fit", "--target", "code", "--class-texts", "classes.jsonl", "-o", "model.skops"]
+    assert main(given) == 2
+    assert "classes.jsonl, line 2: 'C2' in 'code' is of the type str" in capsys.readouterr().err
+    assert not (tmp_path / "model.skops").exists()

@@ -10,6 +10,7 @@ from hiclass._cli._columns import Choice
 from hiclass._cli._errors import CommandError
 from hiclass._cli._features import Columns
 from hiclass._cli._inputs import labelled_rows, read_rows
+from hiclass._cli._labels import check_types, like
 from hiclass.hierarchy import Hierarchy
 
 #: The column of the texts to predict, where no rows and no ``--text`` name one.
@@ -86,6 +87,11 @@ def hierarchy_with_texts(args: argparse.Namespace, y: Any) -> Hierarchy:
     table, paths = labelled_rows(
         args, read_rows(args, args.class_texts), args.target, args.path_separator
     )
+    if args.path_separator is None:
+        # The files may be of different formats, and only some of these know numbers.
+        if y is not None:
+            paths = like(paths, Hierarchy.from_paths(y), list(args.target), table)
+        check_types(table, list(args.target), paths)
     columns = [name for name in table.frame.columns if name not in args.target]
     if not columns:
         raise CommandError(
