@@ -1,8 +1,11 @@
 """A temperature without folds: margins of SVMs, as if a row had been left out."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import skops.io
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -10,6 +13,7 @@ from sklearn.preprocessing import MaxAbsScaler, normalize
 from sklearn.svm import LinearSVC
 
 from hiclass import (
+    TRUSTED_TYPES,
     ByDepth,
     EnsembleClassifier,
     FastLinearSVC,
@@ -257,3 +261,21 @@ def test_other_calibrations_groups_and_sets_are_refused():
         joint(temperature="guessed").fit(X, y)
     with pytest.raises(ValueError, match="calibration"):
         joint(temperature="estimated", multi_label=True).fit(X, [[tuple(path)] for path in y])
+
+
+@pytest.mark.parametrize("strategy", [LocalClassifierPerParentNode, FlatClassifier])
+@pytest.mark.parametrize("svm", [SVM, FastLinearSVC(random_state=0)])
+def test_what_is_estimated_is_saved_with_the_model(strategy, svm):
+    X, y = words(200)
+    model = strategy(svm, calibration="joint", temperature="estimated").fit(X, y)
+    data = skops.io.dumps(model)
+    for loaded in (
+        pickle.loads(pickle.dumps(model)),
+        skops.io.loads(data, trusted=list(TRUSTED_TYPES)),
+    ):
+        assert loaded.temperature == "estimated"
+        assert loaded.temperature_ == model.temperature_
+        np.testing.assert_allclose(
+            loaded.predict_node_proba(X), model.predict_node_proba(X), atol=1e-6
+        )
+        assert clone(loaded).fit(X, y).temperature_ == model.temperature_
