@@ -104,7 +104,7 @@ def test_parameters_of_the_network_that_are_set_between_calls_are_refused(hard, 
     before = model.predict_node_proba(X)
     was = model.get_params()[name]
     model.set_params(**{name: value})
-    with pytest.raises(ValueError, match=rf"^{name} is .*, but was .* Call fit, which begins"):
+    with pytest.raises(ValueError, match=rf"^{name} is .*, but was .* Call fit, which starts"):
         model.partial_fit(X, y)
     model.set_params(**{name: was})
     np.testing.assert_array_equal(model.predict_node_proba(X), before)
