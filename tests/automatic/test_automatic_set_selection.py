@@ -175,6 +175,8 @@ def test_networks_are_smaller_for_more_work_and_left_out_beyond_it():
     ]
     assert widths == sorted(widths, reverse=True)
     assert widths[0] == 1000 > widths[-1]
+    # Few rows do not pay for a wide one, however little work it is.
+    assert propose_network(settings, 60, 4, 8).model.hidden_layers == (250, 250)
     too_much = propose_network(settings, 10_000_000, 100, 500)
     assert too_much == "too much work for so many rows and classes"
 
