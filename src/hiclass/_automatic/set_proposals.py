@@ -108,7 +108,7 @@ def propose_network(
     fits = [
         h
         for h, n_weights in zip(_HIDDEN, per_width, strict=True)
-        if h <= max(n_rows, _HIDDEN[-1]) and 3.0 * n_rows * n_weights * _USUAL_EPOCHS <= most
+        if h <= max(4 * n_rows, _HIDDEN[-1]) and 3.0 * n_rows * n_weights * _USUAL_EPOCHS <= most
     ]
     if not fits:
         return "too much work for so many rows and classes"
