@@ -126,36 +126,32 @@ def hold_out_groups(unit: IntArray, n_rows: int, rng: Any) -> AnyArray:
 
 
 class HierarchicalKFold(BaseCrossValidator):
-    """K folds that are stratified at every node of the hierarchy at once.
+    """K-fold cross-validator that stratifies every class at every level of a hierarchy.
 
-    With one label or path per row of a tree, rows are sorted by their place in the hierarchy and
-    dealt out to the folds in turn. As the rows of every subtree stand together, every fold gets an
-    equal share, up to one row, of every class at every level: a class with two rows or more is in
-    every training set, and the rows of classes with fewer rows than folds are spread like those of
-    their parent.
+    With one label or path per row in a tree, the rows of every class, at every level, are divided
+    evenly: the numbers of its rows in two folds differ by at most one. A class with at least two
+    rows is therefore in every training set.
 
-    With ``groups``, with several labels per row or in a DAG no such order exists. Then groups, or
-    rows, are dealt out one by one, those of rare classes and large ones first, each to the fold
-    that has the smallest share of its classes so far: every class, of every level, is spread as
-    evenly as this reaches. All rows of a group are in the same fold.
+    With ``groups``, several labels per row or a DAG, an exact division is not possible. A greedy
+    algorithm then assigns groups or rows to folds so that every class is spread as evenly as it
+    can. All rows of a group are in the same fold.
 
-    It takes every form of labels that ``fit`` takes, where an integer ``cv`` makes scikit-learn
-    refuse missing labels and ragged lists. As in ``fit``, a list is read as a path, unless
-    ``multi_label=True`` says that it holds several labels.
+    Labels are accepted in every form that ``fit`` accepts, including missing labels and ragged
+    lists, for which scikit-learn rejects an integer ``cv``.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     shuffle : bool, default=False
-        Whether to shuffle the rows of each class, or the groups, first.
+        Whether to shuffle the rows of each class, or the groups, before splitting.
     random_state : int, RandomState instance or None, default=None
-        Makes the shuffling repeatable. Used only with ``shuffle=True``.
+        Controls the shuffling. Only used if ``shuffle`` is True.
     multi_label : bool, default=False
-        Whether a row has several labels, as the parameter of the same name of the estimators.
+        Whether a row may have several labels, as in the estimators. Otherwise, a list is a path.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The hierarchy of the labels, as the parameter of the same name of the estimators. By default
-        it is read from paths, and single labels are stratified by label only.
+        The hierarchy of the labels, as in the estimators. By default, it is read from the paths;
+        single labels are stratified by label only.
 
     Examples
     --------
@@ -196,28 +192,28 @@ class HierarchicalKFold(BaseCrossValidator):
     def split(
         self, X: Any, y: Any = None, groups: Any = None
     ) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the training and test rows of every fold.
+        """Generate the indices of the training and test rows of every fold.
 
         Parameters
         ----------
         X : rows
-            Only its length matters.
+            The rows. Only their number is used.
         y : array-like
-            Labels in any form that ``fit`` takes.
+            Labels in any form that ``fit`` accepts.
         groups : array-like of shape (n_samples,), default=None
-            The group of every row, a name, a number or another value, but none may be missing. The
-            rows of a group are all for training or all for testing.
+            The group of every row: any value that is not missing. The rows of a group are either
+            all training rows or all test rows.
 
         Yields
         ------
         train, test : ndarray of int
-            Row numbers, ascending.
+            Row numbers in ascending order.
 
         Raises
         ------
         ValueError
-            If there are fewer rows or groups than folds, a row has no group, labels do not fit the
-            parameters, or a parameter is wrong.
+            If there are fewer rows or groups than folds, a row has no group, or the labels or a
+            parameter are invalid.
         """
         if not isinstance(self.n_splits, int | np.integer) or self.n_splits < 2:
             raise ValueError(f"n_splits must be an integer of at least 2; got {self.n_splits!r}.")
@@ -258,7 +254,7 @@ class HierarchicalKFold(BaseCrossValidator):
         Parameters
         ----------
         X, y, groups : object
-            Not used, present for scikit-learn's sake.
+            Ignored, present for compatibility with scikit-learn.
 
         Returns
         -------

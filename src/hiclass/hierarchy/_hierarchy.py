@@ -38,33 +38,35 @@ from hiclass.hierarchy._texts import read_texts
 
 
 class Hierarchy(Nodes):
-    """A hierarchy of classes: a tree or a directed acyclic graph, which never changes.
+    """An immutable hierarchy of classes: a tree or a directed acyclic graph (DAG).
 
     Build one with :meth:`from_paths`, :meth:`from_edges`, :meth:`from_dict`,
-    :meth:`from_networkx` or :meth:`from_json`. ``fit`` builds it from ``y`` where none is given.
+    :meth:`from_networkx` or :meth:`from_json`. Without one, ``fit`` reads the hierarchy from ``y``.
 
     Attributes
     ----------
     n_nodes : int
-        Number of nodes, the root included.
+        Number of nodes, including the root.
     labels : ndarray of shape (n_nodes,)
         The label of every node; ``None`` for the root.
     levels : ndarray of shape (n_nodes,)
-        The level of every node: 0 for the root; in a DAG the longest distance from it.
+        The level of every node. The root has level 0. In a DAG, the level is the longest
+        distance from the root.
     is_tree : bool
-        Whether every node but the root has exactly one parent.
+        Whether every node except the root has exactly one parent.
     identity : {"path", "label"}
-        Whether a node is identified by its parent and label or by its label alone.
+        How a node is identified: by its parent and label, or by its label alone.
     parent_indptr, parent_indices, child_indptr, child_indices : ndarray
         The edges in CSR form: the parents of ``v`` are
-        ``parent_indices[parent_indptr[v]:parent_indptr[v + 1]]``, and likewise its children.
+        ``parent_indices[parent_indptr[v]:parent_indptr[v + 1]]``. The children are stored in the
+        same way.
     subtree_end : ndarray of shape (n_nodes,)
-        Trees only: the subtree of ``v`` is ``v .. subtree_end[v] - 1``.
+        Trees only. The subtree of ``v`` consists of the nodes ``v`` to ``subtree_end[v] - 1``.
     texts : ndarray of shape (n_nodes,)
-        The texts of every node, a tuple of strings: titles, descriptions, synonyms. Empty for the
-        root and where none were given.
+        The texts of every node (title, descriptions, synonyms) as a tuple of strings. Empty for
+        the root and for classes without texts.
     has_texts : bool
-        Whether some class has a text.
+        Whether at least one class has a text.
 
     Examples
     --------
@@ -109,23 +111,25 @@ class Hierarchy(Nodes):
         return_nodes: bool = False,
         texts: Any = None,
     ) -> Hierarchy | tuple[Hierarchy, IntArray]:
-        """Build a tree from paths of labels; a node is its parent and its label.
+        """Build a tree from paths of labels; nodes are identified by their parent and label.
 
         Parameters
         ----------
         y : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-            Paths, in any form that ``fit`` takes. Missing labels may stand at the end.
+            Paths, in any form that ``fit`` accepts. Labels may be missing at the end of a path.
         root : label, default=None
-            A label that every path starts with and that is not a class of its own.
+            The first label of every path, if that label is the root and not a class.
         return_nodes : bool, default=False
-            Whether to return also the node of every row: the last one of its path.
+            Whether to also return the last node of the path of every row.
         texts : mapping, Series or frame, or "labels", default=None
-            Texts of classes, as :meth:`with_texts` takes them.
+            Texts of classes, in any form that :meth:`with_texts` accepts.
 
         Returns
         -------
-        Hierarchy, or tuple of Hierarchy and ndarray of shape (n_samples,)
-            The array only with ``return_nodes=True``.
+        hierarchy : Hierarchy
+            The tree.
+        nodes : ndarray of shape (n_samples,)
+            The last node of the path of every row. Only returned if ``return_nodes`` is True.
 
         Examples
         --------
@@ -146,27 +150,26 @@ class Hierarchy(Nodes):
     def from_edges(
         cls, edges: Iterable[tuple[Any, Any]], *, root: Any = None, texts: Any = None
     ) -> Hierarchy:
-        """Build a hierarchy from pairs (parent, child); a node is its label.
+        """Build a hierarchy from (parent, child) pairs; nodes are identified by their label.
 
         Parameters
         ----------
         edges : iterable of (parent, child)
-            With ``None`` as parent the child stands at the top. Labels without a parent stand
-            at the top as well.
+            The edges. A label without a parent, or with the parent ``None``, is at level 1.
         root : label, default=None
-            The label of a node that is the root and not a class.
+            The label of the node that is the root and not a class.
         texts : mapping, Series or frame, or "labels", default=None
-            Texts of classes, as :meth:`with_texts` takes them.
+            Texts of classes, in any form that :meth:`with_texts` accepts.
 
         Returns
         -------
         Hierarchy
-            Nodes are identified by their labels.
+            A tree, or a DAG if a label has several parents.
 
         Raises
         ------
         ValueError
-            If there is a cycle, an edge that is given twice, or no edge at all.
+            If the edges contain a cycle or a duplicate, or if there are no edges.
 
         Examples
         --------
@@ -181,26 +184,26 @@ class Hierarchy(Nodes):
     def from_dict(
         cls, children: Mapping[Any, Iterable[Any]], *, root: Any = None, texts: Any = None
     ) -> Hierarchy:
-        """Build a hierarchy from ``{parent: [children]}``; a node is its label.
+        """Build a hierarchy from ``{parent: [children]}``; nodes are identified by their label.
 
         Parameters
         ----------
         children : mapping of label to iterable of labels
-            The children of every inner node. A leaf may be left out or have an empty list.
+            The children of every inner node. Leaves may be omitted or have an empty list.
         root : label, default=None
-            The label of a node that is the root and not a class.
+            The label of the node that is the root and not a class.
         texts : mapping, Series or frame, or "labels", default=None
-            Texts of classes, as :meth:`with_texts` takes them.
+            Texts of classes, in any form that :meth:`with_texts` accepts.
 
         Returns
         -------
         Hierarchy
-            Nodes are identified by their labels.
+            A tree, or a DAG if a label has several parents.
 
         Raises
         ------
         ValueError
-            If children are not given as a list, or as in :meth:`from_edges`.
+            If children are not given as a list, and in the cases of :meth:`from_edges`.
 
         Examples
         --------
@@ -218,21 +221,22 @@ class Hierarchy(Nodes):
         Parameters
         ----------
         graph : networkx.DiGraph
-            Its nodes are the labels. An attribute ``texts`` of a node has its texts.
+            The graph. Its nodes are the labels. The node attribute ``texts`` holds the texts of a
+            class.
         root : label, default=None
             The node that is the root and not a class.
         texts : mapping, Series or frame, or "labels", default=None
-            Texts of classes, as :meth:`with_texts` takes them.
+            Texts of classes, in any form that :meth:`with_texts` accepts.
 
         Returns
         -------
         Hierarchy
-            Nodes are identified by their labels.
+            A tree, or a DAG if a node has several parents. Nodes are identified by their label.
 
         Raises
         ------
         ValueError
-            If the graph is undirected, or as in :meth:`from_edges`.
+            If the graph is undirected, and in the cases of :meth:`from_edges`.
 
         Examples
         --------
@@ -248,24 +252,24 @@ class Hierarchy(Nodes):
 
     @classmethod
     def from_json(cls, text: str, *, root: Any = None) -> Hierarchy:
-        """Read a hierarchy that :meth:`to_json` wrote.
+        """Build a hierarchy from the JSON text that :meth:`to_json` returns.
 
         Parameters
         ----------
         text : str
             The JSON text.
         root : label, default=None
-            The label of a node that is the root and not a class.
+            The label of the node that is the root and not a class.
 
         Returns
         -------
         Hierarchy
-            Equal to the one that was written.
+            A hierarchy equal to the one that was exported.
 
         Raises
         ------
         ValueError
-            If the text is not a hierarchy.
+            If the text does not describe a hierarchy.
 
         Examples
         --------
@@ -303,7 +307,7 @@ class Hierarchy(Nodes):
     # -- names ---------------------------------------------------------------------------------
 
     def path(self, node: int) -> tuple[Any, ...]:
-        """Return the labels from the top down to a node.
+        """Return the labels on the path from the root to a node.
 
         Parameters
         ----------
@@ -313,12 +317,12 @@ class Hierarchy(Nodes):
         Returns
         -------
         tuple of labels
-            Empty for the root.
+            The labels from level 1 down to the node. Empty for the root.
 
         Raises
         ------
         ValueError
-            If there are several paths to the node.
+            If several paths lead to the node.
         """
         node, path = self._check_node(node), []
         while node:
@@ -333,12 +337,12 @@ class Hierarchy(Nodes):
         return tuple(reversed(path))
 
     def find(self, key: Any) -> int:
-        """Return the number of the node with a path or a label.
+        """Return the number of the node with a given path or label.
 
         Parameters
         ----------
         key : tuple, list or label
-            A path from the top (also as an array), or a label that occurs only once.
+            A path from level 1 down (a tuple, list or array), or a label that occurs only once.
 
         Returns
         -------
@@ -348,9 +352,9 @@ class Hierarchy(Nodes):
         Raises
         ------
         ValueError
-            If there is no such node, or several with that label.
+            If no node, or more than one, matches.
         TypeError
-            If it cannot be a label.
+            If the key cannot be a label.
 
         Examples
         --------
@@ -362,7 +366,7 @@ class Hierarchy(Nodes):
         return find_node(self, key)
 
     def describe(self, node: int) -> str:
-        """Return the name of a node as a person reads it.
+        """Return the name of a node for display.
 
         Parameters
         ----------
@@ -372,7 +376,7 @@ class Hierarchy(Nodes):
         Returns
         -------
         str
-            The labels of its path joined by ``>``; its label alone if it has several paths.
+            The labels of its path joined by ``>``, or its label alone if it has several paths.
         """
         if node == 0:
             return "the root"
@@ -381,20 +385,20 @@ class Hierarchy(Nodes):
         return " > ".join(map(str, self.path(node)))
 
     def indicator(self, y: Any) -> Any:
-        """Return which nodes each row is in, as a sparse boolean matrix.
+        """Return a sparse boolean matrix of the classes of every row.
 
         Parameters
         ----------
-        y : list of lists, or indicator
-            Several labels per row, in any form that ``fit`` takes with ``multi_label=True``: a list
-            of labels, or of path tuples, for every row; a sparse or boolean matrix with a column
-            per node; or a frame whose columns are labels.
+        y : list of lists, or indicator matrix
+            Several labels per row, in any form that ``fit`` accepts with ``multi_label=True``: a
+            list of labels or path tuples for every row, a sparse or boolean matrix with one column
+            per node, or a frame whose columns are labels.
 
         Returns
         -------
         scipy.sparse.csr_array of bool, of shape (n_samples, n_nodes)
-            A column per node, the root first. A row is in its classes and in everything above
-            them.
+            One column per node, starting with the root. A row belongs to its classes and to all
+            of their ancestors.
 
         Examples
         --------
@@ -409,27 +413,36 @@ class Hierarchy(Nodes):
         return membership(read_sets(y), self)
 
     def with_texts(self, texts: Any) -> Hierarchy:
-        """Return the same hierarchy with texts of its classes: titles, descriptions, synonyms.
+        """Return a copy of the hierarchy with texts for its classes.
+
+        Texts are titles, descriptions or synonyms. Inner classes may have texts, and any class may
+        have none.
 
         Parameters
         ----------
         texts : mapping, Series or frame, or "labels"
-            A mapping of labels or path tuples to a string or a list of strings; a pandas Series
-            whose index has the names; a frame with a column ``text`` (or several that begin with
-            ``text_``), whose other columns name the class: one its label, several its path. With
-            "labels", the label of every class is its text. None removes all texts. Inner classes
-            may have texts, and any class may have none. The first text of a class is its title.
+            One of:
+
+            * a mapping from labels or path tuples to a string or a list of strings;
+            * a pandas Series with labels or paths as its index;
+            * a frame with a column ``text``, or several columns that begin with ``text_``. The
+              other columns identify the class: one column its label, several columns its path;
+            * ``"labels"``: the text of every class is its label;
+            * None: removes all texts.
+
+            The first text of a class is its title.
 
         Returns
         -------
         Hierarchy
-            The same classes with these texts and no others.
+            The same classes with exactly these texts.
 
         Raises
         ------
         ValueError
-            If a class does not exist, which names the nearest ones; if a text is empty; or if no
-            words tell two classes apart, because their texts and all above them are the same.
+            If a class does not exist (the message suggests similar names), if a text is empty, or
+            if two classes cannot be told apart because they and their ancestors have the same
+            texts.
         TypeError
             If a text is not a string.
 
@@ -469,35 +482,35 @@ class Hierarchy(Nodes):
     # -- conversions ---------------------------------------------------------------------------
 
     def to_edges(self) -> list[tuple[Any, Any]]:
-        """Return all edges as pairs (parent, child).
+        """Return all edges as (parent, child) pairs.
 
         Returns
         -------
         list of tuple
-            Labels, ``None`` for the root; in a hierarchy of paths, path tuples, ``()`` for the
-            root.
+            Pairs of labels, with ``None`` for the root. If nodes are identified by their path,
+            pairs of path tuples, with ``()`` for the root.
         """
         return list_edges(self)
 
     def to_networkx(self) -> Any:
-        """Return the classes as a ``networkx.DiGraph`` (needs the extra ``graph``).
+        """Return the classes as a ``networkx.DiGraph``. Requires the extra ``graph``.
 
         Returns
         -------
         networkx.DiGraph
-            Nodes are labels, or path tuples in a hierarchy of paths; each has the attributes
-            ``label``, ``level`` and ``node`` (its number here), and ``texts`` where it has some.
-            The root is not in it.
+            The graph without the root. Nodes are labels, or path tuples if nodes are identified by
+            their path. Each node has the attributes ``label``, ``level``, ``node`` (its number in
+            this hierarchy) and, if it has texts, ``texts``.
         """
         return write_networkx(self)
 
     def to_json(self) -> str:
-        """Return the hierarchy as JSON text, for :meth:`from_json`.
+        """Return the hierarchy as JSON text that :meth:`from_json` reads.
 
         Returns
         -------
         str
-            Labels, parents, how nodes are identified, and texts.
+            Labels, parents, texts, and how nodes are identified.
 
         Raises
         ------
@@ -553,21 +566,21 @@ class Hierarchy(Nodes):
         return tree_html(self)
 
     def draw(self, ax: Any = None) -> Any:
-        """Draw the hierarchy from left to right (needs the extra ``plot``).
+        """Draw the hierarchy from left to right. Requires the extra ``plot``.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure of a fitting size by default.
+            The axes to draw on. By default, a new figure of suitable size is created.
 
         Returns
         -------
         matplotlib Axes
-            Where it was drawn.
+            The axes with the drawing.
 
         See Also
         --------
-        hiclass.metrics.HierarchyDisplay : The tree coloured by a score.
+        hiclass.metrics.HierarchyDisplay : A tree coloured by a score.
         """
         return draw_tree(self, ax)
 

@@ -143,7 +143,7 @@ class Nodes:
 
     @property
     def has_texts(self) -> bool:
-        """Whether some class has a text."""
+        """Whether at least one class has a text."""
         return self._texts is not None
 
     @cached_property
@@ -220,7 +220,8 @@ class Nodes:
         Returns
         -------
         ndarray of int
-            Numbers of the children, ascending; in a tree that is the order of their labels.
+            Numbers of the children in ascending order. In a tree, this is the order of their
+            labels.
         """
         node = self._check_node(node)
         return self.child_indices[self.child_indptr[node] : self.child_indptr[node + 1]]
@@ -236,13 +237,13 @@ class Nodes:
         Returns
         -------
         ndarray of int
-            Numbers of the parents, ascending; empty for the root.
+            Numbers of the parents in ascending order. Empty for the root.
         """
         node = self._check_node(node)
         return self.parent_indices[self.parent_indptr[node] : self.parent_indptr[node + 1]]
 
     def ancestors(self, node: int) -> IntArray:
-        """Return all nodes above a node, the root included.
+        """Return all nodes above a node, including the root.
 
         Parameters
         ----------
@@ -252,7 +253,7 @@ class Nodes:
         Returns
         -------
         ndarray of int
-            Numbers of the ancestors, ascending, without the node itself.
+            Numbers of the ancestors in ascending order, without the node itself.
         """
         return self._reach(node, self.parents)
 
@@ -267,14 +268,14 @@ class Nodes:
         Returns
         -------
         ndarray of int
-            Numbers of the descendants, ascending, without the node itself.
+            Numbers of the descendants in ascending order, without the node itself.
         """
         if self.is_tree:
             return np.arange(self._check_node(node) + 1, self.subtree_end[node])
         return self._reach(node, self.children)
 
     def siblings(self, node: int) -> IntArray:
-        """Return the other children of the node's parents.
+        """Return the siblings of a node: the other children of its parents.
 
         Parameters
         ----------
@@ -284,7 +285,7 @@ class Nodes:
         Returns
         -------
         ndarray of int
-            Numbers of the siblings, ascending, without the node itself.
+            Numbers of the siblings in ascending order, without the node itself.
         """
         children = [self.children(int(p)) for p in self.parents(node)]
         union = np.unique(np.concatenate([*children, np.empty(0, dtype=np.intp)]))
@@ -296,12 +297,12 @@ class Nodes:
         Parameters
         ----------
         node : int, default=0
-            Number of the node; the root by default.
+            Number of the node. By default, the root.
 
         Returns
         -------
         ndarray of int
-            Numbers of the nodes without children, ascending; the node itself if it is a leaf.
+            Numbers of the leaves in ascending order. For a leaf, the node itself.
         """
         below = np.concatenate([[self._check_node(node)], self.descendants(node)])
         return below[self.is_leaf[below]]

@@ -18,16 +18,16 @@ from hiclass.metrics._probabilistic import check_proba, columns_of
 
 
 class PrecisionRecallCurve(NamedTuple):
-    """What :func:`precision_recall_curve` returns; one entry per distinct probability.
+    """Result of :func:`precision_recall_curve`, with one entry per distinct probability.
 
     Parameters
     ----------
     precision : ndarray
-        The part of the pairs of row and class with at least this probability that is true.
+        The share of true pairs among the pairs of row and class that reach the threshold.
     recall : ndarray
-        The part of the true pairs that has at least this probability; it never falls.
+        The share of the true pairs that reach the threshold. It never decreases.
     thresholds : ndarray
-        The distinct probabilities, descending.
+        The distinct probabilities in descending order.
 
     Examples
     --------
@@ -53,40 +53,41 @@ def precision_recall_curve(
     exclude: Iterable[Any] = (),
     sample_weight: Any = None,
 ) -> PrecisionRecallCurve:
-    """Precision and recall at every threshold, of one class or of all classes together.
+    """Compute precision and recall at every threshold, for one class or all classes together.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     node_proba : array-like of shape (n_samples, n_nodes)
-        Probability of every node, the root first, as ``predict_node_proba`` returns it. Any other
-        score that ranks will do.
+        Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
+        the root. Any other score that ranks the nodes of a row also works.
     hierarchy : Hierarchy, networkx.DiGraph, dict or edges
-        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+        The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     node : path, label or None, default=None
-        The class, as :meth:`hiclass.Hierarchy.find` finds it. None: all pairs of row and class,
-        the average curve of Vens et al.
+        The class, as a path or a unique label. By default, all pairs of row and class, which
+        gives the average curve of Vens et al.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     exclude : iterable of paths or labels, default=()
-        Nodes that do not take part. The root never does.
+        Nodes to exclude, each as a path or a unique label. The root is always excluded.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     PrecisionRecallCurve
-        Precision, recall and thresholds, the highest threshold first.
+        Precision, recall and thresholds, starting with the highest threshold.
 
     Raises
     ------
     ValueError
-        If the class is never true, or the probabilities do not fit the hierarchy.
+        If the class is never true, or the probabilities do not match the hierarchy.
 
     See Also
     --------
-    average_precision : The area under it.
+    average_precision : The area under the curve.
 
     Examples
     --------
@@ -125,46 +126,47 @@ def average_precision(
     per_level: bool = False,
     sample_weight: Any = None,
 ) -> float | FloatArray:
-    """Area under the precision-recall curve of the node probabilities: AU(PRC).
+    """Compute the area under the precision-recall curve of node probabilities, AU(PRC).
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     node_proba : array-like of shape (n_samples, n_nodes)
-        Probability of every node, the root first, as ``predict_node_proba`` returns it. Any other
-        score that ranks will do.
+        Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
+        the root. Any other score that ranks the nodes of a row also works.
     hierarchy : Hierarchy, networkx.DiGraph, dict or edges
-        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+        The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     average : {"micro", "macro", "weighted"} or None, default="micro"
-        "micro": one curve for all pairs of row and node, the area under the average curve of Vens
-        et al. "macro": the mean of the areas of the nodes that are true in some row; "weighted"
-        weighs them by how often they are. None: the area of every node, NaN where it is never true.
+        "micro": one curve for all pairs of row and node, the average curve of Vens et al.
+        "macro": the mean area of the nodes that are true in at least one row. "weighted": the same
+        mean, weighted by how often a node is true. None: the area of every node, NaN for a node
+        that is never true.
     exclude : iterable of paths or labels, default=()
-        Nodes that do not take part, as :meth:`hiclass.Hierarchy.find` finds them. The root never
-        does.
+        Nodes to exclude, each as a path or a unique label. The root is always excluded.
     interpolate : bool, default=False
-        Whether to interpolate between the points of a curve, as Vens et al. do: true and false
-        positives grow in proportion between two points. Otherwise the area is the sum of precision
-        times the step in recall, as in :func:`sklearn.metrics.average_precision_score`.
+        Whether to interpolate true and false positives linearly between two points of a curve, as
+        Vens et al. do. Otherwise, the area is the sum of precision times the step in recall, as in
+        :func:`sklearn.metrics.average_precision_score`.
     per_level : bool, default=False
-        Whether to return the area of every level, over its nodes only, instead of one for all.
+        Whether to return one area per level, computed from the nodes of that level.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     float or ndarray of shape (n_nodes,) or (n_levels,)
-        The area; an array, the root first, with ``average=None``; one number per level, NaN where
-        no node of it is true, with ``per_level=True``.
+        The area. With ``average=None``, one value per node, starting with the root. With
+        ``per_level=True``, one value per level, NaN for a level without true nodes.
 
     Raises
     ------
     ValueError
-        If the average is unknown, the probabilities do not fit the hierarchy, or every node that
-        is true in some row is excluded.
+        If the average is unknown, the probabilities do not match the hierarchy, or all true nodes
+        are excluded.
 
     See Also
     --------

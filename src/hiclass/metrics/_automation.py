@@ -17,24 +17,24 @@ from hiclass.metrics._display import check_levels
 
 
 class AutomationCurve(NamedTuple):
-    """What :func:`automation_curve` returns; one entry per distinct confidence, highest first.
+    """Result of :func:`automation_curve`, with one entry per distinct confidence, highest first.
 
     Parameters
     ----------
     level : int
-        The level, counted from 1.
+        The level, starting at 1.
     n_rows : int
-        The number of all rows, answered or not.
+        The total number of rows.
     n_answered : ndarray of int
-        Rows whose confidence at the level is at least the threshold.
+        The number of rows whose confidence at the level reaches the threshold.
     share : ndarray
-        Their part of all rows.
+        Their share of all rows.
     error : ndarray
-        The part of them whose label at the level, or one above it, is wrong.
+        The share of them whose label is wrong at this level or above.
     lower, upper : ndarray
-        The ends of an interval for the error, one threshold at a time (Clopper and Pearson).
+        The Clopper-Pearson interval of the error. It holds for one threshold at a time.
     thresholds : ndarray
-        The distinct confidences, descending.
+        The distinct confidences in descending order.
 
     Examples
     --------
@@ -64,37 +64,37 @@ def automation_curve(
     hierarchy: Any = None,
     certainty: float = 0.95,
 ) -> AutomationCurve:
-    """Share of the rows that get a label at a level, against the errors among them.
+    """Compute, for every threshold, the share of rows labelled at a level and their error.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels.
     confidence : array-like of shape (n_samples,) or (n_samples, n_levels)
-        As ``predict_confidence`` returns it.
+        Confidence of every predicted label, as returned by ``predict_confidence``.
     level : int or None, default=None
-        The level, counted from 1. None: the deepest one.
+        The level, starting at 1. By default, the deepest level.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The tree of the labels. By default the one that both sets of paths span.
+        The tree of the labels. By default, it is built from the true and predicted paths.
     certainty : float, default=0.95
-        The probability with which an interval covers the error.
+        The coverage probability of each interval.
 
     Returns
     -------
     AutomationCurve
-        Shares, errors and their intervals, by threshold.
+        Shares, errors and their intervals for every threshold.
 
     Raises
     ------
     ValueError
-        If there is no such level, or a confidence is no probability.
+        If the level does not exist, or a confidence is not between 0 and 1.
 
     See Also
     --------
     hiclass.guarantee_error : Choose a threshold with a guarantee.
-    AutomationDisplay : Draw it.
+    AutomationDisplay : Plot the curve.
     risk_coverage : The same for whole paths of any depth.
 
     Examples

@@ -27,25 +27,26 @@ _BLOCK = 1 << 20
 
 
 class CafaCurve(NamedTuple):
-    """What :func:`cafa_curve` returns; one entry per threshold, ascending.
+    """Result of :func:`cafa_curve`, with one entry per threshold in ascending order.
 
     Parameters
     ----------
     thresholds : ndarray
-        Classes with at least this probability are predicted.
+        The thresholds. Classes with at least this probability are predicted.
     precision : ndarray
-        Mean precision of the rows that have a prediction (with information content: one that is
-        worth something); NaN where no row has one.
+        Mean precision of the rows with a prediction (with information content: a prediction of
+        positive weight). NaN if there is no such row.
     recall : ndarray
         Mean recall of all rows.
     f1 : ndarray
-        The harmonic mean of the two; its largest value is Fmax.
+        The harmonic mean of precision and recall. Its maximum is Fmax.
     remaining_uncertainty : ndarray
-        Information content of the true classes that are not predicted, mean over rows.
+        Mean information content of the true classes of a row that are not predicted.
     misinformation : ndarray
-        Information content of the predicted classes that are not true, mean over rows.
+        Mean information content of the predicted classes of a row that are not true.
     semantic_distance : ndarray
-        The root of the sum of squares of the two; its smallest value is Smin.
+        The square root of the sum of the squares of remaining uncertainty and misinformation. Its
+        minimum is Smin.
 
     Examples
     --------
@@ -69,31 +70,31 @@ class CafaCurve(NamedTuple):
 def information_content(
     y: Any, *, hierarchy: Any, multi_label: bool = False, sample_weight: Any = None
 ) -> FloatArray:
-    """Information content of every class, given the classes above it, from training labels.
+    """Compute the information content of every class, given its parents, from training labels.
 
-    Also known as information accretion: ``-log2 P(class | all its parents)``, in bits, with the
-    share of the rows that belong to all parents of the class as the probability.
+    Also known as information accretion: ``-log2 P(class | all its parents)``, in bits. The
+    probability is the share of the class among the rows that belong to all of its parents.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        Labels of the training rows, in any form that ``fit`` takes.
+        Labels of the training rows, in any form that ``fit`` accepts.
     hierarchy : Hierarchy, networkx.DiGraph, dict or edges
-        The hierarchy of the classes; of a fitted estimator, ``hierarchy_``.
+        The hierarchy of the classes: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     ndarray of shape (n_nodes,)
-        Bits, the root first. 0 at the root, and for classes without a row, about which the rows
-        say nothing.
+        Bits per node, starting with the root. 0 for the root and for classes without rows.
 
     See Also
     --------
-    s_min : The measure that uses it.
+    s_min : The metric that uses it.
 
     References
     ----------
@@ -141,29 +142,32 @@ def cafa_curve(
     exclude: Iterable[Any] = (),
     sample_weight: Any = None,
 ) -> CafaCurve:
-    """Precision, recall and semantic distance at every threshold, as CAFA defines them.
+    """Compute precision, recall and semantic distance at every threshold, as defined by CAFA.
 
-    Rows without a true class do not take part. Where a class is more probable than one above it,
-    that one is raised to it, so that what is predicted is always closed.
+    Rows without a true class are ignored. A class that is less probable than one of its
+    descendants gets the probability of that descendant, so that a predicted class always comes
+    with its ancestors.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     node_proba : array-like of shape (n_samples, n_nodes)
-        Probability of every node, the root first, as ``predict_node_proba`` returns it.
+        Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
+        the root.
     hierarchy : Hierarchy, networkx.DiGraph, dict or edges
-        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+        The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     information : array-like of shape (n_nodes,) or None, default=None
-        Weight of every class, as :func:`information_content` returns it. With it, precision and
-        recall are weighted too. None: every class counts 1.
+        Weight of every class, as returned by :func:`information_content`. Precision and recall are
+        weighted as well. By default, every class has weight 1.
     thresholds : array-like or None, default=None
-        Thresholds to look at. None: 0.01 to 1 in steps of 0.01, as CAFA does.
+        Thresholds to evaluate. By default, 0.01 to 1 in steps of 0.01, as in CAFA.
     exclude : iterable of paths or labels, default=()
-        Nodes that do not take part, as :meth:`hiclass.Hierarchy.find` finds them, such as a named
-        root of an ontology. The unnamed root never does.
+        Nodes to exclude, each as a path or a unique label, such as the named root of an ontology.
+        The unnamed root is always excluded.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
@@ -175,12 +179,12 @@ def cafa_curve(
     Raises
     ------
     ValueError
-        If thresholds or information are not numbers that fit, the probabilities do not fit the
-        hierarchy, or no row has a true class that takes part.
+        If thresholds or information are invalid, the probabilities do not match the hierarchy, or
+        no row has a true class that is not excluded.
 
     See Also
     --------
-    f_max, s_min : The best values.
+    f_max, s_min : The best values over all thresholds.
 
     Examples
     --------
@@ -224,39 +228,41 @@ def f_max(
     exclude: Iterable[Any] = (),
     sample_weight: Any = None,
 ) -> float:
-    """Fmax of CAFA: the best F1 of mean precision and mean recall over all thresholds.
+    """Compute Fmax of CAFA: the best F1 of mean precision and mean recall over all thresholds.
 
-    Precision is the mean over rows that have a prediction at the threshold, recall the mean over
-    all rows.
+    Precision is averaged over the rows that have a prediction at the threshold, recall over all
+    rows.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes. Rows without a true class do not take part.
+        True labels, in any form that ``fit`` accepts. Rows without a true class do not take part.
     node_proba : array-like of shape (n_samples, n_nodes)
-        Probability of every node, the root first, as ``predict_node_proba`` returns it.
+        Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
+        the root.
     hierarchy : Hierarchy, networkx.DiGraph, dict or edges
-        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+        The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     information : array-like of shape (n_nodes,) or None, default=None
-        As :func:`information_content` returns it: the result is the weighted Fmax. None: every
-        class counts 1.
+        Weight of every class, as returned by :func:`information_content`, for the weighted Fmax.
+        By default, every class has weight 1.
     thresholds : array-like or None, default=None
-        Thresholds to look at. None: 0.01 to 1 in steps of 0.01, as CAFA does.
+        Thresholds to evaluate. By default, 0.01 to 1 in steps of 0.01, as in CAFA.
     exclude : iterable of paths or labels, default=()
-        Nodes that do not take part, as in :func:`cafa_curve`.
+        Nodes to exclude, as in :func:`cafa_curve`.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     float
-        The best F1, 0 to 1.
+        The best F1, between 0 and 1.
 
     See Also
     --------
-    cafa_curve : The values at every threshold, and the threshold of the best one.
+    cafa_curve : The values at every threshold.
 
     References
     ----------
@@ -296,40 +302,43 @@ def s_min(
     exclude: Iterable[Any] = (),
     sample_weight: Any = None,
 ) -> float:
-    """Smin of CAFA: the smallest semantic distance over all thresholds; 0 is best.
+    """Compute Smin of CAFA: the smallest semantic distance over all thresholds; 0 is best.
 
     At a threshold, the remaining uncertainty is the information content of the true classes that
-    are not predicted, and the misinformation that of the predicted classes that are not true, both
-    as means over rows. The semantic distance is the root of the sum of their squares.
+    are not predicted. The misinformation is that of the predicted classes that are not true. Both
+    are averaged over rows. The semantic distance is the square root of the sum of their squares.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes. Rows without a true class do not take part.
+        True labels, in any form that ``fit`` accepts. Rows without a true class do not take part.
     node_proba : array-like of shape (n_samples, n_nodes)
-        Probability of every node, the root first, as ``predict_node_proba`` returns it.
+        Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
+        the root.
     hierarchy : Hierarchy, networkx.DiGraph, dict or edges
-        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+        The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     information : array-like of shape (n_nodes,)
-        As :func:`information_content` returns it, from the labels of the training rows.
+        Weight of every class: the result of :func:`information_content` for the training labels.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     thresholds : array-like or None, default=None
-        Thresholds to look at. None: 0.01 to 1 in steps of 0.01, as CAFA does.
+        Thresholds to evaluate. By default, 0.01 to 1 in steps of 0.01, as in CAFA.
     exclude : iterable of paths or labels, default=()
-        Nodes that do not take part, as in :func:`cafa_curve`.
+        Nodes to exclude, as in :func:`cafa_curve`.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     float
-        The smallest distance, in bits.
+        The smallest semantic distance, in bits.
 
     Raises
     ------
     ValueError
-        If ``information`` is missing or does not fit the hierarchy, and as in :func:`cafa_curve`.
+        If ``information`` is missing or does not match the hierarchy, and in the cases of
+        :func:`cafa_curve`.
 
     See Also
     --------

@@ -17,16 +17,16 @@ from hiclass.metrics._pairs import Pair, encode_tree, mean
 
 
 class RiskCoverage(NamedTuple):
-    """What :func:`risk_coverage` returns; one entry per distinct confidence, highest first.
+    """Result of :func:`risk_coverage`, with one entry per distinct confidence, highest first.
 
     Parameters
     ----------
     coverage : ndarray
-        Part of the rows whose confidence is at least the threshold.
+        Share of the rows whose confidence reaches the threshold.
     risk : ndarray
         Mean loss of these rows.
     thresholds : ndarray
-        The distinct confidences, descending.
+        The distinct confidences in descending order.
     area : float
         Area under the risk as a function of coverage.
 
@@ -55,42 +55,43 @@ def calibration_error(
     average: str | None = None,
     sample_weight: Any = None,
 ) -> float | FloatArray:
-    """Calibration error: by how much the confidence in predicted nodes misses their accuracy.
+    """Compute the calibration error: the difference between confidence and accuracy.
 
-    At every level the rows are put into bins of similar confidence. The error is the mean over the
-    bins, weighted by their rows, of the distance between mean confidence and accuracy.
+    At every level, rows of similar confidence are grouped into bins. The error is the mean absolute
+    difference between mean confidence and accuracy, weighted by the rows of each bin.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels.
     confidence : array-like of shape (n_samples, n_levels)
-        Probability of the predicted node at every level, NaN after the end of the path, as
-        ``predict_confidence`` returns it. One column may also be 1-D.
+        Probability of the predicted node at every level, as returned by ``predict_confidence``:
+        NaN after the end of a path. For a single level, a 1-D array is accepted.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The tree of the labels. By default the one that both sets of paths span.
+        The tree of the labels. By default, it is built from the true and predicted paths.
     strategy : {"uniform", "quantile"}, default="uniform"
-        "uniform": bins of equal width (the expected calibration error). "quantile": bins that hold
-        about equally many rows (the adaptive calibration error); equal confidences share a bin.
+        "uniform": bins of equal width (expected calibration error). "quantile": bins with about
+        the same number of rows (adaptive calibration error). Rows of equal confidence are always in
+        the same bin.
     n_bins : int, default=10
         Number of bins.
     average : {"macro"} or None, default=None
-        None returns the error of every level, "macro" the mean over the levels that have one.
+        None: one error per level. "macro": the mean over the levels that have predictions.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     ndarray of shape (n_levels,) or float
-        From 0, a perfect model, to 1, always wrong at confidence 1. NaN at a level that no
-        predicted path reaches.
+        The error, from 0 (perfectly calibrated) to 1 (always wrong with confidence 1). NaN for a
+        level that no predicted path reaches.
 
     Raises
     ------
     ValueError
-        If the average or the strategy is unknown, or a confidence is no probability.
+        If the average or the strategy is unknown, or a confidence is not between 0 and 1.
 
     Examples
     --------
@@ -122,35 +123,36 @@ def risk_coverage(
     loss: str = "exact_match",
     sample_weight: Any = None,
 ) -> RiskCoverage:
-    """Risk of the predictions that are kept when only confident ones are.
+    """Compute the risk of the most confident predictions as a function of their share.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels.
     confidence : array-like of shape (n_samples,) or (n_samples, n_levels)
-        Confidence in every prediction. Of several levels, as ``predict_confidence`` returns them,
-        the last one that is not NaN counts: that of the most specific node. A row without any has
-        confidence 0.
+        Confidence of every prediction, or of every level, as returned by ``predict_confidence``.
+        With several levels, the confidence of the most specific node is used (the last value that
+        is not NaN). A row with an empty path has confidence 0.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The tree of the labels. By default the one that both sets of paths span.
+        The tree of the labels. By default, it is built from the true and predicted paths.
     loss : {"exact_match", "f1"}, default="exact_match"
-        Loss of a row: 1 unless the whole path is right, or 1 minus its hierarchical F1.
+        Loss of a row. "exact_match": 0 if the whole path is correct, otherwise 1. "f1": 1 minus the
+        hierarchical F1 of the row.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     RiskCoverage
-        The named tuple ``(coverage, risk, thresholds, area)``. The area is the mean of the risk
-        over all coverages; smaller is better.
+        The named tuple ``(coverage, risk, thresholds, area)``. The area is the mean risk over all
+        coverages. Smaller is better.
 
     Raises
     ------
     ValueError
-        If the loss is unknown, or a confidence is no probability.
+        If the loss is unknown, or a confidence is not between 0 and 1.
 
     Examples
     --------

@@ -18,25 +18,25 @@ class Display(ABC):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, **kwargs: Any) -> Self:
-        """Draw a display of the predictions of an estimator.
+        """Create and draw the display from the predictions of an estimator.
 
         Parameters
         ----------
         estimator : estimator
-            A fitted classifier, or a pipeline or search that ends in one. For displays of
-            confidence the classifier has to have ``predict_confidence``.
+            A fitted classifier, or a pipeline or search that ends in one. Displays of confidence
+            need a classifier with ``predict_confidence``.
         X : array-like
-            Rows.
+            The rows.
         y : array-like
             Their true labels.
         **kwargs : dict
-            Passed to ``from_predictions``. The hierarchy that the estimator was given, and for
-            lines the name of the estimator, are passed by default.
+            Passed to ``from_predictions``. By default, these include the hierarchy of the
+            estimator and, for displays with a legend, its name.
 
         Returns
         -------
         display : same type
-            The display, drawn; its Axes and Figure are attributes.
+            The drawn display.
         """
         kwargs = {**cls._defaults(estimator), **kwargs}
         if not cls._of_confidence:

@@ -22,29 +22,29 @@ from hiclass.metrics._pairs import mean
 
 @dataclass(repr=False, eq=False)
 class ReliabilityDisplay(Display):
-    """Accuracy of predicted nodes against the confidence in them, a line for every level.
+    """Reliability diagram: accuracy against confidence, with one line per level.
 
-    Make one with :meth:`from_estimator` or :meth:`from_predictions`.
+    Create one with :meth:`from_estimator` or :meth:`from_predictions`.
 
     Parameters
     ----------
     confidence : list of ndarray of shape (n_bins,)
-        Per level the mean confidence of every bin that holds a row.
+        For every level, the mean confidence of each non-empty bin.
     accuracy : list of ndarray of shape (n_bins,)
-        Per level the accuracy of these bins.
+        For every level, the accuracy of these bins.
     weight : list of ndarray of shape (n_bins,)
-        Per level the weight of the rows in these bins.
+        For every level, the weight of the rows in these bins.
     levels : list of int
-        The levels, counted from 1.
+        The levels, starting at 1.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes with the plot.
     figure_ : matplotlib Figure
         The figure of ``ax_``.
     lines_ : list of matplotlib Line2D
-        One for every level.
+        One per level.
 
     Examples
     --------
@@ -77,35 +77,35 @@ class ReliabilityDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> ReliabilityDisplay:
-        """Draw the calibration of predictions.
+        """Create and draw the display from predictions.
 
         Parameters
         ----------
         y_true : array-like
-            True labels, in any form that ``fit`` takes.
+            True labels, in any form that ``fit`` accepts.
         y_pred : array-like
             Predicted labels.
         confidence : array-like of shape (n_samples, n_levels)
-            As ``predict_confidence`` returns it.
+            Confidence of every predicted label, as returned by ``predict_confidence``.
         hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-            The tree of the labels. By default the one that both sets of paths span.
+            The tree of the labels. By default, it is built from the true and predicted paths.
         levels : iterable of int or None, default=None
-            The levels to show, counted from 1. None: all.
+            The levels to show, starting at 1. By default, all levels.
         strategy : {"uniform", "quantile"}, default="uniform"
-            How bins are made, as in :func:`calibration_error`.
+            How rows are grouped into bins, as in :func:`calibration_error`.
         n_bins : int, default=10
             Number of bins.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on. By default, a new figure is created.
         **kwargs : dict
             Passed to :meth:`plot`.
 
         Returns
         -------
         ReliabilityDisplay
-            The display, drawn; its Axes and Figure are attributes.
+            The drawn display.
         """
         by_level = [
             calibration_bins(*values, strategy, n_bins)
@@ -124,14 +124,14 @@ class ReliabilityDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on. By default, a new figure is created.
         **kwargs : dict
             Passed to ``Axes.plot`` for the lines.
 
         Returns
         -------
         ReliabilityDisplay
-            The display, drawn; its Axes and Figure are attributes.
+            The drawn display.
         """
         ax = axes_of(ax, (4.6, 4.4))
         ax.plot([0, 1], [0, 1], color="0.6", lw=1, ls="--", zorder=1)
@@ -155,21 +155,21 @@ class ReliabilityDisplay(Display):
 
 @dataclass(repr=False, eq=False)
 class RiskCoverageDisplay(Display):
-    """Risk of the predictions that are kept, against the part of the rows that is kept.
+    """Risk-coverage curve: mean loss of the most confident rows against their share.
 
-    Make one with :meth:`from_estimator` or :meth:`from_predictions`.
+    Create one with :meth:`from_estimator` or :meth:`from_predictions`.
 
     Parameters
     ----------
     curve : RiskCoverage
-        What :func:`risk_coverage` returns.
+        The result of :func:`risk_coverage`.
     name : str or None, default=None
         Name of the line in the legend.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes with the plot.
     figure_ : matplotlib Figure
         The figure of ``ax_``.
     line_ : matplotlib Line2D
@@ -207,18 +207,18 @@ class RiskCoverageDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> RiskCoverageDisplay:
-        """Draw the curve of predictions.
+        """Create and draw the display from predictions.
 
         Parameters
         ----------
         y_true : array-like
-            True labels, in any form that ``fit`` takes.
+            True labels, in any form that ``fit`` accepts.
         y_pred : array-like
             Predicted labels.
         confidence : array-like of shape (n_samples,) or (n_samples, n_levels)
-            As ``predict_confidence`` returns it.
+            Confidence of every predicted label, as returned by ``predict_confidence``.
         hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-            The tree of the labels. By default the one that both sets of paths span.
+            The tree of the labels. By default, it is built from the true and predicted paths.
         loss : {"exact_match", "f1"}, default="exact_match"
             Loss of a row, as in :func:`risk_coverage`.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -226,14 +226,14 @@ class RiskCoverageDisplay(Display):
         name : str or None, default=None
             Name of the line in the legend.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on. By default, a new figure is created.
         **kwargs : dict
             Passed to :meth:`plot`.
 
         Returns
         -------
         RiskCoverageDisplay
-            The display, drawn; its Axes and Figure are attributes.
+            The drawn display.
         """
         curve = risk_coverage(
             y_true,
@@ -251,14 +251,14 @@ class RiskCoverageDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on. By default, a new figure is created.
         **kwargs : dict
             Passed to ``Axes.plot`` for the line.
 
         Returns
         -------
         RiskCoverageDisplay
-            The display, drawn; its Axes and Figure are attributes.
+            The drawn display.
         """
         ax = axes_of(ax, (5.2, 3.8))
         area = f"area {self.curve.area:.3f}"
@@ -277,25 +277,25 @@ class RiskCoverageDisplay(Display):
 
 @dataclass(repr=False, eq=False)
 class AutomationDisplay(Display):
-    """Errors among the rows that get a label, against their share, a line for every level.
+    """Automation curve: error of the labelled rows against their share, one line per level.
 
-    Make one with :meth:`from_estimator` or :meth:`from_predictions`.
+    Create one with :meth:`from_estimator` or :meth:`from_predictions`.
 
     Parameters
     ----------
     curves : list of AutomationCurve
-        What :func:`automation_curve` returns for each level.
+        The result of :func:`automation_curve` for each level.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes with the plot.
     figure_ : matplotlib Figure
         The figure of ``ax_``.
     lines_ : list of matplotlib Line2D
-        One for every level.
+        One per level.
     bands_ : list of matplotlib collections
-        The intervals, one for every level.
+        The intervals, one per level.
 
     Examples
     --------
@@ -323,31 +323,31 @@ class AutomationDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> AutomationDisplay:
-        """Draw the curves of predictions.
+        """Create and draw the display from predictions.
 
         Parameters
         ----------
         y_true : array-like
-            True labels, in any form that ``fit`` takes.
+            True labels, in any form that ``fit`` accepts.
         y_pred : array-like
             Predicted labels.
         confidence : array-like of shape (n_samples, n_levels)
-            As ``predict_confidence`` returns it.
+            Confidence of every predicted label, as returned by ``predict_confidence``.
         hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-            The tree of the labels. By default the one that both sets of paths span.
+            The tree of the labels. By default, it is built from the true and predicted paths.
         levels : iterable of int or None, default=None
-            The levels to show, counted from 1. None: all.
+            The levels to show, starting at 1. By default, all levels.
         certainty : float, default=0.95
-            Of the intervals, which hold one threshold at a time.
+            The coverage probability of the intervals. Each holds for one threshold at a time.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on. By default, a new figure is created.
         **kwargs : dict
             Passed to :meth:`plot`.
 
         Returns
         -------
         AutomationDisplay
-            The display, drawn; its Axes and Figure are attributes.
+            The drawn display.
         """
         curves = automation_curves(y_true, y_pred, confidence, hierarchy, certainty)
         chosen = [curves[level - 1] for level in check_levels(levels, len(curves))]
@@ -359,14 +359,14 @@ class AutomationDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on. By default, a new figure is created.
         **kwargs : dict
             Passed to ``Axes.plot`` for the lines.
 
         Returns
         -------
         AutomationDisplay
-            The display, drawn; its Axes and Figure are attributes.
+            The drawn display.
         """
         ax = axes_of(ax, (5.2, 3.8))
         self.lines_, self.bands_ = [], []

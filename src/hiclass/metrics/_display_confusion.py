@@ -21,31 +21,31 @@ _MAX_NUMBERS = 15
 
 @dataclass(repr=False, eq=False)
 class ConfusionByLevelDisplay(Display):
-    """A confusion matrix for every level.
+    """Confusion matrices, one per level.
 
-    Classes stand in the order of the hierarchy, and lines separate those of different parents:
-    what lies inside the blocks are mistakes among siblings, what lies outside are mistakes that
-    were made higher up.
+    Classes are in the order of the hierarchy, and lines separate classes of different parents.
+    Entries inside a block are errors among siblings. Entries outside the blocks are errors that
+    were made at a higher level.
 
-    Make one with :meth:`from_estimator` or :meth:`from_predictions`.
+    Create one with :meth:`from_estimator` or :meth:`from_predictions`.
 
     Parameters
     ----------
     matrices : list of ndarray of shape (n_classes, n_classes)
-        Per level the weight of the rows by true (row) and predicted (column) class.
+        For every level, the weight of the rows by true class (row) and predicted class (column).
     labels : list of list of str
-        Per level the names of the classes.
+        For every level, the names of the classes.
     groups : list of ndarray of shape (n_classes,)
-        Per level the parent of every class.
+        For every level, the parent of every class.
     levels : list of int
-        The levels, counted from 1.
+        The levels, starting at 1.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes
-        One for every level.
+        One per level.
     figure_ : matplotlib Figure
-        Their figure.
+        The figure of the axes.
 
     Examples
     --------
@@ -77,34 +77,35 @@ class ConfusionByLevelDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> ConfusionByLevelDisplay:
-        """Draw the confusion of predictions.
+        """Create and draw the display from predictions.
 
         Parameters
         ----------
         y_true : array-like
-            True labels, in any form that ``fit`` takes.
+            True labels, in any form that ``fit`` accepts.
         y_pred : array-like
             Predicted labels.
         hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-            The tree of the labels. By default the one that both sets of paths span.
+            The tree of the labels. By default, it is built from the true and predicted paths.
         levels : iterable of int or None, default=None
-            The levels to show, counted from 1. None: all.
+            The levels to show, starting at 1. By default, all levels.
         normalize : {"true", "pred", "all"} or None, default="true"
-            Divide by the total of the true class, the predicted class or all rows.
+            Whether to divide by the total of the true class, the predicted class or all rows.
         max_classes : int, default=30
-            Of a level with more classes, show those with the most mistakes and put the rest
-            together.
+            The largest number of classes per matrix. A level with more shows the classes with
+            the most errors and combines the others.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         ax : matplotlib Axes or array of Axes, default=None
-            Where to draw; a new figure by default. One Axes is divided between the levels.
+            The axes to draw on. By default, a new figure is created. One Axes is divided between
+            the levels.
         **kwargs : dict
             Passed to :meth:`plot`.
 
         Returns
         -------
         ConfusionByLevelDisplay
-            The display, drawn; its Axes and Figure are attributes.
+            The drawn display.
         """
         if normalize not in (*_NORMALIZE, None):
             raise ValueError(
@@ -126,16 +127,17 @@ class ConfusionByLevelDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes or array of Axes, default=None
-            Where to draw; a new figure by default. One Axes is divided between the levels.
+            The axes to draw on. By default, a new figure is created. One Axes is divided between
+            the levels.
         cmap : str or Colormap, default="Blues"
             Colours of the matrices.
         values_format : str or None, default=None
-            Format of the numbers, which are shown for up to 15 classes.
+            Format of the numbers. Numbers are shown for up to 15 classes.
 
         Returns
         -------
         ConfusionByLevelDisplay
-            The display, drawn; its Axes and Figure are attributes.
+            The drawn display.
         """
         axes = _axes_for(ax, [len(names) for names in self.labels])
         for one, matrix, names, group, level in zip(

@@ -19,25 +19,25 @@ _FONT, _MIN_FONT = 8.0, 5.0
 
 @dataclass(repr=False, eq=False)
 class HierarchyDisplay(Display):
-    """The hierarchy with its classes coloured by a score and sized by support.
+    """Hierarchy whose classes are coloured by a score and sized by support.
 
-    Make one with :meth:`from_estimator` or :meth:`from_predictions`.
+    Create one with :meth:`from_estimator` or :meth:`from_predictions`.
 
     Parameters
     ----------
     hierarchy : Hierarchy
         The tree of classes.
     scores : ndarray of shape (n_nodes,)
-        The score of every node, 0 to 1; NaN where there is none.
+        The score of every node, between 0 and 1, or NaN.
     support : ndarray of shape (n_nodes,)
         The weight of the rows of every node.
     score_name : str, default="score"
-        What the scores are called.
+        The name of the score in the legend.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes with the plot.
     figure_ : matplotlib Figure
         The figure of ``ax_``.
 
@@ -68,29 +68,29 @@ class HierarchyDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> HierarchyDisplay:
-        """Draw the scores of predictions.
+        """Create and draw the display from predictions.
 
         Parameters
         ----------
         y_true : array-like
-            True labels, in any form that ``fit`` takes.
+            True labels, in any form that ``fit`` accepts.
         y_pred : array-like
             Predicted labels.
         hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-            The tree of the labels. By default the one that both sets of paths span.
+            The tree of the labels. By default, it is built from the true and predicted paths.
         score : {"f1", "precision", "recall"}, default="f1"
-            The score that colours a class; 0 / 0 has no colour.
+            The score that determines the colour of a class. Classes with 0 / 0 have no colour.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on. By default, a new figure is created.
         **kwargs : dict
             Passed to :meth:`plot`.
 
         Returns
         -------
         HierarchyDisplay
-            The display, drawn; its Axes and Figure are attributes.
+            The drawn display.
 
         Raises
         ------
@@ -114,18 +114,18 @@ class HierarchyDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure of a fitting size by default.
+            The axes to draw on. By default, a new figure of suitable size is created.
         layout : {"auto", "tree", "icicle"}, default="auto"
-            "tree" draws nodes and edges and names every class. "icicle" draws a rectangle per
-            class, as high as its support, next to that of its parent, and names those that have
-            the room. "auto" takes the tree for up to 60 leaves.
+            "tree" draws nodes and edges and labels every class. "icicle" draws a rectangle per
+            class next to that of its parent, with a height proportional to its support, and
+            labels the classes for which there is room. "auto" uses "tree" for up to 60 leaves.
         cmap : str or Colormap, default="RdYlBu"
             Colours of the scores 0 to 1.
 
         Returns
         -------
         HierarchyDisplay
-            The display, drawn; its Axes and Figure are attributes.
+            The drawn display.
 
         Raises
         ------

@@ -32,25 +32,26 @@ def exact_match(
     multi_label: bool = False,
     sample_weight: Any = None,
 ) -> float:
-    """Part of the rows whose predicted path, or set of classes, is exactly the true one.
+    """Compute the share of rows whose path, or set of classes, is predicted exactly.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        Predicted labels; a path may be empty.
+        Predicted labels. Empty paths are allowed.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The hierarchy of the labels. By default the one that both sets of paths span.
+        The hierarchy of the labels. By default, it is built from the true and predicted paths.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     float
-        1 if every path is right.
+        1 if every path is correct.
 
     Examples
     --------
@@ -65,23 +66,23 @@ def exact_match(
 def tree_distance(
     y_true: Any, y_pred: Any, *, hierarchy: Any = None, sample_weight: Any = None
 ) -> float:
-    """Mean number of edges between the true and the predicted node.
+    """Compute the mean number of edges between the true and the predicted node.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        Predicted labels; an empty path is the root.
+        Predicted labels. An empty path stands for the root.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The tree of the labels. By default the one that both sets of paths span.
+        The tree of the labels. By default, it is built from the true and predicted paths.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     float
-        0 if every path is right.
+        0 if every path is correct.
 
     Examples
     --------
@@ -103,30 +104,30 @@ def severity(
     mistakes_only: bool = False,
     sample_weight: Any = None,
 ) -> float:
-    """Mean height of the lowest common ancestor of the true and the predicted node.
+    """Compute the mean height of the lowest common ancestor of the true and the predicted node.
 
-    The height of a node is the number of edges down to its deepest leaf. A row that is right has
-    severity 0, a mistake between two leaves of one parent 1, a mistake at the top the depth of the
+    The height of a node is the number of edges down to its deepest leaf. A correct row has
+    severity 0, an error between two sibling leaves 1, and an error at level 1 the depth of the
     tree.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        Predicted labels; an empty path is the root.
+        Predicted labels. An empty path stands for the root.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The tree of the labels, which decides the heights. By default the one that both sets of
-        paths span.
+        The tree of the labels, which determines the heights. By default, it is built from the true
+        and predicted paths.
     mistakes_only : bool, default=False
-        Whether to average over the rows that are wrong only.
+        Whether to average over the wrong rows only.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     float
-        0 if every path is right.
+        0 if every path is correct.
 
     Examples
     --------
@@ -150,32 +151,32 @@ def h_loss(
     costs: str = "uniform",
     sample_weight: Any = None,
 ) -> float:
-    """H-loss: a wrong node costs something only if everything above it is right.
+    """Compute the H-loss: a wrong node has a cost only if all of its ancestors are correct.
 
-    The loss of a row is the sum of the costs of the nodes that are in one of the two paths only
-    and whose parent is in both. These are the first true node that was missed and the first
-    predicted node that is wrong, as far as they exist; mistakes below them cost nothing.
+    The loss of a row is the sum of the costs of the nodes that are in only one of the two paths and
+    whose parent is in both. These are the first true node that was missed and the first predicted
+    node that is wrong, if they exist. Errors below them have no cost.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        Predicted labels; an empty path is the root.
+        Predicted labels. An empty path stands for the root.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The tree of the labels. By default the one that both sets of paths span.
+        The tree of the labels. By default, it is built from the true and predicted paths.
     costs : {"uniform", "siblings"}, default="uniform"
-        What a wrong node costs. "uniform": 1, so a row costs 0, 1 (a path that is too short or too
-        long) or 2 (a wrong turn). "siblings": the cost of its parent divided by the number of the
-        parent's children, starting with 1 at the root; mistakes near the top cost more, and a row
-        costs at most 1.
+        The cost of a wrong node. "uniform": 1, so that the loss of a row is 0, 1 (the path is too
+        short or too long) or 2 (the path takes a wrong branch). "siblings": the cost of the parent
+        divided by its number of children, starting with 1 at the root. Errors near the root then
+        cost more, and the loss of a row is at most 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     float
-        Mean over the rows; 0 if every path is right.
+        Mean over the rows; 0 if every path is correct.
 
     Raises
     ------
@@ -209,26 +210,26 @@ def h_loss(
 def lca_precision(
     y_true: Any, y_pred: Any, *, hierarchy: Any = None, sample_weight: Any = None
 ) -> float:
-    """Precision of paths that are followed up to their lowest common ancestor only.
+    """Compute the precision of paths below their lowest common ancestor.
 
-    For a row it is ``1 / (1 + d)`` with ``d`` the number of edges from the predicted node up to the
-    lowest common ancestor of both; the result is the mean over rows.
+    The precision of a row is ``1 / (1 + d)``, where ``d`` is the number of edges from the predicted
+    node up to the lowest common ancestor of both nodes. The result is the mean over rows.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        Predicted labels; an empty path is the root.
+        Predicted labels. An empty path stands for the root.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The tree of the labels. By default the one that both sets of paths span.
+        The tree of the labels. By default, it is built from the true and predicted paths.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     float
-        Mean over the rows; 1 if every path is right.
+        Mean over the rows; 1 if every path is correct.
 
     Examples
     --------
@@ -242,26 +243,26 @@ def lca_precision(
 def lca_recall(
     y_true: Any, y_pred: Any, *, hierarchy: Any = None, sample_weight: Any = None
 ) -> float:
-    """Recall of paths that are followed up to their lowest common ancestor only.
+    """Compute the recall of paths below their lowest common ancestor.
 
-    For a row it is ``1 / (1 + d)`` with ``d`` the number of edges from the true node up to the
-    lowest common ancestor of both; the result is the mean over rows.
+    The recall of a row is ``1 / (1 + d)``, where ``d`` is the number of edges from the true node
+    up to the lowest common ancestor of both nodes. The result is the mean over rows.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        Predicted labels; an empty path is the root.
+        Predicted labels. An empty path stands for the root.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The tree of the labels. By default the one that both sets of paths span.
+        The tree of the labels. By default, it is built from the true and predicted paths.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     float
-        Mean over the rows; 1 if every path is right.
+        Mean over the rows; 1 if every path is correct.
 
     Examples
     --------
@@ -273,27 +274,27 @@ def lca_recall(
 
 
 def lca_f1(y_true: Any, y_pred: Any, *, hierarchy: Any = None, sample_weight: Any = None) -> float:
-    """F1 of paths that are followed up to their lowest common ancestor only.
+    """Compute the F1 of paths below their lowest common ancestor.
 
-    Unlike :func:`f1` it does not count the ancestors that both nodes share, so a mistake costs the
-    same wherever it happens. It is the mean over rows of the harmonic mean of
+    Unlike :func:`f1`, it does not count the ancestors that both nodes share, so that an error has
+    the same cost at every level. The result is the mean over rows of the harmonic mean of
     :func:`lca_precision` and :func:`lca_recall`.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        Predicted labels; an empty path is the root.
+        Predicted labels. An empty path stands for the root.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The tree of the labels. By default the one that both sets of paths span.
+        The tree of the labels. By default, it is built from the true and predicted paths.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     float
-        Mean over the rows; 1 if every path is right.
+        Mean over the rows; 1 if every path is correct.
 
     Examples
     --------
@@ -313,32 +314,32 @@ def level_scores(
     sample_weight: Any = None,
     zero_division: Any = "warn",
 ) -> dict[str, AnyArray]:
-    """Accuracy, precision, recall and F1 at every level, as if it stood alone.
+    """Compute accuracy, precision, recall and F1 for each level on its own.
 
-    Where a path is over, "missing" is its label: two paths that are both over agree there.
+    After the end of a path, its label is "missing". Two paths that have both ended agree.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        Predicted labels; a path may be empty.
+        Predicted labels. Empty paths are allowed.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The tree of the labels. By default the one that both sets of paths span.
+        The tree of the labels. By default, it is built from the true and predicted paths.
     average : {"macro", "weighted"}, default="macro"
-        How precision, recall and F1 of the classes of a level are averaged: equally, or by how
-        often a class is true.
+        How precision, recall and F1 are averaged over the classes of a level: equally, or weighted
+        by how often a class is true.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
-        What 0 / 0 is, as in :func:`precision`.
+        The value of 0 / 0, as in :func:`precision`.
 
     Returns
     -------
     dict of str to ndarray of shape (n_levels,)
-        "level" (1, 2, ...), "n_classes" (classes that are true or predicted there, "missing" not
-        counted), "support" (weight of the rows whose true path reaches the level), "accuracy",
-        "precision", "recall" and "f1".
+        "level" (1, 2, ...), "n_classes" (number of classes that are true or predicted at the
+        level, without "missing"), "support" (weight of the rows whose true path reaches the
+        level), "accuracy", "precision", "recall" and "f1".
 
     Raises
     ------

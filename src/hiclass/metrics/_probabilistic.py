@@ -33,35 +33,37 @@ def node_log_loss(
     per_node: bool = False,
     sample_weight: Any = None,
 ) -> float | FloatArray:
-    """Log loss of the node probabilities, every node being a binary question.
+    """Compute the log loss of node probabilities, with one binary problem per node.
 
-    The loss of a row is the sum over nodes of ``-log p`` where the node is true, on the path of the
-    true label, and ``-log (1 - p)`` where it is not. The result is the mean over rows.
+    The loss of a row is the sum over all nodes of ``-log p`` for true nodes, which are on the path
+    of a true label, and of ``-log (1 - p)`` for other nodes. The result is the mean over rows.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     node_proba : array-like of shape (n_samples, n_nodes)
-        Probability of every node, the root first, as ``predict_node_proba`` returns it.
+        Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
+        the root.
     hierarchy : Hierarchy, networkx.DiGraph, dict or edges
-        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+        The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     per_node : bool, default=False
-        Whether to return the mean loss of every node instead of their sum.
+        Whether to return the mean loss of each node instead of the sum over nodes.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     float or ndarray of shape (n_nodes,)
-        The loss; an array, the root first, with ``per_node=True``.
+        The loss. With ``per_node=True``, one value per node, starting with the root.
 
     Notes
     -----
-    Probabilities are kept away from 0 and 1 by the smallest number that their type can tell from 1,
-    as in scikit-learn, so the loss is finite.
+    As in scikit-learn, probabilities are clipped to ``[eps, 1 - eps]``, where ``eps`` is the
+    machine epsilon of their type, so that the loss is finite.
 
     Examples
     --------
@@ -89,31 +91,33 @@ def node_brier_score(
     per_node: bool = False,
     sample_weight: Any = None,
 ) -> float | FloatArray:
-    """Brier score of the node probabilities, every node being a binary question.
+    """Compute the Brier score of node probabilities, with one binary problem per node.
 
-    The score of a row is the sum over nodes of ``(p - t)^2``, where ``t`` is 1 for the nodes on the
-    path of the true label and 0 for all others. The result is the mean over rows; 0 is best. On one
-    level it is scikit-learn's score for several classes.
+    The score of a row is the sum over all nodes of ``(p - t)^2``, where ``t`` is 1 for nodes on the
+    path of a true label and 0 for other nodes. The result is the mean over rows; 0 is best. With
+    one level, it equals the multi-class Brier score of scikit-learn.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     node_proba : array-like of shape (n_samples, n_nodes)
-        Probability of every node, the root first, as ``predict_node_proba`` returns it.
+        Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
+        the root.
     hierarchy : Hierarchy, networkx.DiGraph, dict or edges
-        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+        The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     per_node : bool, default=False
-        Whether to return the mean score of every node instead of their sum.
+        Whether to return the mean score of each node instead of the sum over nodes.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     float or ndarray of shape (n_nodes,)
-        The score; an array, the root first, with ``per_node=True``.
+        The score. With ``per_node=True``, one value per node, starting with the root.
 
     Examples
     --------

@@ -25,41 +25,42 @@ def coverage_error(
     exclude: Iterable[Any] = (),
     sample_weight: Any = None,
 ) -> float:
-    """How many classes of a row have to be read, the most probable first, to see all true ones.
+    """Compute how far down the ranking of classes one must go to find all true classes.
 
-    The mean over rows of the number of classes that are at least as probable as the least probable
-    true class. The best value is the mean number of true classes, ancestors included.
+    The result is the mean over rows of the number of classes that are at least as probable as the
+    least probable true class. The best value is the mean number of true classes, including
+    ancestors.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     node_proba : array-like of shape (n_samples, n_nodes)
-        Probability of every node, the root first, as ``predict_node_proba`` returns it. Any other
-        score that ranks will do.
+        Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
+        the root. Any other score that ranks the nodes of a row also works.
     hierarchy : Hierarchy, networkx.DiGraph, dict or edges
-        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+        The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     exclude : iterable of paths or labels, default=()
-        Nodes that do not take part, as :meth:`hiclass.Hierarchy.find` finds them. The root never
-        does.
+        Nodes to exclude, each as a path or a unique label. The root is always excluded.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     float
-        The mean number of classes; a row without a true class counts as 0.
+        The mean number of classes. A row without a true class counts as 0.
 
     Raises
     ------
     ValueError
-        If the probabilities do not fit the hierarchy, or every true node is excluded.
+        If the probabilities do not match the hierarchy, or every true node is excluded.
 
     See Also
     --------
-    ranking_loss : The part of the pairs of classes in the wrong order.
+    ranking_loss : The share of pairs of classes that are in the wrong order.
 
     Examples
     --------
@@ -92,41 +93,41 @@ def ranking_loss(
     exclude: Iterable[Any] = (),
     sample_weight: Any = None,
 ) -> float:
-    """How many pairs of a true and another class are in the wrong order of probability.
+    """Compute the share of pairs of a true and another class that are in the wrong order.
 
-    For every row the part of the pairs whose true class is not more probable than the other one;
-    equal probabilities count as wrong. The result is the mean over rows; 0 is best.
+    A pair is in the wrong order if the true class is not more probable than the other class; equal
+    probabilities count as wrong. The result is the mean share over rows; 0 is best.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     node_proba : array-like of shape (n_samples, n_nodes)
-        Probability of every node, the root first, as ``predict_node_proba`` returns it. Any other
-        score that ranks will do.
+        Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
+        the root. Any other score that ranks the nodes of a row also works.
     hierarchy : Hierarchy, networkx.DiGraph, dict or edges
-        The hierarchy whose nodes the columns are; of a fitted estimator, ``hierarchy_``.
+        The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     exclude : iterable of paths or labels, default=()
-        Nodes that do not take part, as :meth:`hiclass.Hierarchy.find` finds them. The root never
-        does.
+        Nodes to exclude, each as a path or a unique label. The root is always excluded.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
     Returns
     -------
     float
-        The mean part of the pairs; a row of which no class is true, or all are, counts as 0.
+        The mean share of pairs. A row in which no class, or every class, is true counts as 0.
 
     Raises
     ------
     ValueError
-        If the probabilities do not fit the hierarchy, or every true node is excluded.
+        If the probabilities do not match the hierarchy, or every true node is excluded.
 
     See Also
     --------
-    coverage_error : How far down the last true class stands.
+    coverage_error : The rank of the last true class.
 
     Examples
     --------

@@ -44,45 +44,45 @@ def classification_report(
     max_rows: int | None = 50,
     zero_division: Any = "warn",
 ) -> str | dict[str, Any]:
-    """Report precision, recall and F1 by level and by branch, and where paths go wrong.
+    """Report precision, recall and F1 by level and by class, and where paths go wrong.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        Predicted labels; a path may be empty.
+        Predicted labels. Empty paths are allowed.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The hierarchy of the labels. By default the one that both sets of paths span.
+        The hierarchy of the labels. By default, it is built from the true and predicted paths.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``. Then,
-        and where a class has several parents, there are no paths: the report has no accuracy and
-        no mistakes, and names a class by its label and level.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``. With several labels, and in a DAG, the report has no accuracy and no
+        mistakes, and a class is named by its label and level.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
     digits : int, default=2
-        Digits after the point in the text.
+        Number of decimal places in the text.
     output_dict : bool, default=False
-        Whether to return the numbers as a dict instead of a text.
+        Whether to return the numbers as a dict instead of text.
     max_depth : int or None, default=None
-        Show classes down to this level only. None: all levels.
+        The deepest level whose classes are shown. None shows all levels.
     max_rows : int or None, default=50
-        Show at most this many classes, those with the most rows. None: all.
+        The largest number of classes shown, those with the most rows. None shows all classes.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
-        What 0 / 0 is, as in :func:`precision`.
+        The value of 0 / 0, as in :func:`precision`.
 
     Returns
     -------
     str or dict
-        The text shows, in this order, the measures over all levels, those of every level (the mean
-        over its classes), and those of every class that occurs. "mistakes" counts the rows that are
-        right down to a class and wrong at the next step, and "most often" names the commonest of
-        these steps, as "true -> predicted"; "(end)" is a path that ends there. Every wrong row is
-        counted once, so the mistakes add up to all rows that are not an exact match.
+        The text shows scores over all levels, for every level (the mean over its classes), and for
+        every class that occurs. "mistakes" counts the rows that are correct down to a class and
+        wrong at the next level. "most often" names the most frequent of these mistakes as
+        "true -> predicted", where "(end)" stands for a path that ends there. Every wrong row is
+        counted once, so the mistakes sum to the number of rows that are not an exact match.
 
-        The dict holds the same numbers, always of all classes: "overall" is a dict, "levels" and
-        "classes" are lists of dicts, ready for ``pandas.DataFrame``. A class is named by "path";
-        the empty path is the root.
+        The dict holds the same numbers for all classes: "overall" is a dict; "levels" and "classes"
+        are lists of dicts, ready for ``pandas.DataFrame``. A class is identified by "path"; the
+        empty path is the root.
 
     Raises
     ------

@@ -33,7 +33,7 @@ class _Scorer:
     X : array-like
         Rows to predict.
     y : array-like
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
@@ -101,7 +101,7 @@ class _ProbabilityScorer(_Scorer):
     X : array-like
         Rows to predict.
     y : array-like
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 

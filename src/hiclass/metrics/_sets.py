@@ -41,36 +41,37 @@ def precision(
     sample_weight: Any = None,
     zero_division: Any = "warn",
 ) -> float | FloatArray:
-    """Hierarchical precision: the part of the predicted nodes that is true.
+    """Compute the hierarchical precision: the share of predicted nodes that are true.
 
-    With ``T`` the true and ``P`` the predicted node of a row, each together with its ancestors but
-    without the root, the default is ``sum |T & P| / sum |P|`` over all rows.
+    Let ``T`` be the true and ``P`` the predicted nodes of a row, including all ancestors except the
+    root. The default is ``sum |T & P| / sum |P|`` over all rows.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        Predicted labels. They may be labels that are never true; a path may be empty.
+        Predicted labels. Labels that are never true and empty paths are allowed.
     average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
-        "micro" sums over all rows, then divides (the paper's formula). "samples" is the mean over
-        rows. "macro" is the mean over the nodes that are true or predicted in some row, "weighted"
-        weighs them by how often they are true. None returns the value of every node. What HiClass 5
-        calls "macro" is "samples".
+        "micro": sums over all rows before dividing (the formula of the paper). "samples": the mean
+        over rows, called "macro" in HiClass 5. "macro": the mean over the nodes that are true or
+        predicted in at least one row. "weighted": the same mean, weighted by how often a node is
+        true. None: one value per node.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The hierarchy of the labels. By default the one that both sets of paths span.
+        The hierarchy of the labels. By default, it is built from the true and predicted paths.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows. A weight of 2 is the same as giving the row twice.
+        Weights of the rows. A weight of 2 is equivalent to repeating the row.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
-        What 0 / 0 is. "warn" is 0 with one warning. NaN is left out of averages.
+        The value of 0 / 0. "warn" gives 0 and one warning. NaN is ignored in averages.
 
     Returns
     -------
     float or ndarray of shape (n_nodes,)
-        The array has the order of the hierarchy's nodes. It is NaN at the root, and at nodes that
-        are neither true nor predicted in any row.
+        The precision. With ``average=None``, one value per node of the hierarchy; NaN for the root
+        and for nodes that are neither true nor predicted in any row.
 
     Examples
     --------
@@ -92,23 +93,24 @@ def recall(
     sample_weight: Any = None,
     zero_division: Any = "warn",
 ) -> float | FloatArray:
-    """Hierarchical recall: the part of the true nodes that is predicted.
+    """Compute the hierarchical recall: the share of true nodes that are predicted.
 
-    With ``T`` the true and ``P`` the predicted node of a row, each together with its ancestors but
-    without the root, the default is ``sum |T & P| / sum |T|`` over all rows.
+    Let ``T`` be the true and ``P`` the predicted nodes of a row, including all ancestors except the
+    root. The default is ``sum |T & P| / sum |T|`` over all rows.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        Predicted labels. They may be labels that are never true; a path may be empty.
+        Predicted labels. Labels that are never true and empty paths are allowed.
     average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
         As in :func:`precision`.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The hierarchy of the labels. By default the one that both sets of paths span.
+        The hierarchy of the labels. By default, it is built from the true and predicted paths.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
@@ -139,26 +141,27 @@ def f1(
     sample_weight: Any = None,
     zero_division: Any = "warn",
 ) -> float | FloatArray:
-    """Hierarchical F1: the harmonic mean of hierarchical precision and recall.
+    """Compute the hierarchical F1: the harmonic mean of hierarchical precision and recall.
 
     The default is ``2 sum |T & P| / (sum |T| + sum |P|)`` over all rows.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        Predicted labels. They may be labels that are never true; a path may be empty.
+        Predicted labels. Labels that are never true and empty paths are allowed.
     average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
-        As in :func:`precision`; means are taken of the F1 of the rows or nodes.
+        As in :func:`precision`. Means are over the F1 of rows or nodes.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The hierarchy of the labels. By default the one that both sets of paths span.
+        The hierarchy of the labels. By default, it is built from the true and predicted paths.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
-        As in :func:`precision`. Where every row has a true label, F1 is never 0 / 0.
+        As in :func:`precision`. If every row has a true label, F1 is never 0 / 0.
 
     Returns
     -------
@@ -186,24 +189,25 @@ def fbeta(
     sample_weight: Any = None,
     zero_division: Any = "warn",
 ) -> float | FloatArray:
-    """Hierarchical F-beta: recall counts ``beta`` times as much as precision.
+    """Compute the hierarchical F-beta score, in which recall counts ``beta`` times as much.
 
     The default is ``(1 + beta^2) sum |T & P| / (beta^2 sum |T| + sum |P|)`` over all rows.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        Predicted labels. They may be labels that are never true; a path may be empty.
+        Predicted labels. Labels that are never true and empty paths are allowed.
     beta : float
-        Weight of recall, zero (precision) to infinity (recall).
+        Weight of recall, from 0 (precision only) to infinity (recall only).
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The hierarchy of the labels. By default the one that both sets of paths span.
+        The hierarchy of the labels. By default, it is built from the true and predicted paths.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
-        As in :func:`precision`; means are taken of the F-beta of the rows or nodes.
+        As in :func:`precision`. Means are over the F-beta of rows or nodes.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
@@ -242,27 +246,28 @@ def jaccard(
     sample_weight: Any = None,
     zero_division: Any = "warn",
 ) -> float | FloatArray:
-    """Jaccard index: the part of the nodes that are true or predicted that is both.
+    """Compute the Jaccard index: the overlap of true and predicted nodes.
 
-    With ``T`` the true and ``P`` the predicted nodes of a row, each together with all ancestors but
-    without the root, the default is the mean of ``|T & P| / |T | P|`` over rows.
+    Let ``T`` be the true and ``P`` the predicted nodes of a row, including all ancestors except the
+    root. The default is the mean of ``|T & P| / |T | P|`` over rows.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` takes.
+        True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        Predicted labels. They may be labels that are never true; a path may be empty.
+        Predicted labels. Labels that are never true and empty paths are allowed.
     average : {"micro", "samples", "macro", "weighted"} or None, default="samples"
         As in :func:`precision`.
     hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
-        The hierarchy of the labels. By default the one that both sets of paths span.
+        The hierarchy of the labels. By default, it is built from the true and predicted paths.
     multi_label : bool, default=False
-        Whether rows have several labels, written as for ``fit`` with ``multi_label=True``.
+        Whether rows have several labels, in the form that ``fit`` accepts with
+        ``multi_label=True``.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
-        As in :func:`precision`. Where every row has a true label, it is never 0 / 0.
+        As in :func:`precision`. If every row has a true label, it is never 0 / 0.
 
     Returns
     -------
