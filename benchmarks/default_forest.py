@@ -2,7 +2,7 @@
 
     cd benchmarks
     python default_forest.py --data DATA --output results/default_forest.json
-    python default_forest.py --markdown ../docs/hierarchies.md       # tables from the results
+    python default_forest.py --markdown ../docs/appendix/global_forest.md  # tables from the results
 
 ``GlobalClassifier()`` looks at all features in every split, or at the square root of their number,
 by how often two rows have the same value. The first table has the test rows of five sets, with the

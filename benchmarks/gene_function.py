@@ -4,7 +4,7 @@
     python gene_function.py --data DATA --set cellcycle_FUN --output results/FUN.json
     python gene_function.py --data DATA --set cellcycle_GO --models flat-mean --with-profile
     python gene_function.py --data DATA --imclef --output results/imclef.json
-    python gene_function.py --markdown ../docs/hierarchies.md       # tables from the results
+    python gene_function.py --markdown ../docs/appendix/gene_functions.md  # tables from the results
 
 Protocol of the published figures: fitted on train and valid, tested on test, missing values filled
 with the mean, features scaled, and the area under the micro-averaged precision-recall curve over
@@ -289,7 +289,7 @@ def child(options: argparse.Namespace, name: str, *args: str, limit: float = 180
 
 def page(result: dict[str, Any]) -> str:
     """The results as a Markdown table."""
-    header = ("strategy", "child", "AU(PRC)", "classifiers", "fit", "predict", "peak memory")
+    header = ("strategy", "local classifier", "AU(PRC)", "classifiers", "fit", "predict", "peak memory")
     rows = []
     for row in result["models"]:
         strategy, _, kind = row["model"].partition("-")
@@ -349,7 +349,7 @@ def imclef(folder: Path, output: str | None) -> dict[str, Any] | None:
 
 def imclef_page(result: dict[str, Any]) -> str:
     """The results as a Markdown table."""
-    header = ("child", "strategy", "hF", "hF - flat", "exact match")
+    header = ("local classifier", "strategy", "hF", "hF - flat", "exact match")
     flat = {r["child"]: r["f1"] for r in result["models"] if r["strategy"] == "flat"}
     return table(
         header,

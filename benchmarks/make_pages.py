@@ -31,6 +31,7 @@ import does_it_help  # noqa: E402
 import embeddings  # noqa: E402
 import engine  # noqa: E402
 import gene_function  # noqa: E402
+import gene_start  # noqa: E402
 import global_models  # noqa: E402
 import incremental  # noqa: E402
 import kinds_of_rows  # noqa: E402
@@ -40,6 +41,7 @@ import page as study_page  # noqa: E402
 import prior_shift  # noqa: E402
 import scaling  # noqa: E402
 import serving  # noqa: E402
+import set_calibration  # noqa: E402
 import start  # noqa: E402
 import temperatures  # noqa: E402
 from _common import write_section  # noqa: E402
@@ -119,15 +121,21 @@ def write_calibration(page: str) -> None:
     write_section(page, "temperatures", temperatures.show(result))
 
 
-def write_global(page: str) -> None:
+def write_network(page: str) -> None:
     # Backwards: the stream on the GPU first.
     global_models.write_page(page, sorted(RESULTS.glob("global_models*.json"), reverse=True))
     network_defaults.write_page(page)
 
 
 def write_hierarchies(page: str) -> None:
+    result = json.loads((RESULTS / "gene_start.json").read_text())
+    write_section(page, "gene_start", gene_start.page(result))
+
+
+def write_gene_functions(page: str) -> None:
     gene_function.write_page(page)
-    default_forest.write_page(page)
+    result = json.loads((RESULTS / "set_calibration.json").read_text())
+    write_section(page, "calibration of sets", set_calibration.page(result))
 
 
 def write_serving(page: str) -> None:
@@ -162,7 +170,9 @@ WRITERS: dict[str, Callable[[str], None]] = {
     **{f"docs/{page}.md": _decisions_page.write_page for page in DECISION_PAGES},
     "docs/appendix/calibration.md": write_calibration,
     "docs/does_it_help.md": does_it_help.write_page,
-    "docs/global.md": write_global,
+    "docs/appendix/gene_functions.md": write_gene_functions,
+    "docs/appendix/global_forest.md": default_forest.write_page,
+    "docs/appendix/network.md": write_network,
     "docs/checking.md": coding.write_page,
     "docs/guarantees.md": automation.write_page,
     "docs/hierarchies.md": write_hierarchies,

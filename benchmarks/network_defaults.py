@@ -2,7 +2,7 @@
 
     cd benchmarks
     python network_defaults.py --data DATA --output results/network_defaults.json
-    python network_defaults.py --markdown ../docs/global.md       # the table from the results
+    python network_defaults.py --markdown ../docs/appendix/network.md  # the table from the results
 
 Training rows only: a quarter of the training rows of every set is held out, of sets of real rows
 three times, and the mean counts. Simulations need no data: leaves of a tree with three levels have

@@ -30,10 +30,11 @@ PAGES = [
         for name in (
             "appendix/all_libraries", "appendix/calibration", "appendix/conformal_coverage",
             "appendix/decodings",
-            "appendix/groups", "appendix/libraries", "appendix/losses", "appendix/published",
+            "appendix/gene_functions", "appendix/global_forest", "appendix/groups", "appendix/libraries", "appendix/losses", "appendix/network",
+            "appendix/published",
             "appendix/recipe_settings", "appendix/recipes", "appendix/scaling",
             "appendix/six_sets", "appendix/speed_linear",
-            "checking", "command_line", "decisions", "does_it_help", "global",
+            "checking", "command_line", "decisions", "does_it_help",
             "guarantees", "guide/first_model",
             "guide/probabilities", "guide/text_and_tables",
             "hierarchies", "how_good", "incremental", "index", "parallel", "performance",
