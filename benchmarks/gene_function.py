@@ -289,7 +289,15 @@ def child(options: argparse.Namespace, name: str, *args: str, limit: float = 180
 
 def page(result: dict[str, Any]) -> str:
     """The results as a Markdown table."""
-    header = ("strategy", "local classifier", "AU(PRC)", "classifiers", "fit", "predict", "peak memory")
+    header = (
+        "strategy",
+        "local classifier",
+        "AU(PRC)",
+        "classifiers",
+        "fit",
+        "predict",
+        "peak memory",
+    )
     rows = []
     for row in result["models"]:
         strategy, _, kind = row["model"].partition("-")

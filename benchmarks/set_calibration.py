@@ -2,7 +2,7 @@
 
     cd benchmarks
     python set_calibration.py --data DATA --output results/set_calibration.json
-    python set_calibration.py --markdown ../docs/appendix/gene_functions.md  # the table from the results
+    python set_calibration.py --markdown ../docs/appendix/gene_functions.md  # its table
 
 Models are fitted on the training rows of the official split (what is learned out of fold is learned
 there, too) and measured on the test rows. "error" is the expected calibration error: pairs of row

@@ -30,7 +30,8 @@ PAGES = [
         for name in (
             "appendix/all_libraries", "appendix/calibration", "appendix/conformal_coverage",
             "appendix/decodings",
-            "appendix/gene_functions", "appendix/global_forest", "appendix/groups", "appendix/libraries", "appendix/losses", "appendix/network",
+            "appendix/gene_functions", "appendix/global_forest", "appendix/groups",
+            "appendix/libraries", "appendix/losses", "appendix/network",
             "appendix/published",
             "appendix/recipe_settings", "appendix/recipes", "appendix/scaling",
             "appendix/six_sets", "appendix/speed_linear",
