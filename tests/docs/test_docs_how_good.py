@@ -34,7 +34,7 @@ PAGES = [
             "appendix/libraries", "appendix/losses", "appendix/network",
             "appendix/published",
             "appendix/recipe_settings", "appendix/recipes", "appendix/scaling",
-            "appendix/six_sets", "appendix/speed_linear",
+            "appendix/six_sets", "appendix/speed_linear", "appendix/taxonomies",
             "checking", "command_line", "decisions", "does_it_help",
             "guarantees", "guide/first_model",
             "guide/probabilities", "guide/text_and_tables",
