@@ -1,4 +1,4 @@
-"""The table of extreme sizes in ``docs/robustness.md``, from the result of ``limits.py``."""
+"""The table of extreme sizes in ``docs/appendix/limits.md``, from the result of ``limits.py``."""
 
 from typing import Any
 

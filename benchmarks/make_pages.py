@@ -178,7 +178,7 @@ WRITERS: dict[str, Callable[[str], None]] = {
     "docs/performance.md": bookkeeping.write_page,
     "docs/appendix/taxonomies.md": _taxonomy_page.write_page,
     "docs/persistence.md": write_serving,
-    "docs/robustness.md": write_limits,
+    "docs/appendix/limits.md": write_limits,
     "docs/study.md": lambda page: study_page.main([*STUDY, "--markdown", page]),
 }
 

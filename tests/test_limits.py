@@ -1,6 +1,6 @@
 """Very deep, wide, many and long: it works, or it is refused at once with the limit.
 
-``benchmarks/limits.py`` runs the full sizes; ``docs/robustness.md`` has what they take.
+``benchmarks/limits.py`` runs the full sizes; ``docs/appendix/limits.md`` has what they take.
 """
 
 import pickle

@@ -31,7 +31,7 @@ PAGES = [
             "appendix/all_libraries", "appendix/calibration", "appendix/conformal_coverage",
             "appendix/decodings",
             "appendix/gene_functions", "appendix/global_forest", "appendix/groups",
-            "appendix/libraries", "appendix/losses", "appendix/network",
+            "appendix/libraries", "appendix/limits", "appendix/losses", "appendix/network",
             "appendix/published",
             "appendix/recipe_settings", "appendix/recipes", "appendix/scaling",
             "appendix/six_sets", "appendix/speed_linear", "appendix/taxonomies",
@@ -39,7 +39,7 @@ PAGES = [
             "guarantees", "guide/first_model",
             "guide/probabilities", "guide/text_and_tables",
             "hierarchies", "how_good", "incremental", "index", "parallel", "performance",
-            "persistence", "robustness", "study",
+            "persistence", "study",
         )
     ),
 ]  # fmt: skip
