@@ -173,3 +173,84 @@ def test_a_copy_records_with_its_own_generator(hard, monkeypatch):
     other = trainer.copy()
     assert other._generator is not trainer._generator
     assert drawn_from[id(other)] is other._generator
+
+
+def pack(batch):
+    """A batch in one piece, as it comes to a GPU."""
+    import torch
+
+    from hiclass.torch._packed import Form, Packed
+
+    form = Form.of(batch)
+    room = torch.full((form.n_bytes,), 77, dtype=torch.uint8)  # of a batch before
+    form.fill(room.numpy(), batch)
+    return Packed(form, room, batch.is_void)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "sets", "ranges"])
+def test_a_packed_batch_is_the_same_batch(kind, weighted):
+    from dataclasses import replace
+
+    import torch
+
+    from hiclass.torch._packed import unpacked
+
+    batch = batch_of(4, 131)
+    if kind == "dense":
+        batch = replace(batch, rows=(torch.rand(4, 3),))
+    elif kind == "sets":
+        batch = replace(batch, target=(torch.rand(4, 5),))
+    elif kind == "ranges":
+        batch = replace(batch, target=(torch.arange(4), torch.arange(4) + 2))
+    if weighted:
+        batch = replace(batch, weight=torch.rand(4), is_scaled=True)
+    packed = pack(batch)
+    found = packed.unpacked()
+    assert packed.n_rows == found.n_rows == 4
+    assert found.is_scaled == batch.is_scaled
+    assert unpacked(batch) is batch
+    if kind == "dense":
+        assert torch.equal(found.rows[0], batch.rows[0])
+    else:
+        assert len(found.rows[0]) == len(found.rows[2]) == 144
+        np.testing.assert_allclose(dense_of(found), dense_of(batch), atol=1e-6)
+    assert all(map(torch.equal, found.target, batch.target))
+    assert (found.weight is None) if not weighted else torch.equal(found.weight, batch.weight)
+
+
+def test_packed_batches_are_replayed_as_others_are(monkeypatch):
+    import torch
+
+    from hiclass.torch import _replay
+
+    monkeypatch.setattr(_replay, "_WAIT", 1)
+    learned = []
+
+    def learn(batch):
+        learned.append(dense_of(batch))
+        return torch.tensor(float(len(learned)))
+
+    replays = _replay.Replays(Recorder())
+    batches = [batch_of(4, n, seed=n) for n in (140, 144, 129, 131)]
+    assert replays.step(pack(batches[0]), learn) is None
+    for batch in batches[1:]:
+        replays.step(pack(batch), learn)
+        np.testing.assert_allclose(learned[-1], dense_of(batch), atol=1e-6)
+    assert len(learned) == 3
+    replays.forget()
+    assert replays.step(pack(batches[0]), learn) is not None  # recorded anew, at once
+
+
+def test_the_learning_rate_is_set_where_it_changes(hard):
+    X, y = hard
+    trainer = network().partial_fit(X, y)._trainer
+    batch = batch_of(4, 20)
+    rates = []
+    trainer._learn = lambda batch, n_rows: rates.append(
+        [group["lr"] for optimiser in trainer._optimisers for group in optimiser.param_groups]
+    )
+    for rate in (1.0, 1.0, 0.5):
+        trainer.step(batch, rate)
+    full = trainer.settings.learning_rate
+    assert [set(found) for found in rates] == [{full}, {full}, {full / 2}]

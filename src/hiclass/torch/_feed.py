@@ -7,10 +7,12 @@ Rows that fit into the memory of the GPU are moved there once (:class:`DeviceRow
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import cycle, pairwise
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ import torch
 from hiclass._typing import IntArray
 from hiclass.torch._batches import Batch, Rows
 from hiclass.torch._network import as_tensors
+from hiclass.torch._packed import Form, Packed
 
 Tensor = Any
 
@@ -31,23 +34,42 @@ _MOST_OF_MEMORY = 0.4
 _PIECE = 1 << 28
 
 
-def prefetched(batches: Iterable[Batch], device: Any) -> Generator[Batch, None, None]:
+def prefetched(batches: Iterable[Batch], device: Any) -> Generator[Batch | Packed, None, None]:
     """The same batches on a device, prepared in a thread while earlier ones are learned."""
-    rest = iter(batches)
     lane: Any = _CudaLane(device) if device.type == "cuda" else _PlainLane(device)
+    ready: SimpleQueue[Any] = SimpleQueue()
+    # One for each batch that may be prepared; False if no more are wanted.
+    wanted: SimpleQueue[bool] = SimpleQueue()
 
-    def prepare() -> Any:
-        batch = next(rest, None)
-        return None if batch is None else lane.prepare(batch)
+    def prepare() -> None:
+        rest = iter(batches)
+        try:
+            while wanted.get() and (batch := next(rest, None)) is not None:
+                ready.put(lane.prepare(batch))
+            ready.put(None)
+        except BaseException as error:
+            ready.put(_Failure(error))
 
-    pool = ThreadPoolExecutor(1, "hiclass batches")
+    for _ in range(_AHEAD):
+        wanted.put(True)
+    thread = Thread(target=prepare, name="hiclass batches")
+    thread.start()
     try:
-        ready = deque(pool.submit(prepare) for _ in range(_AHEAD))
-        while (prepared := ready.popleft().result()) is not None:
-            ready.append(pool.submit(prepare))
+        while (prepared := ready.get()) is not None:
+            if isinstance(prepared, _Failure):
+                raise prepared.error
+            wanted.put(True)
             yield lane.deliver(prepared)
     finally:
-        pool.shutdown(cancel_futures=True)
+        wanted.put(False)
+        thread.join()
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """What went wrong where batches are prepared."""
+
+    error: BaseException
 
 
 class _PlainLane:
@@ -71,55 +93,44 @@ class _CudaLane:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs 
         self._stream = torch.cuda.Stream(device)
         self._slots = cycle([_Slot() for _ in range(_AHEAD + 2)])
 
-    def prepare(self, batch: Batch) -> tuple[Batch, Any]:
+    def prepare(self, batch: Batch) -> tuple[Packed, Any]:
         slot = next(self._slots)
-        slot.wait()
-        pinned = batch.map(slot.put)
+        form, pinned = slot.put(batch)
         with torch.cuda.stream(self._stream):
-            moved = pinned.map(lambda tensor: tensor.to(self._device, non_blocking=True))
+            room = pinned.to(self._device, non_blocking=True)
             slot.copied = self._stream.record_event()
-        return moved, slot.copied
+        return Packed(form, room, batch.is_void), slot.copied
 
-    def deliver(self, prepared: tuple[Batch, Any]) -> Batch:
+    def deliver(self, prepared: tuple[Packed, Any]) -> Packed:
         moved, copied = prepared
         current = torch.cuda.current_stream(self._device)
         current.wait_event(copied)
-
-        def keep(tensor: Tensor) -> Tensor:
-            tensor.record_stream(current)
-            return tensor
-
-        return moved.map(keep)
+        moved.room.record_stream(current)
+        return moved
 
 
 class _Slot:
     """Pinned memory for one batch."""
 
     def __init__(self) -> None:
-        self._buffers: list[Tensor] = []
-        self._next = 0
+        self._memory = self._room = torch.empty(0, dtype=torch.uint8)
+        self._array = self._room.numpy()
         self.copied: Any = None
 
-    def wait(self) -> None:
-        """Wait until the batch that was here has been copied."""
+    def put(self, batch: Batch) -> tuple[Form, Tensor]:
+        """A batch in pinned memory, as soon as the one that was here has been copied."""
         if self.copied is not None:
             self.copied.synchronize()
-        self._next = 0
-
-    def put(self, tensor: Tensor) -> Tensor:
-        """A copy of a tensor in pinned memory."""
-        place, self._next = self._next, self._next + 1
-        if place == len(self._buffers):
-            self._buffers.append(torch.empty(0, dtype=torch.uint8))
-        n_bytes = tensor.numel() * tensor.element_size()
-        if self._buffers[place].numel() < n_bytes:
-            # Some room to spare: batches of sparse rows differ.
-            size = n_bytes + n_bytes // 4
-            self._buffers[place] = torch.empty(size, dtype=torch.uint8, pin_memory=True)
-        room = self._buffers[place][:n_bytes].view(tensor.dtype).view(tensor.shape)
-        # By one thread: the threads of PyTorch would get in the way of those that read batches.
-        np.copyto(room.numpy(), tensor.numpy())
-        return room
+        form = Form.of(batch)
+        if len(self._array) != form.n_bytes:
+            if len(self._memory) < form.n_bytes:
+                # Some room to spare: batches of sparse rows differ.
+                size = form.n_bytes + form.n_bytes // 4
+                self._memory = torch.empty(size, dtype=torch.uint8, pin_memory=True)
+            self._room = self._memory[: form.n_bytes]
+            self._array = self._room.numpy()
+        form.fill(self._array, batch)
+        return form, self._room
 
 
 # -- rows that stay on a device ----------------------------------------------------------------

@@ -17,6 +17,7 @@ from hiclass.torch._inputs import Inputs
 from hiclass.torch._layout import Layout
 from hiclass.torch._losses import RecursivePenalty, make_loss, on_device
 from hiclass.torch._network import LastLayer, Shape, Weights, first_layer, hidden_layers
+from hiclass.torch._packed import Packed, unpacked
 from hiclass.torch._replay import Replays, cuda_graphs
 from hiclass.torch._team import ALONE, Team
 
@@ -134,6 +135,7 @@ class Trainer:
             and self.weights["0.weight"].numel() > _MANY_WEIGHTS
         )
         self._optimisers = self._make_optimisers()
+        self._rate: float | None = None
         self._forget_steps()
 
     def _forget_steps(self) -> None:
@@ -191,13 +193,15 @@ class Trainer:
         for optimiser, state in zip(self._optimisers, states, strict=True):
             groups = optimiser.state_dict()["param_groups"]
             optimiser.load_state_dict({"state": state["state"], "param_groups": groups})
+        self._rate = None
         self._forget_steps()
 
     def set_penalty(self, penalty: float) -> None:
         """Go on with another penalty."""
         if penalty == self.settings.penalty:
             return
-        self._forget_steps()
+        if self._replays is not None:
+            self._replays.forget()
         self.settings = replace(self.settings, penalty=penalty)
         for group in self._optimisers[0].param_groups:
             if group["weight_decay"]:
@@ -266,24 +270,32 @@ class Trainer:
             losses = self._loss(LastLayer(self.weights, self.shape), x, batch.target)
         return losses if batch.weight is None else losses * batch.weight
 
-    def step(self, batch: Batch | None, rate: float = 1.0, n_rows: int | None = None) -> Tensor:
+    def step(
+        self, batch: Batch | Packed | None, rate: float = 1.0, n_rows: int | None = None
+    ) -> Tensor:
         """Learn a batch; return the sum of its losses, on the device.
 
         ``n_rows`` is the number of rows of the step, where other processes have some of them; this
         one may have none.
         """
-        for optimiser in self._optimisers:
-            for group in optimiser.param_groups:
-                now = self.settings.learning_rate * rate
-                if isinstance(group["lr"], float):
-                    group["lr"] = now
-                else:  # pragma: no cover (on a GPU)
-                    group["lr"].fill_(now)
+        self._set_rate(self.settings.learning_rate * rate)
         if self._replays is not None and batch is not None:
             total = self._replays.step(batch, self._learn)
             if total is not None:
                 return total
-        return self._learn(batch, n_rows)
+        return self._learn(None if batch is None else unpacked(batch), n_rows)
+
+    def _set_rate(self, rate: float) -> None:
+        if rate == self._rate:
+            return
+        self._rate = rate
+        groups = [group for optimiser in self._optimisers for group in optimiser.param_groups]
+        on_gpu = {id(g["lr"]): g["lr"] for g in groups if not isinstance(g["lr"], float)}
+        for tensor in on_gpu.values():  # pragma: no cover (groups share one)
+            tensor.fill_(rate)
+        if not on_gpu:
+            for group in groups:
+                group["lr"] = rate
 
     def _learn(self, batch: Batch | None, n_rows: int | None = None) -> Tensor:
         """Learn a batch with the learning rate that is set."""
@@ -380,7 +392,9 @@ class Trainer:
             )
         return loss
 
-    def _together(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch | None, int]]:
+    def _together(
+        self, batches: Iterator[Batch | Packed]
+    ) -> Iterator[tuple[Batch | Packed | None, int]]:
         """Batches and the rows of their steps; None where only other processes have a batch."""
         team = self.settings.team
         while True:
@@ -404,12 +418,12 @@ class Trainer:
         total = torch.zeros((), device=self.device)
         with torch.no_grad(), self._on_device(rows.pieces(self.shape)) as pieces:
             for piece in pieces:
-                total += self._losses(piece, training=False).sum()
+                total += self._losses(unpacked(piece), training=False).sum()
         return float(total) / max(len(rows), 1)
 
     def _on_device(
         self, batches: Iterable[Batch], *, thread: bool = False, resident: bool = False
-    ) -> AbstractContextManager[Iterable[Batch]]:
+    ) -> AbstractContextManager[Iterable[Batch | Packed]]:
         """Batches on the device; for a GPU, or with ``thread``, by way of a thread.
 
         The thread is over where the context ends, also if that is because of an error.
@@ -432,7 +446,7 @@ def _clip(weights: list[Tensor], most: float) -> None:
 
 
 @contextmanager
-def explaining_lack_of_memory(batch: Batch | None) -> Iterator[None]:
+def explaining_lack_of_memory(batch: Batch | Packed | None) -> Iterator[None]:
     """Have an error about memory name a batch size that may be small enough."""
     try:
         yield
