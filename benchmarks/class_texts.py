@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from _common import environment, write_json
+from _common import environment, table, write_json, write_section
 from _paired import bootstrap, count, exact, f1, right_paths
 from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -454,22 +454,32 @@ def held_by_kind(X, y, tree, rows, scored):
     return parts
 
 
-def print_tables(sets):
-    """Print exact matches and hF as tables in Markdown, from a file of results."""
+def tables(sets):
+    """Exact matches and hF of every set, one row per model, as Markdown."""
     names = (NO_TEXTS, "SVM, texts as rows", "nearest, TF-IDF", "nearest, embedding", "product")
     names = (*names, "zero-shot words", "zero-shot words, embedded", OURS, OURS_EMBEDDED)
+    parts = []
     for name, entry in sets.items():
-        tasks = {f"{key} rows": found["models"] for key, found in entry["few"].items()}
+        tasks = {_rows(key): found["models"] for key, found in entry["few"].items()}
         tasks |= {f"{part} classes": found for part, found in entry.get("held_out", {}).items()}
-        print(f"| {name} | {' | '.join(tasks)} |")
-        print("|---" * (len(tasks) + 1) + "|")
-        for model in names:
-            cells = [
-                f"{f['exact']:.3f} / {f['hF']:.3f}" if f else "-"
-                for f in (models.get(model) for models in tasks.values())
-            ]
-            print(f"| {model} | {' | '.join(cells)} |")
-        print()
+        rows = [
+            (model, *(_scores(models.get(model)) for models in tasks.values())) for model in names
+        ]
+        parts.append(f"## {name}\n\n{table(('model', *tasks), rows)}")
+    return "\n\n".join(parts)
+
+
+def _rows(key):
+    return "1 row" if key == "1" else f"{key} rows"
+
+
+def _scores(found):
+    return f"{found['exact']:.3f} / {found['hF']:.3f}" if found else "-"
+
+
+def write_page(page):
+    """Write the tables of the stored results into a page."""
+    write_section(page, "class_texts", tables(json.loads(RESULT.read_text())["sets"]))
 
 
 def show(title, entry):
@@ -493,13 +503,13 @@ def main():
     parser.add_argument("--no-unseen", dest="unseen", action="store_false")
     parser.add_argument("--output", type=Path, default=RESULT)
     parser.add_argument("--defaults", action="store_true", help="learn what serves without rows")
-    parser.add_argument("--table", action="store_true", help="print the tables of the guide")
+    parser.add_argument("--table", action="store_true", help="print the tables of the appendix")
     options = parser.parse_args()
     if options.defaults:
         learn_defaults(options)
         return
     if options.table:
-        print_tables(json.loads(options.output.read_text())["sets"])
+        print(tables(json.loads(options.output.read_text())["sets"]))
         return
     known = json.loads(options.output.read_text())["sets"] if options.output.exists() else {}
     result = {**environment(), "sets": known}

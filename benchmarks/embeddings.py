@@ -2,7 +2,7 @@
 
     cd benchmarks
     python embeddings.py --data DATA --output results/embeddings.json
-    python embeddings.py --markdown ../docs/guide/text_and_tables.md   # tables from the results
+    python embeddings.py --markdown ../docs/appendix/embeddings.md   # tables from the results
 
 Simulated embeddings have unit length, columns that are correlated within and between classes,
 heavy tails, and classes of unequal size that consist of two groups each. In the first set, means
@@ -231,27 +231,23 @@ def run_all(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def show(result: dict[str, Any]) -> str:
-    """The table: models by sets."""
+    """The table: sets by models."""
     sets = result["sets"]
-    first = {name: next(r for r in rows.values() if "exact" in r) for name, rows in sets.items()}
-    header = ["exact match, seconds to fit"]
-    header += [
-        f"{name}: {first[name]['rows']:,} x {first[name]['columns']}"
-        + ("" if "leaves" in name else f", {first[name]['classes']:,} classes")
-        for name in sets
-    ]
-    names = list(dict.fromkeys(model for rows in sets.values() for model in rows))
-    best = {
-        name: max(row["exact"] for row in rows.values() if "exact" in row)
-        for name, rows in sets.items()
-    }
+    models = list(dict.fromkeys(model for rows in sets.values() for model in rows))
     lines = []
-    for model in names:
-        cells = [model.replace("flat, ", "flat, `").replace("parent, ", "parent, `")]
-        cells[0] += "`" if "`" in cells[0] else ""
-        cells += [_cell(rows.get(model), best[name], result) for name, rows in sets.items()]
-        lines.append(cells)
-    return table(header, lines)
+    for name, rows in sets.items():
+        first = next(row for row in rows.values() if "exact" in row)
+        size = f"{name}: {first['rows']:,} x {first['columns']}"
+        size += "" if "leaves" in name else f", {first['classes']:,} classes"
+        best = max(row["exact"] for row in rows.values() if "exact" in row)
+        lines.append([size, *(_cell(rows.get(model), best, result) for model in models)])
+    return table(["rows", *map(_as_code, models)], lines)
+
+
+def _as_code(model: str) -> str:
+    """Return the name of a model with its classifier as code."""
+    side, comma, classifier = model.partition(", ")
+    return f"{side}, `{classifier}`" if comma else side
 
 
 def _cell(row: dict[str, Any] | None, best: float, result: dict[str, Any]) -> str:
@@ -264,7 +260,7 @@ def _cell(row: dict[str, Any] | None, best: float, result: dict[str, Any]) -> st
 
 
 def write_page(page: str) -> None:
-    """Put the table into the guide."""
+    """Put the table into its page."""
     write_section(page, "embeddings", show(json.loads(RESULT.read_text())))
 
 

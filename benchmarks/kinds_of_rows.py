@@ -187,7 +187,7 @@ def compare(task, found):
 
 
 def overview(result):
-    """Per task: right paths of the three efforts and of the best flat and greedy models."""
+    """Per task: exact match of the three efforts and of the best flat and greedy models."""
     rows = []
     for name, entry in result["tasks"].items():
         models = entry["models"]
@@ -198,12 +198,12 @@ def overview(result):
         worst = min(entry["differences"]["balanced"].values(), key=lambda d: d[0])
         cells.append(f"{100 * worst[0]:+.1f} [{100 * worst[1]:+.1f}, {100 * worst[2]:+.1f}]")
         rows.append((name, entry["size"]["kind"], *cells))
-    head = ("rows", "kind", *EFFORTS, "best flat", "best greedy", "balanced less the best")
+    head = ("rows", "kind", *EFFORTS, "best flat", "best greedy", "balanced minus best")
     return table(head, rows)
 
 
 def features(result):
-    """Per table: right paths with the features of TableFeatures and of TableVectorizer."""
+    """Per table: exact match with the features of TableFeatures and of TableVectorizer."""
     rows = []
     for name, entry in result["tasks"].items():
         models = entry["models"]

@@ -25,6 +25,7 @@ import _race_page  # noqa: E402
 import _taxonomy_page  # noqa: E402
 import automation  # noqa: E402
 import bookkeeping  # noqa: E402
+import class_texts  # noqa: E402
 import coding  # noqa: E402
 import default_forest  # noqa: E402
 import does_it_help  # noqa: E402
@@ -92,19 +93,8 @@ def race_sections() -> dict[str, str]:
     }
 
 
-def write_start_table(page: str) -> None:
-    result = json.loads(start.RESULT.read_text())
-    write_section(page, "start", start.overview(result))
-
-
-def write_readme(page: str) -> None:
-    write_start_table(page)
-    result = json.loads(start.RESULT.read_text())
-    write_section(page, "start_claims", start.claims(result))
-
-
 def write_start_page(page: str) -> None:
-    write_start_table(page)
+    start.write_page(page)
     write_section(page, "which", overview.which())
 
 
@@ -143,11 +133,6 @@ def write_serving(page: str) -> None:
     write_section(page, "latency", serving.page(result))
 
 
-def write_text_and_tables(page: str) -> None:
-    kinds_of_rows.write_page(page)
-    embeddings.write_page(page)
-
-
 def write_limits(page: str) -> None:
     result = json.loads((RESULTS / "limits.json").read_text())
     write_section(page, "limits", _limits_page.show(result))
@@ -157,11 +142,15 @@ def write_limits(page: str) -> None:
 
 # What writes the sections of a page, given its file.
 WRITERS: dict[str, Callable[[str], None]] = {
-    "README.md": write_readme,
+    "README.md": start.write_page,
     "docs/guide/first_model.md": start.write_page,
-    "docs/guide/text_and_tables.md": write_text_and_tables,
     "docs/index.md": write_start_page,
-    "docs/command_line.md": write_start_table,
+    "docs/command_line.md": start.write_page,
+    "docs/appendix/efforts.md": start.write_page,
+    "docs/appendix/kinds_of_rows.md": kinds_of_rows.write_page,
+    "docs/appendix/embeddings.md": embeddings.write_page,
+    "docs/appendix/class_texts.md": class_texts.write_page,
+    "docs/appendix/class_frequencies.md": prior_shift.write_page,
     **{f"docs/{page}.md": _decisions_page.write_page for page in DECISION_PAGES},
     "docs/appendix/calibration.md": write_calibration,
     "docs/does_it_help.md": does_it_help.write_page,
@@ -171,7 +160,6 @@ WRITERS: dict[str, Callable[[str], None]] = {
     "docs/checking.md": coding.write_page,
     "docs/guarantees.md": automation.write_page,
     "docs/hierarchies.md": write_hierarchies,
-    "docs/guide/probabilities.md": prior_shift.write_page,
     **{f"docs/{page}.md": write_race for page in RACE_PAGES},
     "docs/incremental.md": incremental.write_page,
     "docs/parallel.md": engine.write_page,

@@ -109,7 +109,7 @@ def _best(models, names, key):
 
 
 def overview(result):
-    """One row per set: right paths and hF of the three efforts and of what they are compared to."""
+    """One row per set: exact match and hF of the three efforts and of what they are compared to."""
     rows = []
     for name, entry in result["sets"].items():
         models = entry["models"]
@@ -151,30 +151,60 @@ def _bold(cells):
 
 
 def claims(result):
-    """Where an effort is significantly below something, and where it was not measured."""
-    lines = []
-    for effort in EFFORTS:
-        lost = [
-            f"{other} on {name} ({-100 * d[0]:.1f} points of {what})"
-            for name, entry in result["sets"].items()
-            for goal, what in (("path", "right paths"), ("f1", "hF"))
-            for other, d in entry.get("differences", {}).get(f"{effort}, {goal}", {}).items()
-            if d[2] < 0
-        ]
-        text = "no model and no library is significantly better"
-        if lost:
-            text = f"significantly below {', '.join(lost)}"
-        # A gap in the table is not a result.
-        gaps = [
-            f"{what} on {name}"
-            for name, entry in result["sets"].items()
-            for goal, what in (("path", "right paths"), ("f1", "hF"))
-            if f"{effort}, {goal}" not in entry.get("differences", {})
-        ]
-        if gaps:
-            text += f"; not measured, as the run took too long: {', '.join(gaps)}"
-        lines.append(f'- `effort="{effort}"`: {text}.')
-    return "\n".join(lines)
+    """Which efforts are significantly below something and where, and what was not measured."""
+    lost = {effort: _lost(result, effort) for effort in EFFORTS}
+    parts = []
+    best = [f'`effort="{effort}"`' for effort in EFFORTS if not lost[effort]]
+    if best:
+        parts.append(
+            f"With {' and '.join(best)}, no model and no library is significantly better "
+            "on any data set."
+        )
+    for effort, rows in lost.items():
+        if rows:
+            n_sets = len(result["sets"])
+            text = (
+                f'With `effort="{effort}"`, another model is significantly better on {len(rows)} '
+                f"of {n_sets} data sets (1 point = 0.01):"
+            )
+            head = ("data set", "better exact match", "better hF")
+            parts += [text, table(head, rows)]
+    # A gap in the table is not a result.
+    gaps = [
+        f"`{effort}` on {name} ({what})"
+        for effort in EFFORTS
+        for name, entry in result["sets"].items()
+        for goal, what in GOALS
+        if f"{effort}, {goal}" not in entry.get("differences", {})
+    ]
+    if gaps:
+        parts.append(f"Not measured, because the run took too long: {', '.join(gaps)}.")
+    return "\n\n".join(parts)
+
+
+GOALS = (("path", "exact match"), ("f1", "hF"))
+
+
+def _lost(result, effort):
+    """One row per set on which an effort loses: the significantly better model, for each goal."""
+    rows = []
+    for name, entry in result["sets"].items():
+        cells = []
+        for goal, _ in GOALS:
+            found = entry.get("differences", {}).get(f"{effort}, {goal}", {})
+            worse = [(d[0], other) for other, d in found.items() if d[2] < 0]
+            cells.append(f"{min(worse)[1]}: +{-100 * min(worse)[0]:.1f} points" if worse else "-")
+        if cells != ["-", "-"]:
+            rows.append((name, *cells))
+    return rows
+
+
+def means(result):
+    """Means over the sets, one row per model, from the last row of the overview."""
+    head, last = (overview(result).splitlines()[k].strip("|").split("|") for k in (0, -1))
+    cells = [(name.strip(), *cell.split("/")) for name, cell in zip(head, last, strict=True)]
+    rows = [(name, *(value.strip() for value in values)) for name, *values in cells[1:]]
+    return table(("model", "exact match", "hF"), rows)
 
 
 def costs(result):
@@ -204,13 +234,23 @@ def costs(result):
     return table(("data set", *head), rows)
 
 
+SECTIONS = {
+    "start": overview,
+    "start_means": means,
+    "start_claims": claims,
+    "start_costs": costs,
+}
+
+
 def write_page(page):
-    """Put the tables into a page."""
+    """Put those of the tables into a page that it has a place for."""
     from _common import write_section
 
     result = json.loads(RESULT.read_text())
-    for name, make in (("start", overview), ("start_claims", claims), ("start_costs", costs)):
-        write_section(page, name, make(result))
+    text = Path(page).read_text(encoding="utf-8")
+    for name, make in SECTIONS.items():
+        if f"<!-- {name} -->" in text:
+            write_section(page, name, make(result))
 
 
 def main():

@@ -28,8 +28,9 @@ PAGES = [
     *(
         f"docs/{name}.md"
         for name in (
-            "appendix/all_libraries", "appendix/calibration", "appendix/conformal_coverage",
-            "appendix/decodings",
+            "appendix/all_libraries", "appendix/calibration", "appendix/class_frequencies",
+            "appendix/class_texts", "appendix/conformal_coverage", "appendix/decodings",
+            "appendix/efforts", "appendix/embeddings", "appendix/kinds_of_rows",
             "appendix/gene_functions", "appendix/global_forest", "appendix/groups",
             "appendix/libraries", "appendix/limits", "appendix/losses", "appendix/network",
             "appendix/published",
@@ -37,7 +38,6 @@ PAGES = [
             "appendix/six_sets", "appendix/speed_linear", "appendix/taxonomies",
             "checking", "command_line", "decisions", "does_it_help",
             "guarantees", "guide/first_model",
-            "guide/probabilities", "guide/text_and_tables",
             "hierarchies", "how_good", "incremental", "index", "parallel", "performance",
             "persistence", "study",
         )
