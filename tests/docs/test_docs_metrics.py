@@ -1,4 +1,4 @@
-"""The page on metrics: every example runs and shows what it says, every picture exists."""
+"""The pages on metrics: every example runs and shows what it says, every picture exists."""
 
 import doctest
 import re
@@ -9,18 +9,19 @@ import matplotlib.pyplot as plt
 
 from hiclass import metrics
 
-PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [DOCS / f"{name}.md" for name in ("metrics", "probability_metrics", "displays")]
 
 
-def run_page():
+def run_page(page):
     """Run the examples in order, in one namespace; pictures go to the working directory."""
     mpl.use("Agg")
     namespace = {}
-    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         if not block.startswith(">>>"):
             exec(block, namespace)
             continue
-        test = doctest.DocTestParser().get_doctest(block, namespace, PAGE.name, None, 0)
+        test = doctest.DocTestParser().get_doctest(block, namespace, page.name, None, 0)
         runner = doctest.DocTestRunner(verbose=False)
         report = []
         runner.run(test, out=report.append, clear_globs=False)
@@ -30,26 +31,33 @@ def run_page():
     return namespace
 
 
-def test_examples_run_and_draw_the_pictures(tmp_path, monkeypatch):
+def test_examples_print_the_report():
+    page = DOCS / "metrics.md"
+    (report,) = re.findall(r"```text\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert run_page(page)["report"] == report.rstrip()
+
+
+def test_examples_of_probabilities_run():
+    assert run_page(DOCS / "probability_metrics.md")["curve"].share.tolist() == [0.6, 0.8, 1.0]
+
+
+def test_examples_draw_the_pictures(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = PAGE.read_text(encoding="utf-8")
-    namespace = run_page()
-    (report,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
-    assert namespace["report"] == report.rstrip()
+    page = DOCS / "displays.md"
+    run_page(page)
     drawn = {path.name for path in tmp_path.iterdir()}
-    shown = set(re.findall(r"\]\(images/(.*?)\)", text))
+    shown = set(re.findall(r"\]\(images/(.*?)\)", page.read_text(encoding="utf-8")))
     assert drawn == shown
     for name in shown:
-        kept = PAGE.parent / "images" / name
-        assert kept.stat().st_size < 300_000
+        assert (DOCS / "images" / name).stat().st_size < 300_000
 
 
 def test_every_public_name_is_explained():
-    text = PAGE.read_text(encoding="utf-8")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     missing = [name for name in metrics.__all__ if name not in text]
     assert not missing
 
 
 if __name__ == "__main__":
     # Draw the pictures anew: run this file in docs/images.
-    run_page()
+    run_page(DOCS / "displays.md")

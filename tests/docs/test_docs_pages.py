@@ -12,7 +12,7 @@ WITH_CODE = [page for page in pages() if blocks_of(page)]
 LIGHT = [page for page in WITH_CODE if any(not block.heavy for block in blocks_of(page))]
 HEAVY = [page for page in WITH_CODE if any(block.heavy for block in blocks_of(page))]
 # Their own tests run them, because they look at more than what is printed.
-ELSEWHERE = {ROOT / "docs" / "metrics.md", ROOT / "docs" / "report.md"}
+ELSEWHERE = {ROOT / "docs" / f"{name}.md" for name in ("metrics", "displays", "report")}
 # Fences that hold no Python; everything else is a misspelling that no test would run.
 OTHER_FENCES = {"", "text", "sh", "console", "json", "yaml", "toml", "make", "html", "diff"}
 
