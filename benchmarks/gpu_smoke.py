@@ -164,12 +164,18 @@ def replay_recorded_steps(data: Data) -> None:
         {"embedding_dim": 16, "loss": "conditional", "recursive": True, "penalty": 1e-4},
         {"hidden_layers": (32,), "clip_norm": 0.5},
     ]
-    for X, shape in product((data.X, data.sparse), shapes):
+    places = [slice(start, start + 64) for start in range(0, len(data.X) - 63, 64)]
+    for X, shape, streamed in product((data.X, data.sparse), shapes, (False, True)):
         curves = []
         for wait in (10**9, _replay._WAIT):
             before, _replay._WAIT = _replay._WAIT, wait
+            model = data.model(batch_size=64, precision="float32", **shape)
             try:
-                model = data.model(batch_size=64, precision="float32", **shape).fit(X, data.early)
+                if streamed:  # the penalty changes after the first epoch
+                    stream = [(X[place], data.early[place]) for place in places]
+                    model.fit_batches(stream, classes=data.early)
+                else:
+                    model.fit(X, data.early)
             finally:
                 _replay._WAIT = before
             curves.append(model.loss_curve_)

@@ -40,9 +40,9 @@ class Replays:
         self._seen: Counter[Form] = Counter()
         self._steps: dict[Form, _Step] = {}
 
-    def forget(self) -> None:
-        """Record steps anew, at once, because they compute with a number that has changed."""
-        self._steps.clear()
+    def expect(self, other: Replays) -> None:
+        """Record steps for the forms that others have seen without waiting again."""
+        self._seen.update(other._seen)
 
     def step(self, batch: Batch | Packed, learn: Callable[[Batch], Tensor]) -> Tensor | None:
         """Learn a batch by a recorded step; None, and nothing learned, if there is none for it.

@@ -200,8 +200,10 @@ class Trainer:
         """Go on with another penalty."""
         if penalty == self.settings.penalty:
             return
-        if self._replays is not None:
-            self._replays.forget()
+        before = self._replays
+        self._forget_steps()
+        if before is not None and self._replays is not None:
+            self._replays.expect(before)
         self.settings = replace(self.settings, penalty=penalty)
         for group in self._optimisers[0].param_groups:
             if group["weight_decay"]:
