@@ -145,7 +145,6 @@ WRITERS: dict[str, Callable[[str], None]] = {
     "README.md": start.write_page,
     "docs/guide/first_model.md": start.write_page,
     "docs/index.md": write_start_page,
-    "docs/command_line.md": start.write_page,
     "docs/appendix/efforts.md": start.write_page,
     "docs/appendix/kinds_of_rows.md": kinds_of_rows.write_page,
     "docs/appendix/embeddings.md": embeddings.write_page,

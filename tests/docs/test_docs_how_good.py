@@ -36,7 +36,7 @@ PAGES = [
             "appendix/published",
             "appendix/recipe_settings", "appendix/recipes", "appendix/scaling",
             "appendix/six_sets", "appendix/speed_linear", "appendix/taxonomies",
-            "checking", "command_line", "decisions", "does_it_help",
+            "checking", "decisions", "does_it_help",
             "guarantees", "guide/first_model",
             "hierarchies", "how_good", "incremental", "index", "parallel", "performance",
             "persistence", "study",

@@ -101,8 +101,9 @@ def test_every_command_of_a_page_is_understood(page):
             assert (ROOT / arguments[0]).exists(), arguments
 
 
-def test_every_option_of_the_command_line_page_exists():
-    text = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["command_line", "triage", "service"])
+def test_every_option_of_the_command_line_pages_exists(name):
+    text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     known = "".join(
         parser.format_help()
         for action in make_parser()._subparsers._group_actions
