@@ -38,65 +38,65 @@ def adapted_to(
     max_iter: int = 3,
     strength: float = 100.0,
 ) -> Any:
-    """Return a light copy of the fitted model for rows whose classes have other shares.
+    """Return a light copy of the fitted model for data with different class shares.
 
-    A model expects every class as often as it was in training. Where a class is much more, or
-    less, frequent in use, its probabilities are too low, or too high. The probabilities of the
-    copy are those of this model times the share of each final class in use, divided by that in
-    training, and normalised. They are right where probabilities are calibrated and rows of a class
-    look as they did in training.
+    A model assumes that classes are as frequent in use as in training. If a class is much more
+    frequent in use, its probabilities are too low. The copy multiplies the probability of each
+    final class by its share in use divided by its share in training, and normalises. The result is
+    correct if the probabilities are calibrated and the rows of each class have not changed.
 
     Parameters
     ----------
     X : rows, default=None
-        Rows as they come in use, without labels: the shares of the classes are estimated from them.
-        The more, the better; a few hundred show a large shift. Of very many rows (more than 20
-        million probabilities of final classes) some are chosen at random, always the same.
+        Unlabelled rows from use, from which the shares are estimated. A few hundred rows reveal a
+        large shift; more rows give better estimates. A very large X (more than 20 million
+        probabilities of final classes) is subsampled with a fixed seed. Give either ``X`` or
+        ``prior``.
     prior : dict or ndarray of shape (n_nodes,), default=None
-        The shares, where they are known: labels or path tuples of classes at any level, and their
-        shares, for example ``{"fraud": 0.02}``. The rest of a class, and what is left for classes
-        that are not named, is shared as in training. An array is like ``prior_``. Either ``X`` or
-        ``prior`` is given.
+        The known shares of classes at any level, with labels or path tuples as keys, for example
+        ``{"fraud": 0.02}``. The remainder is divided among the other classes in the proportions of
+        training. An array has the form of ``prior_``.
     reference : rows, default=None
-        Rows, without labels, as in training and that the model was not fitted on: what it predicts
-        for ``X`` is compared with what it predicts for them. By default, with what it predicted out
-        of fold in ``fit``. That is known of models with ``calibration="joint"``, of flat and global
-        models with any calibration or ``decoding="expected_f1"``, of networks with that decoding,
-        and of ensembles with it or with ``weights="learned"``.
+        Unlabelled rows from the distribution of training that the model was not fitted on. The
+        predictions for ``X`` are compared with those for these rows. By default, they are compared
+        with the out-of-fold predictions of ``fit``. These are available for models with
+        ``calibration="joint"``, for flat and global models with a calibration or
+        ``decoding="expected_f1"``, for networks with that decoding, and for ensembles with that
+        decoding or ``weights="learned"``.
     max_iter : int, default=3
-        The largest number of iterations; they also end when the mean log-likelihood of the rows
-        rises by less than 1e-6. Where a model tells classes apart well, few are enough; where it
-        does not, more of them find shifts that are errors of its probabilities.
+        The maximum number of iterations. Iterations also stop when the mean log-likelihood of the
+        rows increases by less than 1e-6. If the model separates classes poorly, more iterations
+        may report shifts that are errors of its probabilities.
     strength : float, default=100.0
-        How much evidence a shift needs: at every node, the estimated shares of its branches are
-        drawn towards those in training as by so many rows. With 0, and ``max_iter=1000``, shares
-        have maximum likelihood, for models that are calibrated very well.
+        The strength of the regularisation: at every node, the estimated shares are drawn towards
+        those of training with the weight of this number of rows. With 0 and ``max_iter=1000``, the
+        estimate is the maximum likelihood, which suits very well calibrated models.
 
     Returns
     -------
     model : same type
-        A model that shares the local classifiers. Its ``prior_`` has the share of every node,
-        ``n_iter_`` the number of iterations. It can be restricted, saved, and adapted again, which
-        starts from the shares in training; it does not learn.
+        A model that shares the local classifiers. ``prior_`` holds the share of every node and
+        ``n_iter_`` the number of iterations. The model can be restricted, saved and adapted again
+        (starting from the shares of training), but not updated with ``partial_fit``.
 
     Raises
     ------
     ValueError
-        If there are both or neither of ``X`` and ``prior``, if a class does not exist, or if shares
-        are not between 0 and 1 or contradict each other.
+        If both or neither of ``X`` and ``prior`` are given, if a class does not exist, or if the
+        shares are not between 0 and 1 or contradict each other.
 
     Warns
     -----
     UserWarning
-        If nothing is known about held-out rows: then the estimated shares are compared with those
-        in training, which goes wrong where probabilities are not calibrated.
+        If there are neither reference rows nor out-of-fold predictions. The estimated shares are
+        then compared with those of training, which is wrong if probabilities are not calibrated.
 
     Notes
     -----
-    Shares are estimated by expectation maximisation [1]_, which is stopped early, compared with the
-    average on held-out rows [2]_, and drawn towards those in training by a Dirichlet prior at every
-    node. So ``prior_`` leans towards the shares in training. The predictions of the copy for a row
-    do not depend on the other rows of a call.
+    Shares are estimated by expectation maximisation [1]_ with early stopping. They are corrected by
+    the mean prediction on held-out rows [2]_ and regularised by a Dirichlet prior at every node, so
+    that ``prior_`` is biased towards the shares of training. The prediction of the copy for a row
+    does not depend on the other rows of the call.
 
     References
     ----------
@@ -193,9 +193,10 @@ def _known_shares(models: Any, name: str) -> FloatArray:
 
 
 def prior(self: Any) -> FloatArray:
-    """The share of every node of ``hierarchy_``, in training or in use after ``adapted_to``.
+    """The share of every node among the training rows, or in use after ``adapted_to``.
 
-    Sample weights count. The children of a node, and stopping at it, sum to it; the root has 1.
+    Sample weights are taken into account. The share of a node is the sum of those of its children
+    and of the rows that end at the node. The root has share 1.
     """
     models = self.__dict__.get("_models")
     if models is None or self._is_about_sets():
@@ -212,7 +213,7 @@ def prior(self: Any) -> FloatArray:
 
 
 def n_iter(self: Any) -> int:
-    """The number of iterations in which ``adapted_to`` has estimated shares of classes."""
+    """The number of iterations in which ``adapted_to`` estimated the class shares."""
     models = self.__dict__.get("_models")
     if not isinstance(models, AdaptedModels):
         raise AttributeError(

@@ -159,12 +159,12 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
     # -- parameters ----------------------------------------------------------------------------
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters of this estimator and, behind ``__``, of the estimator inside it.
+        """Set the parameters of this estimator and, with ``__``, of the estimator inside it.
 
         Parameters
         ----------
         **params : dict
-            Parameters by name, as ``get_params`` lists them.
+            Parameters, with the names that ``get_params`` returns.
 
         Returns
         -------
@@ -174,7 +174,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         Raises
         ------
         ValueError
-            If there is no such parameter, or if the estimator inside has none.
+            If a parameter does not exist.
         """
         prototype = self._prototype()
         if prototype is not None:
@@ -406,9 +406,9 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_levels)
-            Labels in the form and type of ``y`` in ``fit``; ``missing_label_`` after the end of a
-            path. With ``multi_label=True``, an array of lists of the most specific labels, or an
-            indicator of all classes, sparse or dense, as ``y`` was.
+            Labels in the form and type of ``y`` in ``fit``, with ``missing_label_`` after the end
+            of a path. With ``multi_label=True``, an array of lists with the most specific labels,
+            or an indicator matrix of all classes, sparse or dense like ``y``.
         """
         self._check_fitted()
         if self._is_about_sets():
@@ -421,7 +421,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
 
     @offered_if(has_proba)
     def predict_confidence(self, X: Any) -> Any:
-        """Return the probability of every node on the predicted paths, or of the predicted sets.
+        """Return the probability of every node on the predicted path, or in the predicted set.
 
         Parameters
         ----------
@@ -431,11 +431,11 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         Returns
         -------
         confidence : ndarray of shape (n_samples, n_levels)
-            The probability of the node that ``predict`` returns at each level; it never rises
-            along a path. NaN after the end of a path. Where predictions are sets of classes, the
-            probability of every predicted class, in the form of ``predict``: lists for lists, and
-            in an indicator 0 for a class that is not predicted. In a DAG with one label per row,
-            an array of shape (n_samples,).
+            The probability of the node that ``predict`` returns at each level. It never increases
+            along a path and is NaN after its end. For sets of classes, the probability of every
+            predicted class in the form of ``predict``: a list for each row, or a matrix with 0 for
+            classes that are not predicted. In a DAG with one label per row, an array of shape
+            (n_samples,).
         """
         self._check_fitted()
         if self._is_about_sets():
@@ -461,9 +461,9 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         Returns
         -------
         proba : ndarray of shape (n_samples, n_nodes)
-            One column per node of ``hierarchy_``; 1 for the root. The children of a node, and
-            stopping at it, sum to it. Where predictions are sets of classes, no class is more
-            probable than one above it.
+            One column per node of ``hierarchy_``. The root has probability 1. The probability of a
+            node is the sum of those of its children and of stopping at the node. For sets of
+            classes, no class is more probable than its ancestors.
         """
         X = self._check_rows(X)
         width = self.hierarchy_.n_nodes
@@ -473,7 +473,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
 
     @offered_if(has_paths)
     def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
-        """Return probabilities per label.
+        """Return the probability of every label, at each level.
 
         Parameters
         ----------
@@ -483,9 +483,10 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         Returns
         -------
         proba : ndarray of shape (n_samples, n_classes), or list of such arrays
-            For 1-D ``y`` one array with the columns ``classes_``; for paths one array per level
-            with the columns ``classes_[level]``, the last one for "the path is over" where it may
-            be. Classes of one level that have the same label are summed.
+            For 1-D ``y``, one array with the columns ``classes_``. For paths, one array per level
+            with the columns ``classes_[level]``; if paths may end above the level, the last column
+            is the probability that the path has ended. Probabilities of classes of one level with
+            the same label are summed.
         """
         X = self._check_rows(X)
         classes = [self.classes_] if self._format.ndim == 1 else self.classes_
@@ -496,7 +497,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
 
     @offered_if(has_paths)
     def predict_log_proba(self, X: Any) -> FloatArray | list[FloatArray]:
-        """Return the logarithms of ``predict_proba``.
+        """Return the logarithm of ``predict_proba``.
 
         Parameters
         ----------
@@ -506,7 +507,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         Returns
         -------
         log_proba : ndarray, or list of ndarray
-            As ``predict_proba``.
+            The logarithms, in the form of ``predict_proba``.
         """
         proba = self.predict_proba(X)
         with np.errstate(divide="ignore"):
@@ -520,7 +521,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
 
     @offered_if(has_proba)
     def predict_paths(self, X: Any, k: int = 5) -> tuple[AnyArray, FloatArray]:
-        """Return the k most probable paths, or labels, of every row.
+        """Return the ``k`` most probable paths, or labels, of every row.
 
         Parameters
         ----------
@@ -532,17 +533,17 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         Returns
         -------
         paths : ndarray of shape (n_samples, k, n_levels), or (n_samples, k) for 1-D ``y``
-            Labels, the most probable path first; missing labels where there are fewer paths.
-            Where predictions are sets of classes, an array of shape (n_samples, k) of labels or
-            path tuples: of the classes at which a training row ends, the most probable first.
+            The paths, starting with the most probable. If there are fewer than ``k`` paths, the
+            rest is filled with missing labels. For sets of classes, an array of shape
+            (n_samples, k) with the labels or path tuples of the most probable final classes.
         proba : ndarray of shape (n_samples, k)
-            The probability that a row ends exactly there; 0 where there are fewer paths. For sets
-            of classes, the probability that the class is in the set.
+            The probability that the path of the row ends exactly there, or 0 if there are fewer
+            paths. For sets of classes, the probability that the class is in the set.
 
         Raises
         ------
         ValueError
-            If ``k`` is not an integer of at least 1.
+            If ``k`` is not a positive integer.
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be an integer of at least 1; got {k!r}.")
@@ -568,25 +569,25 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
 
     @offered_if(has_proba)
     def restricted_to(self, classes: Iterable[Any]) -> Any:
-        """Return a light copy of the fitted model that knows for sure: it is one of these classes.
+        """Return a light copy of the fitted model that predicts only the given classes.
 
         Parameters
         ----------
         classes : iterable of labels or path tuples
-            The classes that are possible, each with everything below it.
+            The possible classes. Each includes its descendants.
 
         Returns
         -------
         model : same type
             A model that shares the local classifiers. Its probabilities are conditional on the
-            given classes; other classes have probability 0. Where predictions are sets of classes,
-            those of the given classes stay as they are, and a class above them is as probable as
-            the most probable one of them.
+            given classes; other classes have probability 0. For sets of classes, the probabilities
+            of the given classes do not change, and an ancestor gets the largest probability of the
+            given classes below it.
 
         Raises
         ------
         ValueError
-            If a class does not exist, or none of them has training rows.
+            If a class does not exist, or none of the classes has training rows.
         """
         self._check_fitted()
         model = copy.copy(self)
@@ -611,14 +612,14 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         X : rows
             As in ``fit``.
         y : array-like
-            True labels; classes that were not seen in ``fit`` are fine.
+            True labels. Classes that were not seen in ``fit`` are allowed.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
         Returns
         -------
         float
-            ``hiclass.metrics.f1`` with micro averaging; for labels of one level, the accuracy.
+            The micro-averaged :func:`hiclass.metrics.f1`. With a single level, it equals accuracy.
         """
         y_pred = self.predict(X)
         # Single labels need the hierarchy to have ancestors; paths bring their own.
@@ -655,12 +656,12 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         return tags
 
     def get_metadata_routing(self) -> Any:
-        """Say which metadata this estimator, and the one inside it, want.
+        """Get the metadata routing of this object.
 
         Returns
         -------
         MetadataRouter or MetadataRequest
-            Encapsulates the routing.
+            The routing information.
         """
         prototype = self._prototype()
         if prototype is None:

@@ -38,37 +38,36 @@ from hiclass.model_selection import hold_out_groups, read_groups
 
 
 def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> float:
-    """Choose ``min_confidence`` so that a given share of the predicted labels is right.
+    """Choose ``min_confidence`` so that a given share of the predicted labels is correct.
 
-    For models that predict sets of classes it is the ``threshold`` that is chosen.
+    For models that predict sets of classes, ``threshold`` is chosen instead.
 
     Parameters
     ----------
     model : estimator
-        A fitted hierarchical classifier, or a pipeline or search that ends in one. Its own
-        ``min_confidence`` plays no role.
+        A fitted hierarchical classifier, or a pipeline or search that ends in one. Its current
+        ``min_confidence`` is ignored.
     X : rows
         Validation rows, not those that the model was fitted on.
     y : array-like
         Their true labels.
     precision : float, default=0.95
-        The hierarchical precision (hP) to reach: the share of predicted labels, at all levels, that
-        lie on the true path.
+        The hierarchical precision (hP) to reach: the share of predicted labels, over all levels,
+        that are on the true path.
 
     Returns
     -------
     float
-        The smallest ``min_confidence`` that reaches the precision on these rows, for
-        ``model.set_params(min_confidence=...)``. In a pipeline that is a parameter of the last
-        step: ``pipeline[-1].set_params(min_confidence=...)``, after a search
-        ``search.best_estimator_[-1]``. For sets of classes, the smallest number for
-        ``model.set_params(threshold=...)`` with which this share of all predicted classes, those
-        above others included, is right; for one label per row in a DAG, the smallest hundredth.
+        The smallest value that reaches the precision on these rows, for
+        ``model.set_params(min_confidence=...)`` or, for sets of classes,
+        ``model.set_params(threshold=...)``. In a pipeline, set the parameter of the last step:
+        ``pipeline[-1].set_params(...)``. For sets of classes, all predicted classes count,
+        including ancestors. For one label per row in a DAG, the value is a multiple of 0.01.
 
     Raises
     ------
     ValueError
-        If no threshold reaches it.
+        If no threshold reaches the precision.
 
     Examples
     --------
@@ -147,48 +146,52 @@ def _curve_of_labels(proba: FloatArray, closed: Any, models: Any) -> FloatArray:
 
 
 class ConformalClassifier(BaseHierarchicalClassifier):
-    """Predictions that contain the truth with a probability that is chosen beforehand.
+    """Conformal prediction: predictions that contain the true class with a chosen probability.
 
-    Split conformal prediction on a tree. With ``kind="path"`` every predicted path is ended where
-    it is still right with probability at least ``1 - alpha``: the true class lies at or below the
-    last label. With ``kind="set"``, :meth:`predict_set` returns a set of classes that contains the
-    truth with that probability, and ``predict`` the deepest class that covers the whole set. Both
-    hold for rows that are exchangeable with the rows of calibration, on average over them. There is
-    no ``partial_fit``; a model that learned from batches can be given frozen.
+    Split conformal prediction on a tree, for rows that are exchangeable with the calibration rows:
 
-    For models that predict sets of classes, a rate of errors is controlled. With
-    ``kind="false_negatives"``, on average at most a share ``alpha`` of the true classes of a row is
-    missed (conformal risk control). With ``kind="false_discoveries"``, on average at most a share
-    ``alpha`` of the predicted classes of a row is wrong, with the chosen certainty over the draw of
-    the rows of calibration (learn then test). Classes count with all that are above them.
+    * ``kind="path"``: every path is truncated so that the true class is at or below its last label
+      with probability at least ``1 - alpha``.
+    * ``kind="set"``: :meth:`predict_set` returns a set of classes that contains the true class with
+      probability at least ``1 - alpha``. ``predict`` returns the deepest class that covers the set.
+
+    For models that predict sets of classes (including all ancestors), an error rate is controlled:
+
+    * ``kind="false_negatives"``: on average, at most a share ``alpha`` of the true classes of a row
+      is missed (conformal risk control).
+    * ``kind="false_discoveries"``: on average, at most a share ``alpha`` of the predicted classes
+      of a row is wrong. This holds with probability ``certainty`` over the draw of the calibration
+      rows (learn then test).
+
+    ``partial_fit`` is not available; use a frozen model that was fitted in batches.
 
     Parameters
     ----------
     model : hierarchical classifier, or FrozenEstimator of a fitted one
-        The model, or a pipeline or search that ends in one. A frozen one is used as it is, and all
-        rows of ``fit`` calibrate; any other is cloned and fitted on a part of them. A frozen
-        pipeline is copied, so that it may be fitted again without harm.
+        The model, or a pipeline or search that ends in one. It is cloned and fitted on a part of
+        the rows; the other rows are used for calibration. A frozen model is used as it is, and all
+        rows are used for calibration.
     alpha : float, default=0.1
-        The probability of a miss that is allowed.
+        The error rate that is allowed.
     kind : {"path", "set", "false_negatives", "false_discoveries"}, default="path"
-        What is promised; the latter two for models that predict sets of classes.
+        The kind of guarantee. The last two are for models that predict sets of classes.
     certainty : float, default=None
-        The probability with which ``kind="false_discoveries"`` holds, 0.95 by default; not for the
-        others, which hold on average.
+        The probability with which ``kind="false_discoveries"`` holds, 0.95 by default. The other
+        kinds hold on average and do not accept it.
     calibration_size : float, default=0.25
-        The share of the rows that calibrates; not used with a frozen model.
+        The share of the rows used for calibration. Ignored with a frozen model.
     random_state : int, RandomState instance or None, default=None
-        Makes the split repeatable.
+        Controls the random split.
 
     Attributes
     ----------
     model_ : estimator
-        The fitted model; of a pipeline or search, the whole.
+        The fitted model, including the pipeline or search around it.
     kind_ : str
-        What is promised: the kind that the threshold was chosen for.
+        The kind of guarantee for which the threshold was computed.
     threshold_ : float
-        The quantile of the scores of the calibration rows; where predictions are sets of classes,
-        the probability from which on a class is predicted.
+        The quantile of the scores of the calibration rows. For sets of classes, the smallest
+        probability of a predicted class.
     hierarchy_ : Hierarchy
         The hierarchy of classes.
     classes_ : ndarray, or list of ndarray
@@ -198,15 +201,15 @@ class ConformalClassifier(BaseHierarchicalClassifier):
 
     See Also
     --------
-    tune_confidence : A threshold for a wanted precision, without a guarantee.
-    guarantee_error : Thresholds that bound the share of wrong labels among those given.
+    tune_confidence : Choose a threshold for a given precision, without a guarantee.
+    guarantee_error : Bound the share of wrong labels among the labels that are predicted.
 
     Notes
     -----
-    The score of a row is the probability of the first node of the decoded path that is not on the
-    true path, and 0 if there is none. With the usual quantile of these scores over the rows of
-    calibration, q, the prediction is the deepest node of the path with a probability above q: it is
-    wrong only if the score of the new row is above q. The empty path is always right.
+    The score of a row is the probability of the first wrong node on the decoded path, or 0 if the
+    path is correct. Let q be the conformal quantile of these scores over the calibration rows. The
+    prediction is the deepest node of the path with a probability above q. It is wrong only if the
+    score of the new row is above q. An empty path is always correct.
 
     Examples
     --------
@@ -292,17 +295,17 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         X : rows
             As for the model.
         y : array-like
-            Labels in any form that the model takes.
+            Labels in any form that the model accepts.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows for the ``fit`` of the model. Calibration makes no use of them: the
-            guarantee is for rows that count the same.
+            Weights of the rows for the ``fit`` of the model. Calibration ignores them: the
+            guarantee holds for equally weighted rows.
         groups : array-like of shape (n_samples,), default=None
-            The group of every row, such as a patient or a recording. Whole groups calibrate, about
-            as many rows of them as ``calibration_size`` says, and the model is handed the groups of
-            the others, if it takes them. A frozen model has no use for groups.
+            The group of every row, such as a patient or a recording. Whole groups are used for
+            calibration, with about ``calibration_size`` of the rows. The groups of the other rows
+            are passed to the model if it accepts them. Ignored with a frozen model.
         **fit_params : dict
-            More keyword arguments for the ``fit`` of the model; what has one entry per row is
-            split.
+            Further keyword arguments for the ``fit`` of the model. Arguments with one entry per row
+            are split.
 
         Returns
         -------
@@ -314,7 +317,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         TypeError
             If the model is not a hierarchical classifier of this library.
         ValueError
-            If it has no probabilities, or if no row or group is left to fit it on.
+            If the model has no probabilities, or if no row or group is left to fit it.
         """
         with fitting(self, X, y):
             check_parameters(self, tuple(self._parameter_constraints))
@@ -507,7 +510,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
 
     @property
     def restricted_to(self) -> Any:
-        """Not offered: the threshold guarantees nothing about the rows of some classes only."""
+        """Not available: the guarantee does not hold for the rows of some classes only."""
         raise AttributeError(
             "ConformalClassifier has no restricted_to: its guarantee is for all classes together. "
             "Restrict the model first, and calibrate it on rows of these classes."
@@ -515,7 +518,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
 
     @property
     def adapted_to(self) -> Any:
-        """Not offered: the threshold guarantees nothing for rows with other shares of classes."""
+        """Not available: the guarantee does not hold for rows with other class shares."""
         raise AttributeError(
             "ConformalClassifier has no adapted_to: its guarantee is for rows like those that it "
             "was calibrated on. Adapt the model first, and calibrate it on rows with these shares."
@@ -567,7 +570,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         return nodes
 
     def predict_set(self, X: Any) -> list[list[Any]]:
-        """Return for every row the smallest set of classes that covers the likely final classes.
+        """Return, for every row, the smallest set of classes that covers the likely final classes.
 
         Parameters
         ----------
@@ -577,12 +580,12 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         Returns
         -------
         list of list
-            Per row some classes, as path tuples, or as labels where ``y`` had one dimension. A
-            class stands for everything at or below it. With ``kind="path"`` it is the last class
-            of the predicted path. An empty list excludes nothing: the path is empty, or too many
-            rows of calibration were of classes that the model has never seen. With a rate of
-            errors, the most specific predicted classes, as ``predict`` has them; in a DAG with one
-            label per row, any number of them.
+            The classes of every row, as path tuples, or as labels if ``y`` was 1-D. A class
+            includes all of its descendants. With ``kind="path"``, the list holds the last class of
+            the predicted path. With a controlled error rate, it holds the most specific predicted
+            classes; in a DAG with one label per row, there may be any number. An empty list
+            excludes nothing: the path is empty, or too many calibration rows belong to classes
+            that the model was not trained on.
         """
         self._check_fitted()
         if self.kind_ in RISKS:

@@ -51,79 +51,82 @@ _NO_PROBA = (
 
 
 class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
-    """Multiply, or average, the probabilities of several hierarchical models.
+    """Combine several hierarchical models by the product or the mean of their probabilities.
 
-    The probabilities of all final classes are combined, normalised and summed up the tree, and one
-    decision is made. The product of a flat and a local model is the combination to try first: the
-    two make different mistakes. There is no ``partial_fit``.
+    The probabilities of the final classes are combined, normalised and summed up the tree. Start
+    with the product of a flat and a local model, which make different errors. ``partial_fit`` is
+    not available.
 
     Parameters
     ----------
     models : list of (str, estimator)
-        Names and hierarchical classifiers of this library with probabilities. They are cloned. How
-        they would decide (``decoding``, ``min_confidence``) plays no role here.
+        Names and hierarchical classifiers of this library that have probabilities. They are cloned.
+        Their own ``decoding`` and ``min_confidence`` are ignored.
     voting : {"product", "mean"}, default="product"
         How probabilities are combined.
     weights : list of float or "learned", default=None
-        One weight per model, equal by default, scaled to a sum of one: exponents for the product,
-        which makes it a geometric mean, factors for the mean. With "learned", those with the
-        smallest log loss on rows that the models were not fitted on; those of a product are not
-        scaled, so that they calibrate it, too. This fits all models on three folds, which
-        ``decoding="expected_f1"`` does anyway: both together cost no more than one. For models that
-        predict sets of classes, those with the largest area under the curve of precision and recall
-        over all pairs of row and class, scaled to a sum of one.
+        One weight per model, scaled to sum to one: exponents of a product, which makes it a
+        geometric mean, or factors of a mean. By default, all weights are equal. "learned" chooses
+        the weights with the smallest log loss on out-of-fold predictions; those of a product are
+        not scaled, so that they also calibrate it. For models that predict sets of classes,
+        "learned" chooses the weights with the largest micro-averaged average precision. Learning
+        weights fits all models on three folds, shared with ``decoding="expected_f1"``.
     decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
-        How a path is chosen: the most probable path; the best child at every step; or the node with
-        the best expected hierarchical F-score, which may stop early. A callable takes node
-        probabilities and the hierarchy and returns one node per row.
+        How a path is chosen. "best_path": the most probable path. "top_down": the best child at
+        every step. "expected_f1": the node with the best expected hierarchical F-score, so that
+        paths may stop early. A callable takes node probabilities and the hierarchy and returns one
+        node per row.
     expected_f1 : float, default=None
-        The hierarchical F-score that ``decoding="expected_f1"`` assumes: a class is predicted if
-        its probability is above half of it. By default it is learned from three out-of-fold fits.
+        The hierarchical F-score that ``decoding="expected_f1"`` assumes. A class is predicted if
+        its probability exceeds half of this value. By default, it is estimated from three
+        out-of-fold fits.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with a lower probability. A sequence has one number
-        per level. A mapping has one number, or one per level, for a class (its path or label) and
-        the classes below it, unless they are named themselves.
+        Stops a path before its first node with a lower probability. A sequence holds one value per
+        level. A mapping has classes (paths or labels) as keys, and one value, or one value per
+        level, for each. An entry applies to a class and its descendants, unless they have their own
+        entry.
     threshold : float or tuple, default=0.5
-        The probability from which on a class is predicted, where the models predict sets of
-        classes, and all other forms that :class:`LocalClassifierPerNode` takes, such as "tuned" and
-        ``("top", 3)``. Probabilities of classes are then combined one by one.
+        For models that predict sets of classes, the smallest probability of a predicted class, or
+        any other form that :class:`LocalClassifierPerNode` accepts, such as "tuned" and
+        ``("top", 3)``. The probabilities of each class are combined separately.
     class_texts : mapping, Series, frame, Hierarchy or "labels", default=None
-        Texts of classes, as :meth:`Hierarchy.with_texts` takes them, also of classes without rows,
-        which can be predicted then. X has to be texts. A :class:`ClassTextClassifier` joins the
-        models, unless there is one already; all others learn from the texts as from more rows. How
-        much each model counts depends on how many rows a class and its siblings have, and is
-        learned out of fold, with some classes held out as a whole, unless ``weights`` are numbers.
+        Texts of classes, in any form that :meth:`Hierarchy.with_texts` accepts; X must be texts.
+        Classes with texts but without rows can then be predicted. A :class:`ClassTextClassifier` is
+        added to the models unless there is one, and all other models use the texts as additional
+        training rows. Unless ``weights`` are numbers, the weight of each model depends on the
+        number of rows of a class and of its siblings. It is learned out of fold, with some classes
+        held out entirely.
 
     Attributes
     ----------
     models_ : list of estimator
         The fitted models.
     named_models_ : Bunch
-        The same by name.
+        The fitted models by name.
     weights_ : ndarray of shape (n_models,)
-        The weight of every model, given or learned. They sum to one, except those learned for a
-        product: a sum above one makes it more confident than a geometric mean, below one less.
-        With class texts, the mean over the classes.
+        The weight of every model, given or learned. They sum to one, except for learned weights of
+        a product: a sum above one makes the product more confident than a geometric mean, a sum
+        below one less confident. With class texts, the mean over the classes.
     class_weights_ : ndarray of shape (n_models, n_final)
-        With class texts, the weight of every model for every final class. It is 1 for a model by
-        words: what similarities are worth in the ensemble is learned together with these weights.
+        With class texts, the weight of every model for every final class. It is 1 for a
+        :class:`ClassTextClassifier`, whose weights of similarities are learned in the ensemble.
     hierarchy_ : Hierarchy
         The hierarchy of classes.
     classes_ : ndarray, or list of ndarray
-        The labels, for paths per level.
+        The labels. For paths, one array per level.
     missing_label_ : object
         The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
         The share of every node among the training rows, or the share set by ``adapted_to``.
     expected_f1_ : float
-        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``; only if it is learned,
-        with that decoding.
+        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``. Only set if it is
+        learned, which happens with that decoding.
     thresholds_ : ndarray of shape (n_nodes,)
-        The threshold of every node; only for sets of classes, with a ``threshold`` that is learned.
+        The threshold of every node. Only set for sets of classes, if ``threshold`` is learned.
     n_features_in_ : int
-        Number of features, where X has columns.
+        Number of features, if X has columns.
     feature_names_in_ : ndarray of str
-        Names of the features, where X has names.
+        Names of the features, if X has column names.
 
     See Also
     --------
@@ -176,18 +179,18 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
 
     @property
     def multi_label(self) -> bool:  # type: ignore[override]
-        """Whether a row may have several labels: as the models say."""
+        """Whether a row may have several labels, as set in the models."""
         return any(getattr(model, "multi_label", False) for _, model in self.models)
 
     @property
     def n_jobs(self) -> int | None:  # type: ignore[override]
-        """The number of jobs of the first model that has one."""
+        """The ``n_jobs`` of the first model that has this parameter."""
         jobs = (getattr(model, "n_jobs", None) for _, model in self.models)
         return next((n for n in jobs if n is not None), None)
 
     @property
     def leaf_only(self) -> bool:  # type: ignore[override]
-        """Whether every path must end at a leaf: as all models say, see ``_join``."""
+        """Whether every path must end at a leaf, as set in all models."""
         return all(getattr(model, "leaf_only", False) for _, model in self.models)
 
     def _input_tags(self) -> Any:
@@ -202,7 +205,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         return known[0] if known else None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Get the parameters, those of the models included.
+        """Get the parameters, including those of the models.
 
         Parameters
         ----------
@@ -212,17 +215,17 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         Returns
         -------
         dict
-            The parameters by name; those of a model are named ``model__parameter``.
+            The parameters by name. Those of a model are named ``model__parameter``.
         """
         return self._get_params("models", deep=deep)
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters; those of a model as ``name__parameter``.
+        """Set the parameters of the ensemble and of its models.
 
         Parameters
         ----------
         **params : dict
-            Parameters.
+            Parameters of the ensemble; ``model__parameter`` sets a parameter of a model.
 
         Returns
         -------
@@ -242,15 +245,15 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         X : rows
             As for the models.
         y : array-like
-            Labels in any form that the models take.
+            Labels in any form that the models accept.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, handed to every model.
+            Weights of the rows, passed to every model.
         groups : array-like of shape (n_samples,), default=None
-            The group of every row, such as a patient or a recording, handed to every model. What
-            the ensemble itself learns out of fold (weights, expected F-score) is learned from folds
-            of whole groups, too; at least three are needed then.
+            The group of every row, such as a patient or a recording, passed to every model. Weights
+            and the expected F-score are also learned from folds of whole groups, which requires at
+            least three groups.
         **fit_params : dict
-            More keyword arguments for the ``fit`` of every model.
+            Further keyword arguments for the ``fit`` of every model.
 
         Returns
         -------
@@ -567,12 +570,12 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         return state
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Say which metadata the models and ``score`` want.
+        """Get the metadata routing of this object.
 
         Returns
         -------
         MetadataRouter
-            Encapsulates the routing.
+            The routing information.
         """
         router = MetadataRouter(owner=self).add_self_request(self)
         mapping = MethodMapping().add(caller="fit", callee="fit")

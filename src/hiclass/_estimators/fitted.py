@@ -106,17 +106,17 @@ def _inside(fitted: Any) -> Any:
 
 
 def local_classifiers(model: Any) -> LocalClassifiers:
-    """The fitted local classifiers by path or label."""
+    """The fitted local classifiers, with paths or labels as keys."""
     return LocalClassifiers(_models_of(model).classifiers, model._models.hierarchy)
 
 
 def stop_classifiers(model: Any) -> LocalClassifiers:
-    """The fitted gates by path."""
+    """The fitted gates, with paths as keys."""
     return LocalClassifiers(_models_of(model).gates, model._models.hierarchy)
 
 
 def classifiers_by_level(model: Any) -> LevelClassifiers:
-    """The fitted classifiers by level, from 1."""
+    """The fitted classifiers, with levels as keys, starting at 1."""
     return LevelClassifiers(_models_of(model).classifiers)
 
 
@@ -127,12 +127,12 @@ def _models_of(model: Any) -> Any:
 
 
 def local_classes(model: Any) -> dict[Any, IntArray]:
-    """What the classes of every local classifier mean, by the keys of ``local_classifiers_``.
+    """The nodes that the classes of every local classifier stand for.
 
-    Entry ``j`` is the node of ``hierarchy_`` that class ``j`` stands for. The node that a
-    classifier belongs to (per level: any node of the level above) means "stop here"; -1, which
-    only ``LocalClassifierPerNode`` has, means "not this node". A restricted model leaves out
-    the classifiers that it never queries.
+    The keys are those of ``local_classifiers_``. Entry ``j`` is the node of ``hierarchy_`` that
+    class ``j`` stands for. The node of the classifier itself (per level: a node of the level
+    above) stands for "stop here". In ``LocalClassifierPerNode``, -1 stands for "not this node".
+    A restricted model omits the classifiers that it never queries.
     """
     keys, models = list(model.local_classifiers_), _models_of(model)
     if models.of_sets:

@@ -106,22 +106,23 @@ def fit(
     Parameters
     ----------
     X : {array-like, sparse matrix, frame, list} of n_samples rows
-        Whatever the local classifier takes. Rows are sliced and otherwise passed through.
+        The rows, in any form that the local classifier accepts. They are sliced, but not
+        converted.
     y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
-        One label per row, or one path per row from the top of the hierarchy down. Labels may be
-        missing at the end of a path, written as ``""``, ``None``, ``NaN``, ``pandas.NA`` or by
-        a shorter list.
+        One label per row, or one path per row from level 1 down. Labels at the end of a path may
+        be missing: ``""``, ``None``, ``NaN``, ``pandas.NA`` or a shorter list.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows, handed to every local classifier by keyword; in a pipeline, or a
-        search over one, to its last step.
+        Weights of the rows, passed to every local classifier by keyword. In a pipeline, or a
+        search over one, they are passed to the last step.
     groups : array-like of shape (n_samples,), default=None
-        The group of every row, such as a patient or a recording. What is learned out of fold
-        (temperature, expected F-score, thresholds) is learned from folds of whole groups; at
-        least three are needed then, and groups play no other role in this estimator. They are
-        handed on to local classifiers that are searches or whose ``fit`` names them.
+        The group of every row, such as a patient or a recording. Temperature, expected F-score
+        and thresholds are then learned from folds of whole groups, which requires at least
+        three groups. They are also passed to local classifiers that are searches or whose
+        ``fit`` has a parameter ``groups``.
     **fit_params : dict
-        More keyword arguments for the ``fit`` of every local classifier; what has one entry per
-        row is sliced. With metadata routing enabled, what the local classifier requested.
+        Further keyword arguments for the ``fit`` of every local classifier. Arguments with one
+        entry per row are sliced. With metadata routing enabled, the metadata that the local
+        classifier requests.
 
     Returns
     -------

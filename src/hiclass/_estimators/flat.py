@@ -14,110 +14,122 @@ from hiclass._problems.strategies import STRATEGIES
 
 
 class FlatClassifier(BaseHierarchicalClassifier):
-    """One multi-class classifier over all leaves, which knows nothing of the hierarchy.
+    """One multi-class classifier over all leaves, without using the hierarchy.
 
-    The baseline that every hierarchical model should be compared with. It predicts the most
-    probable leaf, or inner node where training rows end at one, and the path that leads there;
-    probabilities of inner nodes are sums over the leaves.
+    This is the baseline for every hierarchical model. It predicts the most probable final class and
+    the path to it. A final class is a leaf, or an inner node at which training rows end. The
+    probability of an inner node is the sum over the final classes at or below it.
 
     Parameters
     ----------
     local_classifier : estimator, ByDepth or callable, default=None
-        The classifier, ``LogisticRegression()`` by default; it is copied. Of a ``ByDepth``, that of
-        depth 0. Or a callable that takes the empty path ``()`` and returns it.
-        A ``class_weight`` given as a dict has labels, or path tuples, as keys.
+        The classifier, which is cloned. By default, ``LogisticRegression()``. Of a ``ByDepth``, the
+        classifier of depth 0 is used. A callable takes the empty path ``()`` and returns a
+        classifier. The keys of a ``class_weight`` dict are labels or path tuples.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
-        The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
-        default. Classes without training rows get probability 0.
+        The hierarchy of classes, a tree or a DAG. By default, it is read from ``y``. Classes
+        without training rows get probability 0.
     decoding : {"best_path", "expected_f1"} or callable, default="best_path"
-        How a path is chosen: the most probable final class, or the node with the best expected
-        hierarchical F-score, which may stop early. A callable takes node probabilities and
-        the hierarchy and returns one node per row.
+        How a path is chosen. "best_path": the most probable final class. "expected_f1": the node
+        with the best expected hierarchical F-score, so that paths may stop early. A callable takes
+        node probabilities and the hierarchy and returns one node per row.
     expected_f1 : float, default=None
-        The hierarchical F-score that ``decoding="expected_f1"`` assumes: a class is predicted if
-        its probability is above half of it. By default it is learned from three out-of-fold fits.
+        The hierarchical F-score that ``decoding="expected_f1"`` assumes. A class is predicted if
+        its probability exceeds half of this value. By default, it is estimated from three
+        out-of-fold fits.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with a lower probability. A sequence has one number
-        per level. A mapping has one number, or one per level, for a class (its path or label) and
-        the classes below it, unless they are named themselves.
+        Stops a path before its first node with a lower probability. A sequence holds one value per
+        level. A mapping has classes (paths or labels) as keys, and one value, or one value per
+        level, for each. An entry applies to a class and its descendants, unless they have their own
+        entry.
     leaf_only : bool, default=False
-        Whether every path must end at a leaf. Training rows that end at an inner node are then left
-        out.
+        Whether every path must end at a leaf. Training rows that end at an inner node are then
+        ignored.
     calibration : {"temperature", "joint", "sigmoid", "isotonic"} or None, default=None
-        How scores of the classifier become probabilities; works for classifiers that have only
-        ``decision_function``. ``"temperature"``: a softmax. ``"joint"``: a sigmoid of every score,
-        normalised. Scores are divided by a temperature that is learned from three out-of-fold fits.
-        For sets of classes, ``"sigmoid"`` or ``"isotonic"`` corrects the probability of every class
-        by its own monotonic map, learned from three out-of-fold fits; classes with fewer than ten
-        positive rows share one.
+        How scores of the classifier are converted to probabilities. It also works for classifiers
+        that have only ``decision_function``.
+
+        * ``"temperature"``: a softmax.
+        * ``"joint"``: a sigmoid of every score, normalised over all classes.
+        * ``"sigmoid"`` or ``"isotonic"``, for sets of classes only: a monotonic function per class.
+          Classes with fewer than ten positive rows share one function.
+
+        With the first two, scores are divided by a temperature. The temperature or the functions
+        are learned from three out-of-fold fits.
     temperature : float or "estimated", default=None
-        The temperature of the calibration, if you know it: nothing is then learned out of fold.
-        ``"estimated"``, with ``calibration="joint"`` and ``LinearSVC`` or ``FastLinearSVC`` with a
-        ``tol`` of at most 0.1: from margins of the training rows as if each had been left out, at a
-        small part of the cost of folds; so is the expected F-score.
+        A fixed temperature for the calibration, which then needs no out-of-fold fits.
+        ``"estimated"`` computes the temperature and the expected F-score from approximate
+        leave-one-out margins of the training rows, at a small part of the cost of folds. It
+        requires ``calibration="joint"`` and ``LinearSVC`` or ``FastLinearSVC`` with ``tol`` of at
+        most 0.1.
     multi_label : bool, default=False
-        Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
-        for every row, or is an indicator; see the page on hierarchies. Every class is a separate
-        binary problem, and a prediction is a set of classes.
+        Whether a row may have several labels. ``y`` then holds a list of labels or path tuples for
+        every row, or is an indicator matrix. Every class is a separate binary problem, and the
+        prediction for a row is a set of classes.
     threshold : float, str or tuple, default=0.5
-        Which classes are predicted, with ``multi_label=True`` or if a class has several parents:
-        those with at least this probability. Or, learned from three out-of-fold fits, ``"tuned"``:
-        the threshold of every class with the best F1; ``"micro_f1"``: one threshold for all with
-        the best F1 of all classes together; ``("precision", 0.9)``: the lowest one with which this
-        share of the predicted classes is right; ``("cost", 1, 5)``: the cheapest one if a wrong
-        class costs 1 and a missed one 5. ``("top", 3)``: the three most probable final classes.
-        After a fit with one of them, all of them can be set.
+        Which classes are predicted with ``multi_label=True`` or in a DAG.
+
+        * A float: the classes with at least this probability.
+        * ``"tuned"``: one threshold per class, the one with the best F1.
+        * ``"micro_f1"``: the common threshold with the best micro-averaged F1.
+        * ``("precision", 0.9)``: the lowest common threshold at which 90 % of the predicted classes
+          are correct.
+        * ``("cost", 1, 5)``: the common threshold with the lowest cost, if a wrong class costs 1
+          and a missed class costs 5.
+        * ``("top", 3)``: the three most probable final classes.
+
+        Thresholds other than a float and "top" are learned from three out-of-fold fits. After such
+        a fit, ``set_params`` can switch between all of them. "precision" and "top" require
+        ``multi_label=True``.
     min_coef : float, default=0.0
-        Weights (``coef_``) of linear local classifiers whose absolute value is smaller are dropped
-        after each fit, which makes models of sparse rows smaller; an error for other classifiers
-        and dense rows. 0.1 suits ``LinearSVC`` on TF-IDF; see the page on large data.
+        Weights (``coef_``) of linear local classifiers with a smaller absolute value are set to
+        zero after each fit, which makes models of sparse rows smaller. A value of 0.1 suits
+        ``LinearSVC`` on TF-IDF features. Other classifiers and dense rows raise an error.
     n_jobs : int, default=None
-        Number of chunks of rows that are predicted in parallel, with joblib's meaning. There is one
-        classifier to fit.
+        Number of parallel jobs for predicting chunks of rows, with the same meaning as in joblib.
+        Fitting the single classifier is not parallel.
     checkpoint_dir : str or path, default=None
-        A directory in which the finished classifier is kept and looked for, by a hash of its data
-        and parameters. Its files are pickles: it must be trusted.
+        A directory that stores the fitted classifier by a hash of its data and parameters, to be
+        reused by later fits. The files are pickles, so the directory must be trusted.
     random_state : int, RandomState instance or None, default=None
         Seeds the classifier if it has a ``random_state``.
     verbose : int, default=0
-        With 1, a progress bar on stderr.
+        1 shows a progress bar on stderr.
 
     Attributes
     ----------
     hierarchy_ : Hierarchy
         The hierarchy of classes.
     classes_ : ndarray, or list of ndarray
-        The labels, for paths per level.
+        The labels. For paths, one array per level.
     missing_label_ : object
         The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
         The share of every node among the training rows, or the share set by ``adapted_to``.
     local_classifiers_ : mapping
-        The fitted classifier, by the path of the root, ``()``.
-        A linear classifier of a sparse X is shown as a copy, with weights in a CSR matrix; dense
-        where most of the columns occur in X.
+        The fitted classifier, with the path of the root, ``()``, as key. A linear classifier fitted
+        on sparse rows is returned as a copy. Its weights are a CSR matrix, or dense if most columns
+        occur in X.
     local_classes_ : dict
-        The nodes that the classes of each of these classifiers stand for, by the same keys.
+        The nodes that the classes of each local classifier stand for, under the same keys.
     temperature_ : float
-        The temperature; only with a calibration.
+        The temperature. Only set with ``calibration="temperature"`` or ``"joint"``.
     expected_f1_ : float
-        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``; only if it is learned,
-        with that decoding or together with a temperature.
+        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``. Only set if it is
+        learned, which happens with that decoding or together with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
-        The threshold of every node with the best F1; only where ``threshold`` is learned.
+        The threshold with the best F1 for every node. Only set if ``threshold`` is learned.
     threshold_curve_ : ndarray of shape (n_points, 3)
-        What one threshold for all classes reaches out of fold: the threshold, the share of the true
-        classes that are predicted, and the number of predicted classes for every true one; only
-        where ``threshold`` is learned.
+        Out-of-fold results of common thresholds. The columns are the threshold, the share of the
+        true classes that are predicted, and the number of predicted classes per true class. Only
+        set if ``threshold`` is learned.
     n_features_in_ : int
-        Number of features, where X has columns.
+        Number of features, if X has columns.
     feature_names_in_ : ndarray of str
-        Names of the features, where X has names.
+        Names of the features, if X has column names.
 
-    See Also
-    --------
-    LocalClassifierPerParentNode : One multi-class classifier per parent node.
-    GlobalClassifier : One estimator that predicts all classes, not only about leaves.
+    See Also -------- LocalClassifierPerParentNode : One multi-class classifier per parent node.
+    GlobalClassifier : One estimator that predicts all classes.
 
     Examples
     --------

@@ -49,110 +49,118 @@ from hiclass.hierarchy import Hierarchy
 
 
 class GlobalClassifier(BaseHierarchicalClassifier):
-    """One model of the whole hierarchy: a multi-output estimator that predicts every class.
+    """One multi-output estimator for the whole hierarchy.
 
-    The target has a column per class, with ones for the classes of a row and all above them, and
-    shallow classes weigh more than deep ones. With a forest of regression trees, as by default,
-    these are the predictive clustering trees of Vens et al. (2008): every leaf of a tree holds the
-    share of each class in its training rows, and all classes choose the splits together. There is
-    no ``partial_fit``.
+    The target has one column per class, with ones for the classes of a row and their ancestors.
+    Shallow classes have a larger weight than deep classes. With the default, a forest of regression
+    trees, the model is an ensemble of predictive clustering trees (Vens et al., 2008): every leaf
+    of a tree holds the share of each class among its training rows, and all classes determine the
+    splits together. ``partial_fit`` is not available.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        A regressor that takes a target of several columns, or a classifier that does and has
-        ``predict_proba``. It is copied. Outputs of regressors are clipped to [0, 1]. The default is
-        ``ExtraTreesRegressor(100)`` with parameters that ``fit`` chooses and ``forest_params_``
-        tells: ``min_samples_leaf=5`` where predictions are sets of classes; a ``max_leaf_nodes``
-        that keeps its trees below 2 GB where there are many classes and rows; and
-        ``max_features="sqrt"`` where most features have few values, otherwise all features (see
-        Notes).
+        A multi-output regressor, or a multi-output classifier with ``predict_proba``. It is cloned.
+        Outputs of regressors are clipped to [0, 1]. The default is ``ExtraTreesRegressor(100)``.
+        ``fit`` chooses its parameters and stores them in ``forest_params_``:
+        ``min_samples_leaf=5`` for sets of classes; ``max_features="sqrt"`` if most features have
+        few distinct values, otherwise all features (see Notes); and, for many classes and rows, a
+        ``max_leaf_nodes`` that keeps the trees below 2 GB.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
-        The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
-        default. Classes without training rows get probability 0.
+        The hierarchy of classes, a tree or a DAG. By default, it is read from ``y``. Classes
+        without training rows get probability 0.
     level_weight : float, default=0.75
-        A class of level ``l`` weighs ``level_weight ** (l - 1)`` in the squared error of a
-        regressor; 1 makes all classes equal. Classifiers have no such weights and need 1.
+        A class at level ``l`` has the weight ``level_weight ** (l - 1)`` in the squared error of a
+        regressor. Classifiers do not support these weights and require 1.
     decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
-        How a path is chosen: the most probable path; the best child at every step; or the node with
-        the best expected hierarchical F-score, which may stop early. A callable takes node
-        probabilities and the hierarchy and returns one node per row.
+        How a path is chosen. "best_path": the most probable path. "top_down": the best child at
+        every step. "expected_f1": the node with the best expected hierarchical F-score, so that
+        paths may stop early. A callable takes node probabilities and the hierarchy and returns one
+        node per row.
     expected_f1 : float, default=None
-        The hierarchical F-score that ``decoding="expected_f1"`` assumes: a class is predicted if
-        its probability is above half of it. By default it is learned from three out-of-fold fits.
+        The hierarchical F-score that ``decoding="expected_f1"`` assumes. A class is predicted if
+        its probability exceeds half of this value. By default, it is estimated from three
+        out-of-fold fits.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with a lower probability. A sequence has one number
-        per level. A mapping has one number, or one per level, for a class (its path or label) and
-        the classes below it, unless they are named themselves.
+        Stops a path before its first node with a lower probability. A sequence holds one value per
+        level. A mapping has classes (paths or labels) as keys, and one value, or one value per
+        level, for each. An entry applies to a class and its descendants, unless they have their own
+        entry.
     leaf_only : bool, default=False
-        Whether every path must end at a leaf. A training row that ends at an inner node then counts
-        for none of the classes below it.
+        Whether every path must end at a leaf. A training row that ends at an inner node then
+        belongs to none of the classes below it.
     calibration : {"temperature", "sigmoid", "isotonic"} or None, default=None
-        With ``"temperature"``, the probabilities of all paths are raised to the same power and
-        normalised; the power, one by a temperature, is learned from three out-of-fold fits. For
-        sets of classes, ``"sigmoid"`` or ``"isotonic"`` corrects the probability of every class, by
-        a map that is learned likewise.
+        How probabilities are calibrated, with parameters learned from three out-of-fold fits.
+        ``"temperature"``: the probabilities of all paths are raised to the power ``1 /
+        temperature`` and normalised. ``"sigmoid"`` or ``"isotonic"``, for sets of classes only: a
+        monotonic function corrects the probability of every class.
     temperature : float, default=None
-        The temperature of the calibration, if you know it: nothing is then learned out of fold.
+        A fixed temperature for the calibration, which then needs no out-of-fold fits.
     multi_label : bool, default=False
-        Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
-        for every row, or is an indicator; see the page on hierarchies. A prediction is a set of
-        classes.
+        Whether a row may have several labels. ``y`` then holds a list of labels or path tuples for
+        every row, or is an indicator matrix. The prediction for a row is a set of classes.
     threshold : float, str or tuple, default=0.5
-        Which classes are predicted, with ``multi_label=True`` or if a class has several parents:
-        those with at least this probability. Or, learned from three out-of-fold fits, ``"tuned"``:
-        the threshold of every class with the best F1; ``"micro_f1"``: one threshold for all with
-        the best F1 of all classes together; ``("precision", 0.9)``: the lowest one with which this
-        share of the predicted classes is right; ``("cost", 1, 5)``: the cheapest one if a wrong
-        class costs 1 and a missed one 5. ``("top", 3)``: the three most probable final classes.
-        After a fit with one of them, all of them can be set.
+        Which classes are predicted with ``multi_label=True`` or in a DAG.
+
+        * A float: the classes with at least this probability.
+        * ``"tuned"``: one threshold per class, the one with the best F1.
+        * ``"micro_f1"``: the common threshold with the best micro-averaged F1.
+        * ``("precision", 0.9)``: the lowest common threshold at which 90 % of the predicted classes
+          are correct.
+        * ``("cost", 1, 5)``: the common threshold with the lowest cost, if a wrong class costs 1
+          and a missed class costs 5.
+        * ``("top", 3)``: the three most probable final classes.
+
+        Thresholds other than a float and "top" are learned from three out-of-fold fits. After such
+        a fit, ``set_params`` can switch between all of them. "precision" and "top" require
+        ``multi_label=True``.
     n_jobs : int, default=None
-        Number of trees of the default forest that are fitted, and of chunks of rows that are
-        predicted, in parallel, with joblib's meaning. An ``estimator`` has an ``n_jobs`` of its own
-        for its ``fit``.
+        Number of parallel jobs for fitting the default forest and for predicting chunks of rows,
+        with the same meaning as in joblib. It is not passed to a given ``estimator``.
     random_state : int, RandomState instance or None, default=None
         Seeds the estimator if it has a ``random_state``.
     verbose : int, default=0
-        With 1, a progress bar on stderr.
+        1 shows a progress bar on stderr.
 
     Attributes
     ----------
     hierarchy_ : Hierarchy
         The hierarchy of classes.
     classes_ : ndarray, or list of ndarray
-        The labels, for paths per level.
+        The labels. For paths, one array per level.
     missing_label_ : object
         The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
         The share of every node among the training rows, or the share set by ``adapted_to``.
     estimator_ : estimator
-        The fitted estimator; missing where there was nothing to decide. What it predicts are
-        outputs times ``column_scales_``.
+        The fitted estimator. It predicts outputs multiplied by ``column_scales_``. Not set if there
+        was nothing to decide.
     forest_params_ : dict
-        The parameters that were chosen for the default forest: ``max_features``,
-        ``max_leaf_nodes``, ``min_samples_leaf``. Only where ``estimator`` is None.
+        The parameters chosen for the default forest: ``max_features``, ``max_leaf_nodes`` and
+        ``min_samples_leaf``. Only set if ``estimator`` is None.
     column_scales_ : ndarray of float
-        What the columns of its target are multiplied by: the square roots of their weights.
+        The factors by which the columns of the target are multiplied: the square roots of their
+        weights.
     local_classifiers_ : mapping
-        The same, by the path of the root, ``()``.
+        The fitted estimator, with the path of the root, ``()``, as key.
     local_classes_ : dict
-        The nodes that its columns stand for, by the same key; the complement ``~v`` of a node
-        stands for "stop at v".
+        The nodes that the columns of the estimator stand for, under the same key. The complement
+        ``~v`` of a node stands for "stop at v".
     temperature_ : float
-        The temperature; only with ``calibration="temperature"``.
+        The temperature. Only set with ``calibration="temperature"``.
     expected_f1_ : float
-        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``; only if it is learned,
-        with that decoding or together with a temperature.
+        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``. Only set if it is
+        learned, which happens with that decoding or together with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
-        The threshold of every node with the best F1; only where ``threshold`` is learned.
+        The threshold with the best F1 for every node. Only set if ``threshold`` is learned.
     threshold_curve_ : ndarray of shape (n_points, 3)
-        What one threshold for all classes reaches out of fold: the threshold, the share of the true
-        classes that are predicted, and the number of predicted classes for every true one; only
-        where ``threshold`` is learned.
+        Out-of-fold results of common thresholds. The columns are the threshold, the share of the
+        true classes that are predicted, and the number of predicted classes per true class. Only
+        set if ``threshold`` is learned.
     n_features_in_ : int
-        Number of features, where X has columns.
+        Number of features, if X has columns.
     feature_names_in_ : ndarray of str
-        Names of the features, where X has names.
+        Names of the features, if X has column names.
 
     See Also
     --------
@@ -161,22 +169,19 @@ class GlobalClassifier(BaseHierarchicalClassifier):
 
     Notes
     -----
-    Columns of the target are multiplied by the square roots of their weights, and outputs divided
-    by them, so that a regressor that minimises the squared error over all columns minimises the
-    weighted one. In a tree ensemble that decides which splits are chosen, in a neural network what
-    the hidden layers learn. An estimator that treats every column by itself, such as ``Ridge`` or
-    ``KNeighborsRegressor``, has the same minimum with all weights.
+    The columns of the target are multiplied by the square roots of their weights, and the outputs
+    are divided by them. A regressor that minimises the squared error over all columns therefore
+    minimises the weighted error. The weights have no effect on estimators that treat every column
+    separately, such as ``Ridge`` or ``KNeighborsRegressor``.
 
-    Trees of the default forest differ by the random thresholds of their splits. A random threshold
-    has no effect on a feature of 0 and 1, and hardly any on counts or weights of words that are 0
-    in most rows: trees that look at all such features choose the same splits, and a forest of them
-    is little more than one tree. So ``max_features`` is "sqrt" where two rows have the same value
-    with a probability of at least 0.3, on average over the features that vary, and 1.0, all
-    features, elsewhere: with numbers that are better (see the page on global models).
+    The trees of the default forest differ by the random thresholds of their splits. On features
+    with few distinct values, such as binary features or sparse counts, a random threshold has
+    little effect, and trees that use all features become almost identical. ``max_features`` is
+    therefore "sqrt" if two rows have the same value of a feature with probability 0.3 or more, on
+    average over the features that vary. Otherwise, it is 1.0 (all features).
 
-    ``hiclass.load`` reads a model with trees from a skops file, and checks that they are sound.
-    ``skops.io.load`` leaves it to you whether to trust them: add ``"sklearn.tree._tree.Tree"`` to
-    ``hiclass.TRUSTED_TYPES``.
+    ``hiclass.load`` reads models with trees from skops files and validates the trees. To use
+    ``skops.io.load`` instead, add ``"sklearn.tree._tree.Tree"`` to ``hiclass.TRUSTED_TYPES``.
 
     References
     ----------
@@ -247,22 +252,21 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix, frame, list} of n_samples rows
-            Whatever the estimator takes.
+            The rows, in any form that the estimator accepts.
         y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
-            One label per row, or one path per row from the top of the hierarchy down. Labels may be
-            missing at the end of a path, written as ``""``, ``None``, ``NaN``, ``pandas.NA`` or by
-            a shorter list.
+            One label per row, or one path per row from level 1 down. Labels at the end of a path
+            may be missing: ``""``, ``None``, ``NaN``, ``pandas.NA`` or a shorter list.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, none of them negative, handed to the estimator by keyword; in a
-            pipeline, or a search over one, to its last step.
+            Non-negative weights of the rows, passed to the estimator by keyword. In a pipeline, or
+            a search over one, they are passed to the last step.
         groups : array-like of shape (n_samples,), default=None
-            The group of every row, such as a patient or a recording. What is learned out of fold
-            (temperature, expected F-score, thresholds) is learned from folds of whole groups; at
-            least three are needed then, and groups play no other role in this estimator. They are
-            handed on to an estimator that is a search or whose ``fit`` names them.
+            The group of every row, such as a patient or a recording. Temperature, expected F-score
+            and thresholds are then learned from folds of whole groups, which requires at least
+            three groups. They are also passed to an estimator that is a search or whose ``fit`` has
+            a parameter ``groups``.
         **fit_params : dict
-            More keyword arguments for the ``fit`` of the estimator; what has one entry per row is
-            sliced. With metadata routing enabled, what the estimator requested.
+            Further keyword arguments for the ``fit`` of the estimator. Arguments with one entry per
+            row are sliced. With metadata routing enabled, the metadata that the estimator requests.
 
         Returns
         -------

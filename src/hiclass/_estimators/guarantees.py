@@ -70,23 +70,23 @@ class Promise:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """Thresholds of confidence, and what is promised about the labels that reach them.
+    """Confidence thresholds, and a guarantee for the labels that reach them.
 
-    :func:`guarantee_error` and :func:`guarantee_cost` make it. All promises hold together, with the
-    certainty, for rows that come from where the rows of calibration come from.
+    Returned by :func:`guarantee_error` and :func:`guarantee_cost`. All promises hold together, with
+    probability ``certainty``, for rows from the same distribution as the calibration rows.
 
     Parameters
     ----------
     kind : {"error", "cost"}
-        Whether the share of wrong labels is limited, or their mean cost.
+        Whether the share of wrong labels or their mean cost is bounded.
     certainty : float
-        The probability, over the draw of the rows of calibration, that every promise holds.
+        The probability, over the draw of the calibration rows, that every promise holds.
     n_rows : int
-        The number of these rows.
+        The number of calibration rows.
     depth : int
         The number of levels of the hierarchy.
     decoding : str
-        How the model chooses paths: the promises are about these paths only.
+        The decoding of the model. The promises hold for this decoding only.
     promises : tuple of Promise
         One per level, or per level and branch.
 
@@ -107,7 +107,7 @@ class Guarantee:
 
     @property
     def min_confidence(self) -> Any:
-        """The thresholds, for ``set_params``: a list with one per level, or a dict per branch."""
+        """The thresholds for ``set_params``: one per level, or a dict of them by branch."""
         by_branch = {}
         for branch in dict.fromkeys([(), *(promise.branch for promise in self.promises)]):
             each = [0.0] * self.depth
@@ -118,17 +118,18 @@ class Guarantee:
         return by_branch if len(by_branch) > 1 else by_branch[()]
 
     def apply(self, model: Any) -> Any:
-        """Give the thresholds to a model, and the guarantee as ``guarantee_``.
+        """Set the thresholds of a model, and its attribute ``guarantee_``.
 
         Parameters
         ----------
         model : estimator
-            The fitted model that the guarantee was made for, or its wrapping.
+            The fitted model that the guarantee was computed for, or the pipeline or search around
+            it.
 
         Returns
         -------
         model : estimator
-            The same object: its ``min_confidence`` is set.
+            The same object, with ``min_confidence`` set.
         """
         inside = unwrap(model, through_choices=False).model
         inside.set_params(min_confidence=self.min_confidence)
@@ -136,12 +137,12 @@ class Guarantee:
         return model
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data that JSON can hold, labels permitting.
+        """Return the guarantee as a dict of plain data, for JSON.
 
         Returns
         -------
         dict
-            All attributes; an infinite threshold as None, a branch as a list.
+            All attributes. An infinite threshold is None, and a branch is a list.
         """
         data = asdict(self)
         for promise in data["promises"]:
@@ -152,7 +153,7 @@ class Guarantee:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Guarantee:
-        """Make it from what :meth:`to_dict` returns.
+        """Create a guarantee from the dict that :meth:`to_dict` returns.
 
         Parameters
         ----------

@@ -117,12 +117,12 @@ class _Learner:
 
 @offered_if(_has_partial_fit)
 def partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-    """Learn from one batch of rows, and keep what was learned before.
+    """Update the model with one batch of rows.
 
-    Only the local classifiers that have rows in the batch are updated, so a batch costs time in
-    proportion to its rows and their depth. An error leaves the whole model as it was. A local
-    classifier that would forget most of its classes, because the batch lacks them, does not
-    learn the batch; the others do. Offered where the local classifier has ``partial_fit``.
+    Only the local classifiers that have rows in the batch are updated, so that the cost of a
+    batch is proportional to its rows and their depth. If an error occurs, the model remains
+    unchanged. A local classifier skips the batch if it would forget most of its classes because
+    the batch has no rows of them. Only available if the local classifier has ``partial_fit``.
 
     Parameters
     ----------
@@ -131,13 +131,12 @@ def partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: A
     y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
         As in ``fit``, in the same form in every batch.
     classes : array-like of labels or paths, or Hierarchy, default=None
-        All classes that there will be, for the first call; ``hierarchy=`` does the same. By
-        default the classes of the first batch. ``LocalClassifierPerNode`` takes up classes that
-        come later; the others must know them all. Paths may stop at every inner node of these
-        classes unless ``leaf_only`` is set. With several labels per row, or in a DAG, all classes
-        must be known in the first call.
+        All classes that will ever occur, for the first call. ``hierarchy=`` has the same effect.
+        By default, the classes of the first batch. Only ``LocalClassifierPerNode`` accepts new
+        classes in later batches, and only for one path per row in a tree. Unless ``leaf_only`` is
+        set, paths may stop at every inner node.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows, handed to every local classifier by keyword.
+        Weights of the rows, passed to every local classifier by keyword.
 
     Returns
     -------
@@ -147,17 +146,16 @@ def partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: A
     Raises
     ------
     ValueError
-        If there is a class that the model does not know and cannot take up, if the batch is
-        empty or has other features than before, or for what a stream cannot serve:
-        ``calibration``, ``checkpoint_dir`` and, unless ``fit`` came first or ``expected_f1`` is
-        given, ``decoding="expected_f1"``.
+        If the batch has a new class that the model cannot add, is empty or has other features
+        than before. Also for parameters that need all rows at once: ``calibration``,
+        ``checkpoint_dir`` and, unless ``fit`` was called before or ``expected_f1`` is given,
+        ``decoding="expected_f1"``.
 
     Warns
     -----
     UserWarning
-        Whenever local classifiers do not learn the batch, or learn it and may forget classes,
-        because it has no rows of classes that they have learned. Mix rows of the classes so far
-        into every batch.
+        If local classifiers skip the batch, or may forget classes, because the batch has no rows
+        of classes that they have learned. Include rows of all classes in every batch.
 
     Examples
     --------

@@ -40,56 +40,56 @@ _MOST_NUMBERS = 8_000_000
 
 
 class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
-    """Extremely random trees that all classes share, for rows with several labels.
+    """Extremely randomized trees for rows with several labels.
 
-    Memory and time hardly depend on the number of classes: trees split on ``n_components``
-    combinations of the labels, and leaves refer to training rows instead of a share per class.
-    Thousands of classes take seconds where ``ExtraTreesClassifier`` takes minutes and gigabytes.
+    All classes share the trees. Memory and time hardly depend on the number of classes, because
+    trees split on ``n_components`` combinations of the labels, and leaves store training rows
+    instead of one share per class.
 
     Parameters
     ----------
     n_estimators : int, default=300
         The number of trees.
     min_samples_leaf : int, default=5
-        The fewest training rows of a leaf. Labels of several per row are noisy: a few rows say more
-        about the shares of classes than a single one.
+        The minimum number of training rows in a leaf.
     max_features : {"auto", "sqrt"} or None, default="auto"
-        How many features a split looks at: a square root of their number, or with None all. "auto":
-        "sqrt" where two rows have the same value with a probability of at least 0.3, on average
-        over the features, otherwise all (see Notes of :class:`GlobalClassifier`).
+        The number of features considered at a split: "sqrt" for the square root of their number,
+        None for all. "auto" uses "sqrt" if two rows have the same value of a feature with
+        probability 0.3 or more, on average over the features, otherwise all features (see Notes of
+        :class:`GlobalClassifier`).
     n_components : int, default=32
-        The number of combinations of labels by which trees split: the first principal directions.
-        With at least as many as there are classes, trees split on the labels themselves.
+        The number of principal components of the labels on which trees split. If there are no more
+        classes than this, trees split on the labels themselves.
     n_jobs : int, default=None
-        Number of trees that are fitted in parallel, with joblib's meaning.
+        Number of parallel jobs for fitting trees, with the same meaning as in joblib.
     random_state : int, RandomState instance or None, default=None
-        For the trees.
+        Controls the randomness of the trees.
     verbose : int, default=0
-        With 1, a progress bar on stderr.
+        1 shows a progress bar on stderr.
 
     Attributes
     ----------
     classes_ : ndarray, or list of ndarray
-        The classes; for an indicator, 0 and 1 for every column.
+        The classes. For an indicator matrix, the array ``[0, 1]`` for every column.
     feature_importances_ : ndarray of shape (n_features,)
-        How much every feature reduces the spread of the labels, scaled to a sum of one.
+        The importance of every feature: its normalised reduction of the variance of the labels.
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray of str
-        Their names, if ``X`` had any.
+        Names of the features, if X has column names.
 
     See Also
     --------
-    GlobalClassifier : A hierarchical model whose default is a forest, too.
-    sklearn.ensemble.ExtraTreesClassifier : A share per class in every leaf.
+    GlobalClassifier : A hierarchical model with a forest as default.
+    sklearn.ensemble.ExtraTreesClassifier : A forest with one share per class in every leaf.
 
     Notes
     -----
-    Missing values (NaN) of dense rows are taken as they are. A model keeps four bytes per training
-    row and tree, 24 bytes per node of a tree, and the labels of the training rows.
+    Missing values (NaN) in dense rows are supported. A model stores four bytes per training row
+    and tree, 24 bytes per node of a tree, and the labels of the training rows.
 
-    There is no ``partial_fit``: the splits of trees depend on all rows. For batches use, for
-    example, ``SGDClassifier(loss="log_loss")``.
+    ``partial_fit`` is not available, because the splits of trees depend on all rows. For batches,
+    use for example ``SGDClassifier(loss="log_loss")``.
 
     Examples
     --------
@@ -152,9 +152,9 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
-            The class of every row; or for every row and class 0 or 1, dense or sparse.
+            The class of every row, or a dense or sparse indicator matrix of 0 and 1.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Rows without weight are left out.
+            Weights of the rows. Rows with weight 0 are ignored.
 
         Returns
         -------
@@ -164,7 +164,7 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is invalid, or y is neither a class per row nor an indicator.
+            If a parameter is invalid, or y is neither one class per row nor an indicator matrix.
         """
         validate_parameter_constraints(
             self._parameter_constraints,
@@ -197,7 +197,9 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """The mean labels of the training rows that share leaves with a row.
+        """Predict the probability of every class.
+
+        It is the mean of the labels of the training rows in the same leaves.
 
         Parameters
         ----------
@@ -207,7 +209,8 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            The probability of every class; for an indicator, of a one in every column.
+            The probability of every class. For an indicator matrix, the probability of 1 in every
+            column.
         """
         check_is_fitted(self)
         X = validate_data(
@@ -245,7 +248,7 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
         return np.clip(proba, 0.0, 1.0, out=proba)
 
     def predict(self, X: Any) -> AnyArray:
-        """Predict the class of every row, or an indicator.
+        """Predict the class of every row, or an indicator matrix.
 
         Parameters
         ----------
@@ -255,7 +258,7 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The most probable class; for an indicator, 1 where the probability is above 0.5.
+            The most probable class. For an indicator matrix, 1 if the probability is above 0.5.
         """
         proba = self.predict_proba(X)
         if isinstance(self.classes_, list):

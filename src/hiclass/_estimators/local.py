@@ -27,111 +27,126 @@ _LOCAL_CONSTRAINTS = {
 class LocalClassifierPerNode(BaseHierarchicalClassifier):
     """One binary classifier per node of the hierarchy.
 
-    The classifier of a node separates its rows from other rows, which the policy selects. At a
-    parent, the scores of its children are normalised to probabilities. If training rows end at an
-    inner node, another binary classifier, the gate, estimates the probability of stopping there.
+    The classifier of a node separates the rows of the node from negative rows that the policy
+    selects. The scores of the children of a node are normalised to probabilities. If training rows
+    end at an inner node, another binary classifier, the gate, estimates the probability of stopping
+    there.
 
     Parameters
     ----------
     local_classifier : estimator, ByDepth or callable, default=None
-        The classifier that is copied and fitted for every node, ``LogisticRegression()`` by
-        default. ``ByDepth(classifier, C=[...])`` has other parameters at every depth. Or a callable
-        that takes the path of a node, a tuple of labels (in a DAG, its label), and returns the
-        classifier for it.
-        A ``class_weight`` given as a dict has labels, or path tuples, as keys.
+        The classifier that is cloned and fitted for every node. By default,
+        ``LogisticRegression()``. ``ByDepth(classifier, C=[...])`` uses different parameters at
+        every depth. A callable takes the path of a node (a tuple of labels; in a DAG, its label)
+        and returns a classifier. The keys of a ``class_weight`` dict are labels or path tuples.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
-        The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
-        default. Classes without training rows get probability 0.
+        The hierarchy of classes, a tree or a DAG. By default, it is read from ``y``. Classes
+        without training rows get probability 0.
     binary_policy : str or callable, default="siblings"
-        Which rows are positive and negative for a node: ``"siblings"``, ``"exclusive_siblings"``,
-        ``"inclusive"``, ``"less_inclusive"``, ``"exclusive"`` or ``"less_exclusive"``. Or a
-        function of your own that selects rows, as the developer's page on extending describes.
+        The policy that selects the positive and negative rows of a node: ``"siblings"``,
+        ``"exclusive_siblings"``, ``"inclusive"``, ``"less_inclusive"``, ``"exclusive"``,
+        ``"less_exclusive"``, or a custom function as described in the developer guide.
     decoding : {"top_down", "best_path", "expected_f1"} or callable, default="top_down"
-        How a path is chosen: the best child at every step; the most probable path; or the node
-        with the best expected hierarchical F-score, which may stop early. A callable takes
-        node probabilities and the hierarchy and returns one node per row.
+        How a path is chosen. "top_down": the best child at every step. "best_path": the most
+        probable path. "expected_f1": the node with the best expected hierarchical F-score, so that
+        paths may stop early. A callable takes node probabilities and the hierarchy and returns one
+        node per row.
     expected_f1 : float, default=None
-        The hierarchical F-score that ``decoding="expected_f1"`` assumes: a class is predicted if
-        its probability is above half of it. By default it is learned from three out-of-fold fits.
+        The hierarchical F-score that ``decoding="expected_f1"`` assumes. A class is predicted if
+        its probability exceeds half of this value. By default, it is estimated from three
+        out-of-fold fits.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with a lower probability. A sequence has one number
-        per level. A mapping has one number, or one per level, for a class (its path or label) and
-        the classes below it, unless they are named themselves.
+        Stops a path before its first node with a lower probability. A sequence holds one value per
+        level. A mapping has classes (paths or labels) as keys, and one value, or one value per
+        level, for each. An entry applies to a class and its descendants, unless they have their own
+        entry.
     leaf_only : bool, default=False
-        Whether every path must end at a leaf. For a training row that ends at an inner node, the
-        classes below are then unknown.
+        Whether every path must end at a leaf. A training row that ends at an inner node then counts
+        only for the classes on its path; the class below is treated as unknown.
     calibration : {"temperature", "joint", "sigmoid", "isotonic"} or None, default=None
-        How scores of the local classifiers become probabilities; works for classifiers that have
-        only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
-        sigmoid of every score, multiplied along the paths and normalised over all of them, which
-        queries all local classifiers for every row. Scores are divided by one temperature for the
-        whole tree, learned from three out-of-fold fits. For sets of classes, ``"sigmoid"`` or
-        ``"isotonic"`` corrects the probability of every class by its own monotonic map, learned
-        from three out-of-fold fits; classes with fewer than ten positive rows share one.
+        How scores of the local classifiers are converted to probabilities. It also works for
+        classifiers that have only ``decision_function``.
+
+        * ``"temperature"``: a softmax at every node.
+        * ``"joint"``: a sigmoid of every score. The products along the paths are normalised over
+          all paths, so that all local classifiers are queried for every row.
+        * ``"sigmoid"`` or ``"isotonic"``, for sets of classes only: a monotonic function per class.
+          Classes with fewer than ten positive rows share one function.
+
+        With the first two, scores are divided by one temperature for the whole tree. The
+        temperature or the functions are learned from three out-of-fold fits.
     temperature : float, default=None
-        The temperature of the calibration, if you know it: nothing is then learned out of fold.
+        A fixed temperature for the calibration, which then needs no out-of-fold fits.
     multi_label : bool, default=False
-        Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
-        for every row, or is an indicator; see the page on hierarchies. Every class is a separate
-        binary problem, and a prediction is a set of classes.
+        Whether a row may have several labels. ``y`` then holds a list of labels or path tuples for
+        every row, or is an indicator matrix. Every class is a separate binary problem, and the
+        prediction for a row is a set of classes.
     threshold : float, str or tuple, default=0.5
-        Which classes are predicted, with ``multi_label=True`` or if a class has several parents:
-        those with at least this probability. Or, learned from three out-of-fold fits, ``"tuned"``:
-        the threshold of every class with the best F1; ``"micro_f1"``: one threshold for all with
-        the best F1 of all classes together; ``("precision", 0.9)``: the lowest one with which this
-        share of the predicted classes is right; ``("cost", 1, 5)``: the cheapest one if a wrong
-        class costs 1 and a missed one 5. ``("top", 3)``: the three most probable final classes.
-        After a fit with one of them, all of them can be set.
+        Which classes are predicted with ``multi_label=True`` or in a DAG.
+
+        * A float: the classes with at least this probability.
+        * ``"tuned"``: one threshold per class, the one with the best F1.
+        * ``"micro_f1"``: the common threshold with the best micro-averaged F1.
+        * ``("precision", 0.9)``: the lowest common threshold at which 90 % of the predicted classes
+          are correct.
+        * ``("cost", 1, 5)``: the common threshold with the lowest cost, if a wrong class costs 1
+          and a missed class costs 5.
+        * ``("top", 3)``: the three most probable final classes.
+
+        Thresholds other than a float and "top" are learned from three out-of-fold fits. After such
+        a fit, ``set_params`` can switch between all of them. "precision" and "top" require
+        ``multi_label=True``.
     min_coef : float, default=0.0
-        Weights (``coef_``) of linear local classifiers whose absolute value is smaller are dropped
-        after each fit, which makes models of sparse rows smaller; an error for other classifiers
-        and dense rows. 0.1 suits ``LinearSVC`` on TF-IDF; see the page on large data.
+        Weights (``coef_``) of linear local classifiers with a smaller absolute value are set to
+        zero after each fit, which makes models of sparse rows smaller. A value of 0.1 suits
+        ``LinearSVC`` on TF-IDF features. Other classifiers and dense rows raise an error.
     n_jobs : int, default=None
-        Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
-        parallel, with joblib's meaning. joblib's active backend decides where; a ``LinearSVC`` is
-        fitted in threads unless one was chosen.
+        Number of parallel jobs for fitting local classifiers and for predicting chunks of rows,
+        with the same meaning as in joblib. Jobs run in the active joblib backend; if none was
+        chosen, a ``LinearSVC`` is fitted in threads.
     checkpoint_dir : str or path, default=None
-        A directory in which finished local classifiers are kept and looked for, by a hash of their
-        data and parameters: a killed fit continues, and after a change only what changed is fitted
-        again. Its files are pickles, so it must be trusted; you delete it.
+        A directory that stores fitted local classifiers by a hash of their data and parameters. An
+        interrupted fit resumes from it, and after a change only the affected local classifiers are
+        fitted again. The files are pickles, so the directory must be trusted. It is never cleaned
+        up automatically.
     random_state : int, RandomState instance or None, default=None
-        Seeds every local classifier that has a ``random_state``, each one differently.
+        Seeds every local classifier that has a ``random_state``, each with a different seed.
     verbose : int, default=0
-        With 1, a progress bar on stderr.
+        1 shows a progress bar on stderr.
 
     Attributes
     ----------
     hierarchy_ : Hierarchy
         The hierarchy of classes.
     classes_ : ndarray, or list of ndarray
-        The labels, for paths per level.
+        The labels. For paths, one array per level.
     missing_label_ : object
         The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
         The share of every node among the training rows, or the share set by ``adapted_to``.
     local_classifiers_ : mapping
-        The fitted classifier of every node that has siblings, by path.
-        Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix; dense
-        where most of the columns occur in their rows.
+        The fitted classifier of every node that has siblings, with paths as keys. Linear
+        classifiers fitted on sparse rows are returned as copies. Their weights are a CSR matrix, or
+        dense if most columns occur in their rows.
     local_classes_ : dict
-        The nodes that the classes of each of these classifiers stand for, by the same keys.
+        The nodes that the classes of each local classifier stand for, under the same keys.
     stop_classifiers_ : mapping
-        The fitted gate of every node at which paths may stop, by path.
+        The fitted gate of every node at which paths may stop, with paths as keys.
     temperature_ : float
-        The temperature; only with a calibration.
+        The temperature. Only set with ``calibration="temperature"`` or ``"joint"``.
     expected_f1_ : float
-        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``; only if it is learned,
-        with that decoding or together with a temperature.
+        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``. Only set if it is
+        learned, which happens with that decoding or together with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
-        The threshold of every node with the best F1; only where ``threshold`` is learned.
+        The threshold with the best F1 for every node. Only set if ``threshold`` is learned.
     threshold_curve_ : ndarray of shape (n_points, 3)
-        What one threshold for all classes reaches out of fold: the threshold, the share of the true
-        classes that are predicted, and the number of predicted classes for every true one; only
-        where ``threshold`` is learned.
+        Out-of-fold results of common thresholds. The columns are the threshold, the share of the
+        true classes that are predicted, and the number of predicted classes per true class. Only
+        set if ``threshold`` is learned.
     n_features_in_ : int
-        Number of features, where X has columns.
+        Number of features, if X has columns.
     feature_names_in_ : ndarray of str
-        Names of the features, where X has names.
+        Names of the features, if X has column names.
 
     See Also
     --------
@@ -209,106 +224,122 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
 class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
     """One multi-class classifier per parent node, which chooses among its children.
 
-    Where training rows end at an inner node, "stop here" is one class more of its classifier.
+    If training rows end at an inner node, its classifier has the additional class "stop here".
 
     Parameters
     ----------
     local_classifier : estimator, ByDepth or callable, default=None
-        The classifier that is copied and fitted for every parent node, ``LogisticRegression()`` by
-        default. ``ByDepth(classifier, C=[...])`` has other parameters at every depth. Or a callable
-        that takes the path of a parent node, a tuple of labels that is empty for the root (in a
-        DAG, its label), and returns the classifier for it.
-        A ``class_weight`` given as a dict has labels, or path tuples, as keys.
+        The classifier that is cloned and fitted for every parent node. By default,
+        ``LogisticRegression()``. ``ByDepth(classifier, C=[...])`` uses different parameters at
+        every depth. A callable takes the path of a parent node (a tuple of labels, empty for the
+        root; in a DAG, its label) and returns a classifier. The keys of a ``class_weight`` dict are
+        labels or path tuples.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
-        The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
-        default. Classes without training rows get probability 0.
+        The hierarchy of classes, a tree or a DAG. By default, it is read from ``y``. Classes
+        without training rows get probability 0.
     decoding : {"top_down", "best_path", "expected_f1"} or callable, default="top_down"
-        How a path is chosen: the best child at every step; the most probable path; or the node
-        with the best expected hierarchical F-score, which may stop early. A callable takes
-        node probabilities and the hierarchy and returns one node per row.
+        How a path is chosen. "top_down": the best child at every step. "best_path": the most
+        probable path. "expected_f1": the node with the best expected hierarchical F-score, so that
+        paths may stop early. A callable takes node probabilities and the hierarchy and returns one
+        node per row.
     expected_f1 : float, default=None
-        The hierarchical F-score that ``decoding="expected_f1"`` assumes: a class is predicted if
-        its probability is above half of it. By default it is learned from three out-of-fold fits.
+        The hierarchical F-score that ``decoding="expected_f1"`` assumes. A class is predicted if
+        its probability exceeds half of this value. By default, it is estimated from three
+        out-of-fold fits.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with a lower probability. A sequence has one number
-        per level. A mapping has one number, or one per level, for a class (its path or label) and
-        the classes below it, unless they are named themselves.
+        Stops a path before its first node with a lower probability. A sequence holds one value per
+        level. A mapping has classes (paths or labels) as keys, and one value, or one value per
+        level, for each. An entry applies to a class and its descendants, unless they have their own
+        entry.
     leaf_only : bool, default=False
-        Whether every path must end at a leaf. For a training row that ends at an inner node, the
-        classes below are then unknown.
+        Whether every path must end at a leaf. A training row that ends at an inner node then counts
+        only for the classes on its path; the class below is treated as unknown.
     calibration : {"temperature", "joint", "sigmoid", "isotonic"} or None, default=None
-        How scores of the local classifiers become probabilities; works for classifiers that have
-        only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
-        sigmoid of every score, multiplied along the paths and normalised over all of them, which
-        queries all local classifiers for every row. Scores are divided by one temperature for the
-        whole tree, learned from three out-of-fold fits. For sets of classes, ``"sigmoid"`` or
-        ``"isotonic"`` corrects the probability of every class by its own monotonic map, learned
-        from three out-of-fold fits; classes with fewer than ten positive rows share one.
+        How scores of the local classifiers are converted to probabilities. It also works for
+        classifiers that have only ``decision_function``.
+
+        * ``"temperature"``: a softmax at every node.
+        * ``"joint"``: a sigmoid of every score. The products along the paths are normalised over
+          all paths, so that all local classifiers are queried for every row.
+        * ``"sigmoid"`` or ``"isotonic"``, for sets of classes only: a monotonic function per class.
+          Classes with fewer than ten positive rows share one function.
+
+        With the first two, scores are divided by one temperature for the whole tree. The
+        temperature or the functions are learned from three out-of-fold fits.
     temperature : float or "estimated", default=None
-        The temperature of the calibration, if you know it: nothing is then learned out of fold.
-        ``"estimated"``, with ``calibration="joint"`` and ``LinearSVC`` or ``FastLinearSVC`` with a
-        ``tol`` of at most 0.1: from margins of the training rows as if each had been left out, at a
-        small part of the cost of folds; so is the expected F-score.
+        A fixed temperature for the calibration, which then needs no out-of-fold fits.
+        ``"estimated"`` computes the temperature and the expected F-score from approximate
+        leave-one-out margins of the training rows, at a small part of the cost of folds. It
+        requires ``calibration="joint"`` and ``LinearSVC`` or ``FastLinearSVC`` with ``tol`` of at
+        most 0.1.
     multi_label : bool, default=False
-        Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
-        for every row, or is an indicator; see the page on hierarchies. Every class is a separate
-        binary problem, and a prediction is a set of classes.
+        Whether a row may have several labels. ``y`` then holds a list of labels or path tuples for
+        every row, or is an indicator matrix. Every class is a separate binary problem, and the
+        prediction for a row is a set of classes.
     threshold : float, str or tuple, default=0.5
-        Which classes are predicted, with ``multi_label=True`` or if a class has several parents:
-        those with at least this probability. Or, learned from three out-of-fold fits, ``"tuned"``:
-        the threshold of every class with the best F1; ``"micro_f1"``: one threshold for all with
-        the best F1 of all classes together; ``("precision", 0.9)``: the lowest one with which this
-        share of the predicted classes is right; ``("cost", 1, 5)``: the cheapest one if a wrong
-        class costs 1 and a missed one 5. ``("top", 3)``: the three most probable final classes.
-        After a fit with one of them, all of them can be set.
+        Which classes are predicted with ``multi_label=True`` or in a DAG.
+
+        * A float: the classes with at least this probability.
+        * ``"tuned"``: one threshold per class, the one with the best F1.
+        * ``"micro_f1"``: the common threshold with the best micro-averaged F1.
+        * ``("precision", 0.9)``: the lowest common threshold at which 90 % of the predicted classes
+          are correct.
+        * ``("cost", 1, 5)``: the common threshold with the lowest cost, if a wrong class costs 1
+          and a missed class costs 5.
+        * ``("top", 3)``: the three most probable final classes.
+
+        Thresholds other than a float and "top" are learned from three out-of-fold fits. After such
+        a fit, ``set_params`` can switch between all of them. "precision" and "top" require
+        ``multi_label=True``.
     min_coef : float, default=0.0
-        Weights (``coef_``) of linear local classifiers whose absolute value is smaller are dropped
-        after each fit, which makes models of sparse rows smaller; an error for other classifiers
-        and dense rows. 0.1 suits ``LinearSVC`` on TF-IDF; see the page on large data.
+        Weights (``coef_``) of linear local classifiers with a smaller absolute value are set to
+        zero after each fit, which makes models of sparse rows smaller. A value of 0.1 suits
+        ``LinearSVC`` on TF-IDF features. Other classifiers and dense rows raise an error.
     n_jobs : int, default=None
-        Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
-        parallel, with joblib's meaning. joblib's active backend decides where; a ``LinearSVC`` is
-        fitted in threads unless one was chosen.
+        Number of parallel jobs for fitting local classifiers and for predicting chunks of rows,
+        with the same meaning as in joblib. Jobs run in the active joblib backend; if none was
+        chosen, a ``LinearSVC`` is fitted in threads.
     checkpoint_dir : str or path, default=None
-        A directory in which finished local classifiers are kept and looked for, by a hash of their
-        data and parameters: a killed fit continues, and after a change only what changed is fitted
-        again. Its files are pickles, so it must be trusted; you delete it.
+        A directory that stores fitted local classifiers by a hash of their data and parameters. An
+        interrupted fit resumes from it, and after a change only the affected local classifiers are
+        fitted again. The files are pickles, so the directory must be trusted. It is never cleaned
+        up automatically.
     random_state : int, RandomState instance or None, default=None
-        Seeds every local classifier that has a ``random_state``, each one differently.
+        Seeds every local classifier that has a ``random_state``, each with a different seed.
     verbose : int, default=0
-        With 1, a progress bar on stderr.
+        1 shows a progress bar on stderr.
 
     Attributes
     ----------
     hierarchy_ : Hierarchy
         The hierarchy of classes.
     classes_ : ndarray, or list of ndarray
-        The labels, for paths per level.
+        The labels. For paths, one array per level.
     missing_label_ : object
         The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
         The share of every node among the training rows, or the share set by ``adapted_to``.
     local_classifiers_ : mapping
-        The fitted classifier of every node with several branches, by path; ``()`` is the root.
-        Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix; dense
-        where most of the columns occur in their rows.
+        The fitted classifier of every node with several branches, with paths as keys. The key of
+        the root is ``()``. Linear classifiers fitted on sparse rows are returned as copies. Their
+        weights are a CSR matrix, or dense if most columns occur in their rows.
     local_classes_ : dict
-        The nodes that the classes of each of these classifiers stand for, by the same keys.
+        The nodes that the classes of each local classifier stand for, under the same keys.
     temperature_ : float
-        The temperature; only with a calibration.
+        The temperature. Only set with ``calibration="temperature"`` or ``"joint"``.
     expected_f1_ : float
-        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``; only if it is learned,
-        with that decoding or together with a temperature.
+        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``. Only set if it is
+        learned, which happens with that decoding or together with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
-        The threshold of every node with the best F1; only where ``threshold`` is learned.
+        The threshold with the best F1 for every node. Only set if ``threshold`` is learned.
     threshold_curve_ : ndarray of shape (n_points, 3)
-        What one threshold for all classes reaches out of fold: the threshold, the share of the true
-        classes that are predicted, and the number of predicted classes for every true one; only
-        where ``threshold`` is learned.
+        Out-of-fold results of common thresholds. The columns are the threshold, the share of the
+        true classes that are predicted, and the number of predicted classes per true class. Only
+        set if ``threshold`` is learned.
     n_features_in_ : int
-        Number of features, where X has columns.
+        Number of features, if X has columns.
     feature_names_in_ : ndarray of str
-        Names of the features, where X has names.
+        Names of the features, if X has column names.
 
     See Also
     --------
@@ -377,104 +408,119 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
 class LocalClassifierPerLevel(BaseHierarchicalClassifier):
     """One multi-class classifier per level of the hierarchy.
 
-    At a node the probabilities of the next level are restricted to its children and normalised, so
-    that predictions never contradict the hierarchy. Where training rows end at an inner node, "stop
-    at this node" is one class more of the next level.
+    At every node, the probabilities of the next level are restricted to the children of the node
+    and normalised, so that predictions never contradict the hierarchy. If training rows end at an
+    inner node, the classifier of the next level has the additional class "stop at this node".
 
     Parameters
     ----------
     local_classifier : estimator, ByDepth or callable, default=None
-        The classifier that is copied and fitted for every level, ``LogisticRegression()`` by
-        default. ``ByDepth(classifier, C=[...])`` has other parameters at every level. Or a callable
-        that takes the number of a level, from 1, and returns the classifier for it.
-        A ``class_weight`` given as a dict has labels, or path tuples, as keys.
+        The classifier that is cloned and fitted for every level. By default,
+        ``LogisticRegression()``. ``ByDepth(classifier, C=[...])`` uses different parameters at
+        every level. A callable takes the number of a level, starting at 1, and returns a
+        classifier. The keys of a ``class_weight`` dict are labels or path tuples.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
-        The classes, a tree or, if a class may have several parents, a DAG; read from ``y`` by
-        default. Classes without training rows get probability 0.
+        The hierarchy of classes, a tree or a DAG. By default, it is read from ``y``. Classes
+        without training rows get probability 0.
     decoding : {"top_down", "best_path", "expected_f1"} or callable, default="top_down"
-        How a path is chosen: the best child at every step; the most probable path; or the node
-        with the best expected hierarchical F-score, which may stop early. A callable takes
-        node probabilities and the hierarchy and returns one node per row.
+        How a path is chosen. "top_down": the best child at every step. "best_path": the most
+        probable path. "expected_f1": the node with the best expected hierarchical F-score, so that
+        paths may stop early. A callable takes node probabilities and the hierarchy and returns one
+        node per row.
     expected_f1 : float, default=None
-        The hierarchical F-score that ``decoding="expected_f1"`` assumes: a class is predicted if
-        its probability is above half of it. By default it is learned from three out-of-fold fits.
+        The hierarchical F-score that ``decoding="expected_f1"`` assumes. A class is predicted if
+        its probability exceeds half of this value. By default, it is estimated from three
+        out-of-fold fits.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with a lower probability. A sequence has one number
-        per level. A mapping has one number, or one per level, for a class (its path or label) and
-        the classes below it, unless they are named themselves.
+        Stops a path before its first node with a lower probability. A sequence holds one value per
+        level. A mapping has classes (paths or labels) as keys, and one value, or one value per
+        level, for each. An entry applies to a class and its descendants, unless they have their own
+        entry.
     leaf_only : bool, default=False
-        Whether every path must end at a leaf. For a training row that ends at an inner node, the
-        classes below are then unknown.
+        Whether every path must end at a leaf. A training row that ends at an inner node then counts
+        only for the classes on its path; the class below is treated as unknown.
     calibration : {"temperature", "joint", "sigmoid", "isotonic"} or None, default=None
-        How scores of the local classifiers become probabilities; works for classifiers that have
-        only ``decision_function``. ``"temperature"``: a softmax at every node. ``"joint"``: a
-        sigmoid of every score, multiplied along the paths and normalised over all of them, which
-        queries all local classifiers for every row. Scores are divided by one temperature for the
-        whole tree, learned from three out-of-fold fits. For sets of classes, ``"sigmoid"`` or
-        ``"isotonic"`` corrects the probability of every class by its own monotonic map, learned
-        from three out-of-fold fits; classes with fewer than ten positive rows share one.
+        How scores of the local classifiers are converted to probabilities. It also works for
+        classifiers that have only ``decision_function``.
+
+        * ``"temperature"``: a softmax at every node.
+        * ``"joint"``: a sigmoid of every score. The products along the paths are normalised over
+          all paths, so that all local classifiers are queried for every row.
+        * ``"sigmoid"`` or ``"isotonic"``, for sets of classes only: a monotonic function per class.
+          Classes with fewer than ten positive rows share one function.
+
+        With the first two, scores are divided by one temperature for the whole tree. The
+        temperature or the functions are learned from three out-of-fold fits.
     temperature : float, default=None
-        The temperature of the calibration, if you know it: nothing is then learned out of fold.
+        A fixed temperature for the calibration, which then needs no out-of-fold fits.
     multi_label : bool, default=False
-        Whether a row may have several labels. Then ``y`` holds a list of labels, or of path tuples,
-        for every row, or is an indicator; see the page on hierarchies. Every class is a separate
-        binary problem, and a prediction is a set of classes.
+        Whether a row may have several labels. ``y`` then holds a list of labels or path tuples for
+        every row, or is an indicator matrix. Every class is a separate binary problem, and the
+        prediction for a row is a set of classes.
     threshold : float, str or tuple, default=0.5
-        Which classes are predicted, with ``multi_label=True`` or if a class has several parents:
-        those with at least this probability. Or, learned from three out-of-fold fits, ``"tuned"``:
-        the threshold of every class with the best F1; ``"micro_f1"``: one threshold for all with
-        the best F1 of all classes together; ``("precision", 0.9)``: the lowest one with which this
-        share of the predicted classes is right; ``("cost", 1, 5)``: the cheapest one if a wrong
-        class costs 1 and a missed one 5. ``("top", 3)``: the three most probable final classes.
-        After a fit with one of them, all of them can be set.
+        Which classes are predicted with ``multi_label=True`` or in a DAG.
+
+        * A float: the classes with at least this probability.
+        * ``"tuned"``: one threshold per class, the one with the best F1.
+        * ``"micro_f1"``: the common threshold with the best micro-averaged F1.
+        * ``("precision", 0.9)``: the lowest common threshold at which 90 % of the predicted classes
+          are correct.
+        * ``("cost", 1, 5)``: the common threshold with the lowest cost, if a wrong class costs 1
+          and a missed class costs 5.
+        * ``("top", 3)``: the three most probable final classes.
+
+        Thresholds other than a float and "top" are learned from three out-of-fold fits. After such
+        a fit, ``set_params`` can switch between all of them. "precision" and "top" require
+        ``multi_label=True``.
     min_coef : float, default=0.0
-        Weights (``coef_``) of linear local classifiers whose absolute value is smaller are dropped
-        after each fit, which makes models of sparse rows smaller; an error for other classifiers
-        and dense rows. 0.1 suits ``LinearSVC`` on TF-IDF; see the page on large data.
+        Weights (``coef_``) of linear local classifiers with a smaller absolute value are set to
+        zero after each fit, which makes models of sparse rows smaller. A value of 0.1 suits
+        ``LinearSVC`` on TF-IDF features. Other classifiers and dense rows raise an error.
     n_jobs : int, default=None
-        Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
-        parallel, with joblib's meaning. joblib's active backend decides where; a ``LinearSVC`` is
-        fitted in threads unless one was chosen.
+        Number of parallel jobs for fitting local classifiers and for predicting chunks of rows,
+        with the same meaning as in joblib. Jobs run in the active joblib backend; if none was
+        chosen, a ``LinearSVC`` is fitted in threads.
     checkpoint_dir : str or path, default=None
-        A directory in which finished local classifiers are kept and looked for, by a hash of their
-        data and parameters: a killed fit continues, and after a change only what changed is fitted
-        again. Its files are pickles, so it must be trusted; you delete it.
+        A directory that stores fitted local classifiers by a hash of their data and parameters. An
+        interrupted fit resumes from it, and after a change only the affected local classifiers are
+        fitted again. The files are pickles, so the directory must be trusted. It is never cleaned
+        up automatically.
     random_state : int, RandomState instance or None, default=None
-        Seeds every local classifier that has a ``random_state``, each one differently.
+        Seeds every local classifier that has a ``random_state``, each with a different seed.
     verbose : int, default=0
-        With 1, a progress bar on stderr.
+        1 shows a progress bar on stderr.
 
     Attributes
     ----------
     hierarchy_ : Hierarchy
         The hierarchy of classes.
     classes_ : ndarray, or list of ndarray
-        The labels, for paths per level.
+        The labels. For paths, one array per level.
     missing_label_ : object
         The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
         The share of every node among the training rows, or the share set by ``adapted_to``.
     local_classifiers_ : mapping
-        The fitted classifier of every level with at least two classes, by level, from 1.
-        Linear classifiers of a sparse X are shown as copies, with weights in a CSR matrix; dense
-        where most of the columns occur in their rows.
+        The fitted classifier of every level with at least two classes, with levels as keys,
+        starting at 1. Linear classifiers fitted on sparse rows are returned as copies. Their
+        weights are a CSR matrix, or dense if most columns occur in their rows.
     local_classes_ : dict
-        The nodes that the classes of each of these classifiers stand for, by the same keys.
+        The nodes that the classes of each local classifier stand for, under the same keys.
     temperature_ : float
-        The temperature; only with a calibration.
+        The temperature. Only set with ``calibration="temperature"`` or ``"joint"``.
     expected_f1_ : float
-        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``; only if it is learned,
-        with that decoding or together with a temperature.
+        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``. Only set if it is
+        learned, which happens with that decoding or together with a temperature.
     thresholds_ : ndarray of shape (n_nodes,)
-        The threshold of every node with the best F1; only where ``threshold`` is learned.
+        The threshold with the best F1 for every node. Only set if ``threshold`` is learned.
     threshold_curve_ : ndarray of shape (n_points, 3)
-        What one threshold for all classes reaches out of fold: the threshold, the share of the true
-        classes that are predicted, and the number of predicted classes for every true one; only
-        where ``threshold`` is learned.
+        Out-of-fold results of common thresholds. The columns are the threshold, the share of the
+        true classes that are predicted, and the number of predicted classes per true class. Only
+        set if ``threshold`` is learned.
     n_features_in_ : int
-        Number of features, where X has columns.
+        Number of features, if X has columns.
     feature_names_in_ : ndarray of str
-        Names of the features, where X has names.
+        Names of the features, if X has column names.
 
     See Also
     --------

@@ -44,58 +44,58 @@ def guarantee_error(
     levels: int | Iterable[int] | None = None,
     branch_level: int | None = None,
 ) -> Guarantee:
-    """Choose thresholds so that at most a given share of the labels that are given is wrong.
+    """Choose thresholds that bound the share of wrong labels among the predicted labels.
 
-    The statement is about the rows that are answered: of those that have a label at level *l*, at
-    most ``max_error`` have a wrong one. It holds for all rows that come from where the rows of
-    calibration come from, with the certainty that is asked for: if rows of calibration were drawn
-    again and again, the statement would be true for at least 95 % of the draws.
+    Of the rows with a predicted label at a level, at most ``max_error`` have a wrong one. This
+    holds for rows from the same distribution as the calibration rows, with probability
+    ``certainty`` over the draw of the calibration rows.
 
     Parameters
     ----------
     model : estimator
-        A fitted hierarchical classifier, or a pipeline or search that ends in one. Its own
-        ``min_confidence`` plays no role.
+        A fitted hierarchical classifier, or a pipeline or search that ends in one. Its current
+        ``min_confidence`` is ignored.
     X : rows
-        Rows of calibration: not those that the model was fitted on, nor any that helped to choose
-        its parameters.
+        Calibration rows. They must not have been used to fit the model or to choose its
+        parameters.
     y : array-like
-        Their true labels. A row counts as wrong at a level if its true path ends before it.
+        Their true labels. A row counts as wrong at a level if its true path ends above that level.
     max_error : float or sequence of float, default=0.05
-        The share of wrong labels that is allowed; a sequence has one for each of the ``levels``.
+        The share of wrong labels that is allowed. A sequence holds one value for each of
+        ``levels``.
     certainty : float, default=0.95
-        The probability with which all promises hold together.
+        The probability that all promises hold together.
     levels : int, iterable of int or None, default=None
-        The levels, counted from 1, about which something is promised. None: all. Labels of other
-        levels are given as always, without a promise.
+        The levels with a promise, starting at 1. By default, all levels. Labels at other levels are
+        predicted as usual, without a promise.
     branch_level : int or None, default=None
-        Make a separate promise for every predicted class of this level that has rows enough, and
-        one for all others together. More promises need more rows.
+        If given, every predicted class of this level that has enough rows gets its own promise, and
+        all other classes share one. More promises require more rows.
 
     Returns
     -------
     Guarantee
-        The thresholds, and what is promised. ``guarantee.apply(model)`` sets them.
+        The thresholds and the promises. ``guarantee.apply(model)`` sets the thresholds.
 
     Raises
     ------
     ValueError
-        If nothing can be promised: the message says how many rows are needed, or how many of the
-        surest rows are wrong.
+        If no promise is possible. The message states how many rows are needed, or how many of the
+        most confident rows are wrong.
     TypeError
         If the model has no ``min_confidence``.
 
     See Also
     --------
-    guarantee_cost : The same for the mean cost of the labels that are given.
-    ConformalClassifier : The share of wrong paths among all rows, of which some remain empty.
+    guarantee_cost : Bound the mean cost of the predicted labels.
+    ConformalClassifier : Bound the share of wrong paths among all rows.
 
     Notes
     -----
-    Thresholds are tested from strict to lax, each by an exact binomial test of its own, until the
-    first fails (fixed-sequence testing). For several levels or branches the risk is divided among
-    them (Bonferroni). A deeper level never has a lower threshold, so that a row has a label at a
-    level if and only if its confidence there reaches the threshold.
+    Thresholds are tested from the highest to the lowest, each by an exact binomial test, until the
+    first test fails (fixed-sequence testing). With several levels or branches, the risk is divided
+    among them (Bonferroni). A deeper level never has a lower threshold, so that a row has a label
+    at a level if and only if its confidence there reaches the threshold.
 
     Examples
     --------
@@ -182,53 +182,53 @@ def guarantee_cost(
     certainty: float = 0.95,
     levels: int | Iterable[int] | None = None,
 ) -> Guarantee:
-    """Choose thresholds so that the labels that are given cost at most so much on average.
+    """Choose thresholds that bound the mean cost of the predicted labels.
 
-    As :func:`guarantee_error`, for mistakes that are not equally bad.
+    Like :func:`guarantee_error`, for errors with different costs.
 
     Parameters
     ----------
     model : estimator
         A fitted hierarchical classifier, or a pipeline or search that ends in one.
     X : rows
-        Rows of calibration, which the model was not fitted on.
+        Calibration rows. They must not have been used to fit the model or to choose its
+        parameters.
     y : array-like
         Their true labels.
     max_cost : float
-        The mean cost of the rows that are answered at a level that is allowed.
+        The mean cost that is allowed for the rows with a predicted label at a level.
     costs : mapping or array-like of shape (n_classes, n_classes)
-        A mapping says what a wrong label costs for rows of a true class, given as path or label;
-        what is below a class shares its cost unless it is named itself, and all others cost 1. A
-        matrix says what each true class (row) costs if another one (column) is predicted, for the
-        one level that ``levels`` names, with classes in the order of ``hierarchy_``. A row whose
-        true class is not among them costs the most that the matrix has.
+        A mapping from true classes (paths or labels) to the cost of a wrong label. A class without
+        an entry has the cost of its nearest ancestor with one, otherwise 1. Or a matrix with the
+        cost of every true class (row) and predicted class (column), for the single level in
+        ``levels``, with classes in the order of ``hierarchy_``. If the true class of a row is not
+        among them, the row gets the largest cost of the matrix.
     certainty : float, default=0.95
-        The probability with which all promises hold together.
+        The probability that all promises hold together.
     levels : int, iterable of int or None, default=None
-        The levels, counted from 1, about which something is promised. None: all.
+        The levels with a promise, starting at 1. By default, all levels.
 
     Returns
     -------
     Guarantee
-        The thresholds, and what is promised. ``guarantee.apply(model)`` sets them.
+        The thresholds and the promises. ``guarantee.apply(model)`` sets the thresholds.
 
     Raises
     ------
     ValueError
-        If nothing can be promised, or if costs or limit make no sense.
+        If no promise is possible, or if ``costs`` or ``max_cost`` are invalid.
     TypeError
         If the model has no ``min_confidence``, or ``costs`` is neither a mapping nor numbers.
 
     See Also
     --------
-    guarantee_error : The same for the share of wrong labels.
+    guarantee_error : Bound the share of wrong labels.
 
     Notes
     -----
-    Thresholds are tested as in :func:`guarantee_error`. The test is not binomial but a bet on every
-    row, which needs nothing but bounded costs, and fewer rows the less the costs vary. Bets follow
-    each other: the promise holds for every order of the rows, but another order may lead to a
-    slightly different threshold.
+    Thresholds are tested as in :func:`guarantee_error`, but by a betting test, which only requires
+    bounded costs and needs fewer rows if the costs vary less. The promise holds for every order of
+    the rows, but a different order may lead to a slightly different threshold.
 
     Examples
     --------
