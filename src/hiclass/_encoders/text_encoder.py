@@ -25,51 +25,52 @@ from hiclass._version import as_stamped, read_stamped, reduce_stamped
 
 
 class TextEncoder(TransformerMixin, BaseEstimator):
-    """Vectors of texts, by any encoder: a language model, word vectors, or a transformer.
+    """Encode texts as vectors with any encoder: a language model, word vectors or a transformer.
 
-    Every distinct text is encoded once per call, and with ``cache`` once for all. What the encoder
-    returns is checked.
+    Every distinct text is encoded once per call or, with ``cache``, only once. The output of the
+    encoder is checked.
 
     Parameters
     ----------
     encoder : object or function
-        What makes a matrix of a list of texts, with one row for each, by the first of these that
-        it has: ``encode`` (sentence-transformers, model2vec), ``embed`` (wordllama, fastembed) or
-        ``transform`` (scikit-learn); or a function. If it has ``fit`` and ``transform``, a copy is
-        fitted; wrap it in ``sklearn.frozen.FrozenEstimator`` to use it as it is. All others are
-        used as they are, without a copy.
+        The encoder, which converts a list of texts to a matrix with one row per text. It is a
+        function, or an object with ``encode`` (sentence-transformers, model2vec), ``embed``
+        (wordllama, fastembed) or ``transform`` (scikit-learn), in this order of preference. An
+        encoder with ``fit`` and ``transform`` is cloned and fitted; wrap it in
+        ``sklearn.frozen.FrozenEstimator`` to prevent this. Other encoders are neither cloned nor
+        fitted.
     normalize : bool, default=True
-        Whether vectors are scaled to unit length, which suits most classifiers of embeddings. A
-        vector of zeros stays one.
+        Whether to scale vectors to unit length, which suits most classifiers. Zero vectors do not
+        change.
     cache : str or path, default=None
-        A folder that keeps vectors from call to call and from program to program: one file for each
-        encoder, which also changes with its weights and settings. Several programs may use it at
-        the same time, and one that is killed does no harm. Read at every call. Not for encoders
-        that are fitted.
+        A folder in which vectors are stored across calls and programs, with one file per encoder,
+        its weights and its settings. Several programs may use it at the same time, and an
+        interrupted program does not damage it. Not available for encoders that are fitted.
     cache_key : str, default=None
-        A name for the encoder in the cache, where its content does not say what it does: a
-        function, a client of a service, a frozen transformer. Change it when the encoder changes.
+        The name of the encoder in the cache, for encoders that cannot be identified by their
+        content: a function, a client of a service, a frozen transformer. Change it when the encoder
+        changes.
     batch_size : int, default=8192
-        How many texts the encoder gets in one call at most. The vectors of each call are put into
-        the cache at once, so that an interrupted run goes on where it was.
+        The maximum number of texts per call of the encoder. The vectors of each call are stored in
+        the cache immediately, so that an interrupted run can resume.
 
     Attributes
     ----------
     encoder_ : object
-        The encoder that is used: the fitted copy of one that learns, otherwise ``encoder`` itself.
+        The encoder that is used: a fitted clone, or ``encoder`` itself if it is not fitted.
     n_features_out_ : int
         The length of the vectors.
 
     See Also
     --------
-    TableFeatures : Features of tables, with TF-IDF weights for their texts.
-    sklearn.feature_extraction.text.TfidfVectorizer : Weights of words.
+    TableFeatures : Features of tables, with TF-IDF weights for texts.
+    sklearn.feature_extraction.text.TfidfVectorizer : TF-IDF weights of words.
 
     Notes
     -----
-    Texts are a list, an array, a Series or a frame of one column; a missing one is an empty text.
-    Copies by :func:`sklearn.clone` share an encoder that does not learn: cross-validation does not
-    multiply a language model. Pickles contain the encoder, not the cache.
+    A missing text is treated as an empty text. Clones made by :func:`sklearn.clone` share an
+    encoder that is not fitted, so that cross-validation does not copy a language model. Pickles
+    contain the encoder, but not the cache.
 
     Examples
     --------
@@ -108,14 +109,14 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         self.batch_size = batch_size
 
     def fit(self, X: Any, y: Any = None) -> TextEncoder:
-        """Fit the encoder if it learns, and find out how long its vectors are.
+        """Fit the encoder if it can be fitted, and determine the length of its vectors.
 
         Parameters
         ----------
         X : list, array, Series or frame of one column
             The texts.
         y : object, default=None
-            Passed on to an encoder that learns.
+            Passed to an encoder that is fitted.
 
         Returns
         -------
@@ -125,23 +126,23 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         TypeError
-            If a row is not a text, or the encoder is none.
+            If a row is not a text, or the encoder is invalid.
         ValueError
-            If a parameter is invalid, or the encoder does not return what it has to.
+            If a parameter is invalid, or the encoder returns an invalid result.
         """
         texts = self._fit_encoder(X, y)
         self.n_features_out_ = self._encode(texts[:1], None).shape[1]
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit the encoder if it learns, and return the vectors of the texts.
+        """Fit the encoder if it can be fitted, and return the vectors of the texts.
 
         Parameters
         ----------
         X : list, array, Series or frame of one column
             The texts.
         y : object, default=None
-            Passed on to an encoder that learns.
+            Passed to an encoder that is fitted.
 
         Returns
         -------
@@ -151,9 +152,9 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         TypeError
-            If a row is not a text, or the encoder is none.
+            If a row is not a text, or the encoder is invalid.
         ValueError
-            If a parameter is invalid, or the encoder does not return what it has to.
+            If a parameter is invalid, or the encoder returns an invalid result.
         """
         vectors = self._encode(self._fit_encoder(X, y), None)
         self.n_features_out_ = vectors.shape[1]
@@ -177,13 +178,13 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         TypeError
             If a row is not a text.
         ValueError
-            If the encoder does not return what it has to, or the cache cannot be used.
+            If the encoder returns an invalid result, or the cache cannot be used.
         """
         check_is_fitted(self)
         return self._encode(check_texts(X), self.n_features_out_)
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
-        """Return the names of the numbers: those of the encoder, or ``textencoder0`` and so on.
+        """Return the names of the features: those of the encoder, or ``textencoder0`` and so on.
 
         Parameters
         ----------

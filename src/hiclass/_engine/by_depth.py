@@ -12,29 +12,29 @@ from sklearn.base import BaseEstimator, clone
 
 
 class ByDepth(BaseEstimator):
-    """A local classifier with other parameters at every depth of the hierarchy.
+    """Local classifier with different parameters at every depth of the hierarchy.
 
-    Wherever an estimator takes a ``local_classifier``, it takes a ``ByDepth`` of one as well. The
-    depth of a local classifier is the level of the node at which it decides: 0 at the root. So
-    depth 0 has the root per parent node, the classes of level 1 per node, and level 1 per level; a
-    gate has the depth of its own node, and a flat model is depth 0. Unlike a function of the path,
-    a ``ByDepth`` can be saved with skops, and searches reach into it.
+    It can be used wherever an estimator accepts a ``local_classifier``. The depth of a local
+    classifier is the level of the node whose children it separates. Depth 0 is the root (per parent
+    node), the classes of level 1 (per node), level 1 (per level) or the whole flat model. A gate
+    has the depth of its own node. Unlike a callable, a ``ByDepth`` can be saved with skops and
+    tuned in a search.
 
     Parameters
     ----------
     estimator : estimator
-        The classifier whose parameters change with the depth.
+        The classifier whose parameters depend on the depth.
     **values : dict of list
-        For parameters of the estimator, under their names, a list with one value per depth, from
-        the root down; the last value goes on for all deeper nodes. Parameters of a step of a
-        pipeline are named ``step__parameter``.
+        For each parameter of the estimator that varies, a list with one value per depth, starting
+        at the root. The last value is used for all deeper nodes. Parameters of a step of a pipeline
+        are named ``step__parameter``.
 
     Raises
     ------
     TypeError
-        If the estimator is none, or has no parameters to set, or values are not in a list.
+        If ``estimator`` is not an estimator with parameters, or values are not in a list.
     ValueError
-        If the estimator has no such parameter, or a list is empty.
+        If the estimator does not have such a parameter, or a list is empty.
 
     See Also
     --------
@@ -42,13 +42,13 @@ class ByDepth(BaseEstimator):
 
     Notes
     -----
-    In a search ``local_classifier__C`` is the list of a ``ByDepth``, whether or not it had one
-    before, and ``local_classifier__estimator__C`` the parameter of the estimator itself, which
-    holds at every depth without a value of its own.
+    In a search, ``local_classifier__C`` is the list of values of ``C``, and
+    ``local_classifier__estimator__C`` is the parameter of the estimator itself, which is used if
+    there is no list.
 
     Examples
     --------
-    A node far down has few rows, and may follow them more closely:
+    Use weaker regularisation below the root:
 
     >>> from sklearn.svm import LinearSVC
     >>> from hiclass import ByDepth, LocalClassifierPerParentNode
@@ -73,7 +73,7 @@ class ByDepth(BaseEstimator):
         Parameters
         ----------
         deep : bool, default=True
-            Whether to include the parameters of the estimator, as ``estimator__parameter``.
+            Whether to include the parameters of the estimator as ``estimator__parameter``.
 
         Returns
         -------
@@ -88,8 +88,8 @@ class ByDepth(BaseEstimator):
         Parameters
         ----------
         **params : dict
-            ``estimator``, ``estimator__parameter``, or a parameter of the estimator with a list of
-            values, one per depth.
+            ``estimator``, ``estimator__parameter``, or the name of a parameter of the estimator
+            with a list of values, one per depth.
 
         Returns
         -------
@@ -99,7 +99,7 @@ class ByDepth(BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            As when it is made.
+            In the same cases as the constructor.
         """
         inner = {name: value for name, value in params.items() if self._is_inner(name)}
         super().set_params(**inner)
@@ -112,12 +112,12 @@ class ByDepth(BaseEstimator):
         return name not in self.values and name.partition("__")[0] == "estimator"
 
     def estimators(self) -> tuple[Any, ...]:
-        """Make the estimators of all depths.
+        """Create the estimators of all depths.
 
         Returns
         -------
         tuple of estimator
-            Unfitted copies from depth 0 on; the last one serves all deeper nodes.
+            Unfitted clones, starting at depth 0. The last one is used for all deeper nodes.
         """
         n_depths = max(map(len, self.values.values()), default=1)
         return tuple(clone(self.estimator).set_params(**self._at(d)) for d in range(n_depths))

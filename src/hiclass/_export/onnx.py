@@ -61,39 +61,38 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     Parameters
     ----------
     model : LocalClassifierPerParentNode or FlatClassifier
-        A fitted model whose rows are a matrix of numbers and whose local classifiers skl2onnx can
-        convert; linear ones need no conversion. ``decoding`` and ``min_confidence`` are built in as
-        they are now. A pipeline or search that ends in such a model is converted whole, with the
-        transformers before it; columns that these choose by name are taken by position.
+        A fitted model on numeric rows whose local classifiers are linear or can be converted by
+        skl2onnx. The current values of ``decoding`` and ``min_confidence`` are built in. A pipeline
+        or search that ends in such a model is converted with its transformers; columns that they
+        select by name are selected by position.
     dtype : {float64, float32}, default=float64
-        Type of the input. Linear classifiers calculate with float64 in both cases.
+        The type of the input. Linear classifiers compute in float64 in both cases.
 
     Returns
     -------
     onnx.ModelProto
         A graph with the input ``X`` of shape (n, n_features) and the outputs
 
-        - ``node``, (n,): number of the node at which the predicted path ends;
-        - ``labels``: what ``predict`` returns, as integers or floats where labels are such and
-          none can be missing, else as text with ``""`` for a missing one;
-        - ``confidence``, (n, n_levels): as ``predict_confidence``;
-        - ``node_probabilities``, (n, n_nodes): as ``predict_node_proba``.
+        - ``node``, (n,): number of the last node of the predicted path;
+        - ``labels``: the result of ``predict``. Numeric labels stay numbers if no label can be
+          missing. Otherwise labels are strings, and a missing label is ``""``;
+        - ``confidence``, (n, n_levels): the result of ``predict_confidence``;
+        - ``node_probabilities``, (n, n_nodes): the result of ``predict_node_proba``.
 
-        A model that predicts sets of classes (several labels per row) has, instead of the first
-        three, ``predicted``, (n, n_nodes): which nodes are predicted, ancestors included. Its local
-        classifiers are binary, such as LogisticRegression, and ``threshold`` is a number or
-        "tuned".
+        For a model that predicts sets of classes, the first three are replaced by ``predicted``,
+        (n, n_nodes): the predicted nodes, including ancestors. The local classifiers must be
+        binary, such as LogisticRegression, and ``threshold`` must be a number or "tuned".
 
-        Its ``metadata_props`` say what the nodes are (``hiclass.paths``, JSON), and how and by
-        which version they were decided on.
+        ``metadata_props`` hold the paths of the nodes (``hiclass.paths``, JSON), the decoding and
+        the version of hiclass.
 
     Raises
     ------
     ImportError
         If onnx or skl2onnx is not installed.
     TypeError, ValueError
-        If the model cannot be converted, or not loaded by ONNX Runtime where that is installed. A
-        local classifier that cannot be converted is named.
+        If the model cannot be converted or, if ONNX Runtime is installed, cannot be loaded by it.
+        The message names the local classifier that cannot be converted.
 
     Examples
     --------

@@ -137,23 +137,23 @@ TRUSTED_TYPES: tuple[str, ...] = (
 
 
 def trusted_types(model: Any) -> list[str]:
-    """List the types that a model consists of and that skops does not trust by itself.
+    """List the types in a model that skops does not trust by default.
 
-    These are :data:`TRUSTED_TYPES` and what else the local classifiers consist of: types of
-    another library than scikit-learn, or its trees, which :func:`load` needs no list for. Ask it of
-    a model that you have fitted, look at the list, and keep it with your code: a list that is made
-    from a file trusts whatever the file says.
+    These are :data:`TRUSTED_TYPES` and further types of the local classifiers: types of libraries
+    other than scikit-learn, and trees, which :func:`load` validates without a list. Call it on a
+    model that you have fitted, review the list, and keep it in your code. A list derived from a
+    file would trust anything in that file.
 
     Parameters
     ----------
     model : object
-        Anything that skops saves: a fitted model, a pipeline that ends in one.
+        Any object that skops can save, such as a fitted model or a pipeline.
 
     Returns
     -------
     list of str
-        Names for ``skops.io.load(..., trusted=...)``: first ``TRUSTED_TYPES``, then what else the
-        model needs, sorted.
+        Names for ``skops.io.load(..., trusted=...)``: ``TRUSTED_TYPES``, then the further types of
+        the model in alphabetical order.
 
     Raises
     ------
@@ -202,42 +202,41 @@ class ModelFileError(ValueError):
 
 
 def load(path: Any, *, trusted: Iterable[str] = ()) -> Any:
-    """Load a fitted model from a skops file, which runs no code.
+    """Load a fitted model from a skops file without running code from the file.
 
-    The file may have been written by ``hiclass fit`` or with ``skops.io.dump``. Pickles are never
-    loaded: they can run any code. Decision trees and forests of scikit-learn are loaded if they are
-    sound: a tree that could make ``predict`` read outside of its memory is refused.
+    The file may be written by ``hiclass fit`` or ``skops.io.dump``. Pickles are never loaded,
+    because they can run arbitrary code. Decision trees and forests of scikit-learn are validated:
+    a tree that could make ``predict`` read outside its memory is rejected.
 
     Parameters
     ----------
     path : str or path
         The file.
     trusted : iterable of str, default=()
-        Names of more types that may be built, besides those that skops trusts by itself and
-        :data:`TRUSTED_TYPES`; see :func:`trusted_types`. Write the names into your program: a list
-        that is made from the file trusts whatever the file says.
+        Names of further types that may be loaded, in addition to those that skops trusts by default
+        and :data:`TRUSTED_TYPES`. See :func:`trusted_types`. Write the names into your program: a
+        list derived from the file would trust anything in it.
 
     Returns
     -------
     estimator
-        The fitted model. A file of ``hiclass fit`` gives the pipeline: its ``predict`` takes a
-        frame that has the columns ``feature_names_in_``.
+        The fitted model. A file of ``hiclass fit`` holds a pipeline, whose ``predict`` takes a
+        frame with the columns ``feature_names_in_``.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     ImportError
         If skops is not installed.
     ValueError
-        If it is not a skops file, if it holds a type that is not trusted, a decision tree that is
-        not sound, something else than a model, or a model of a version of this library whose files
-        this one does not read.
+        If the file is not a skops file, contains a type that is not trusted or an invalid decision
+        tree, is not a model, or was written by an incompatible version of hiclass.
 
     See Also
     --------
-    predict_confidence : Confidences, also of a pipeline.
-    trusted_types : What a model consists of.
+    predict_confidence : Confidences of a model or pipeline.
+    trusted_types : The types in a model.
 
     Examples
     --------

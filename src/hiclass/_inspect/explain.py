@@ -124,30 +124,31 @@ class Explanation:
 def explain(
     model: Any, x: Any, *, feature_names: Any = None, top: int = 5, k: int = 3
 ) -> Explanation | SetExplanation:
-    """Explain the prediction of one row: the path, the probabilities and the features.
+    """Explain the prediction for one row: the path, the probabilities and the features.
 
-    Where the model predicts sets of classes (several labels per row, or several parents of a
-    class), every predicted class is explained, along all its parents: which features speak for it.
+    For a model that predicts sets of classes (several labels per row, or a DAG), the features that
+    support each predicted class are shown.
 
     Parameters
     ----------
     model : estimator
         A fitted hierarchical classifier, or a pipeline or search that ends in one.
     x : row
-        One row as for ``predict``: a text, an array or list of numbers, a row of a sparse matrix,
-        a frame with one row, or a pandas Series that is a row.
+        One row in the form that ``predict`` accepts: a text, an array or list of numbers, a row of
+        a sparse matrix, a frame with one row, or a pandas Series.
     feature_names : sequence of str, default=None
-        Names of the features that the classifier sees. By default those that the steps of a
-        pipeline before it give, or those of the frame that it was fitted on.
+        Names of the features of the classifier. By default, they are taken from the preceding steps
+        of the pipeline, or from the frame that the classifier was fitted on.
     top : int, default=5
-        How many features to show at each step.
+        The number of features to show at each step.
     k : int, default=3
-        How many runners-up to show at each step.
+        The number of runners-up to show at each step.
 
     Returns
     -------
     Explanation or SetExplanation
-        Printed, it is text; in a notebook, a table; ``to_dict()`` makes plain data of it.
+        The explanation. ``print`` shows it as text and a notebook as a table. ``to_dict()`` returns
+        it as plain data.
 
     Raises
     ------
@@ -156,17 +157,17 @@ def explain(
 
     See Also
     --------
-    make_report : How a model does on many rows.
+    make_report : Evaluate a model on many rows.
 
     Notes
     -----
-    For a linear local classifier (with ``coef_``, or multinomial naive Bayes) a feature contributes
-    its value times the difference of two weights: that of the class that was chosen and that of the
-    runner-up. Per node these are the weights of two binary classifiers; in a flat model, those of
-    the most probable final classes below the two nodes. A forest shows the importances of its
-    features, which are the same for every row. A model by the words of classes shows the nearest
-    text of a branch, and the words that the row shares with it. Other classifiers show nothing,
-    which the text mentions.
+    For a linear local classifier (with ``coef_``, or multinomial naive Bayes), the contribution of
+    a feature is its value times the difference between the weights of the chosen class and of the
+    runner-up. Per node, these are the weights of two binary classifiers. In a flat model, they are
+    those of the most probable final classes at or below the two nodes. For a forest, the feature
+    importances are shown, which are the same for every row. For a model that uses class texts, the
+    nearest text of a branch and the words that the row shares with it are shown. For other
+    classifiers, the explanation states that no features are available.
 
     Examples
     --------

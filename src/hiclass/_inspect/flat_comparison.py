@@ -43,7 +43,7 @@ _NOT_FOR_USERS = ("The number of unique classes", "lbfgs failed to converge", "L
 
 @dataclass(frozen=True, eq=False)
 class FlatComparison:
-    """Scores of a flat model, a local one and both; :func:`compare_flat` makes it.
+    """Result of :func:`compare_flat`: scores of a flat model, a local model and both combined.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class FlatComparison:
         Out-of-fold scores by model ("flat", "local", "both"), each with "exact" (share of rows
         whose whole path is correct) and "f1" (micro-averaged hierarchical F1).
     differences : dict of dict of tuple
-        For "local" and "both", and each score: the score minus that of the flat model, and the
-        lower and upper end of its 95 % interval.
+        For "local" and "both", and each score: the difference from the flat model, and the lower
+        and upper end of its 95 % interval.
     weights : ndarray of shape (2,)
         Mean weights of the flat and the local model in the combination.
     n_samples : int
@@ -137,49 +137,50 @@ def compare_flat(
     random_state: int | None = 0,
     progress: Callable[[int], None] | None = None,
 ) -> FlatComparison:
-    """Cross-validate a flat model, a local one and both, to see whether the hierarchy helps.
+    """Cross-validate a flat model, a local model and both combined, to see if the hierarchy helps.
 
     Parameters
     ----------
     X : table, texts or matrix
-        The rows, as :class:`TableFeatures` takes them.
+        The rows, in any form that :class:`TableFeatures` accepts.
     y : array-like
         One path per row.
     local_classifier : estimator, default=None
-        The classifier of all three models. By default a ``LinearSVC`` for sparse features, and a
-        logistic regression of scaled features for dense ones.
+        The classifier of all three models. By default, a ``LinearSVC`` for sparse features and a
+        logistic regression on scaled features for dense features.
     features : transformer, default=None
-        What makes features of X; fitted again in every fold. By default ``TableFeatures()``.
+        The transformer that computes features from X, fitted in every fold. By default,
+        ``TableFeatures()``.
     cv : int, default=3
         Number of folds.
     groups : array-like of shape (n_samples,), default=None
-        Rows of a group stay together, in folds and in resamples.
+        The group of every row. Rows of a group are kept together, in folds and in resamples.
     n_jobs : int, default=None
-        Number of local classifiers that are fitted in parallel, with joblib's meaning.
+        Number of parallel jobs for fitting local classifiers, with the same meaning as in joblib.
     random_state : int or None, default=0
-        For folds, classifiers and resamples.
+        Controls the folds, the classifiers and the resamples.
     progress : callable, default=None
-        Called with the number of a fold, from 1, before it is fitted.
+        Called with the number of each fold, starting at 1, before it is fitted.
 
     Returns
     -------
     FlatComparison
-        Scores, paired differences with 95 % intervals, and the answer in words.
+        Scores, paired differences with 95 % intervals, and a verdict in words.
 
     Raises
     ------
     ValueError
-        If rows and labels do not fit together, there is only one final class, or only one level.
+        If X and y have different lengths, or if there is only one final class or one level.
 
     See Also
     --------
-    HierarchicalClassifier : Chooses between such models.
+    HierarchicalClassifier : Choose between such models automatically.
 
     Notes
     -----
     All models are calibrated by a temperature and predict the most probable path. The combination
-    is their product with learned weights. Intervals are from 1,000 paired resamples of the rows, or
-    of the groups: they do not cover other training rows.
+    is their product with learned weights. Intervals come from 1,000 paired bootstrap resamples of
+    the rows, or of the groups. They do not include the variation over training sets.
 
     Examples
     --------

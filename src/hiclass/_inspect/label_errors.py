@@ -31,24 +31,25 @@ _LEAST = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class LabelErrors:
-    """Rows by how probably their label is wrong; :func:`find_label_errors` makes it.
+    """Result of :func:`find_label_errors`: rows sorted by the probability of a wrong label.
 
     Parameters
     ----------
     rows : ndarray of int of shape (n_samples,)
-        Numbers of the rows, the most suspicious first. All other attributes are in this order.
+        Row numbers, starting with the most suspicious row. The other attributes except ``shares``
+        are in this order.
     probability : ndarray of shape (n_samples,)
-        The probability that the label is wrong, as far as the models can tell.
+        The estimated probability that the label is wrong.
     level : ndarray of int of shape (n_samples,)
-        The level, counted from 1, from which on it is most probably wrong.
+        The most probable level at which the error starts, counted from 1.
     given : list of tuple
-        The path that was given.
+        The given paths.
     suggested : list of tuple
-        The likelier path: the same down to the level before, then the most probable sibling.
+        The suggested paths: the given path above the level, then the most probable sibling.
     confidence : ndarray of shape (n_samples, 2)
         The probability of the given and of the suggested class at the level.
     shares : ndarray of shape (n_levels,)
-        The share of all rows whose label is wrong from each level on, as estimated.
+        The estimated share of rows whose label is wrong from each level on.
 
     Examples
     --------
@@ -80,45 +81,45 @@ class LabelErrors:
 def find_label_errors(
     model: Any, X: Any, y: Any, *, cv: Any = 5, groups: Any = None
 ) -> LabelErrors:
-    """Rank rows by how probably their label is wrong, and say at which level.
+    """Rank rows by the probability that their label is wrong.
 
     Parameters
     ----------
     model : estimator
         A hierarchical classifier with probabilities, or a pipeline that ends in one, fitted or not.
-        Copies of it are fitted on folds; calibrated ones are best.
+        It is cloned and fitted on folds. Calibrated models work best.
     X : rows
-        All rows.
+        The rows.
     y : array-like
-        Their labels, of which some may be wrong.
+        Their labels, some of which may be wrong.
     cv : int or splitter, default=5
-        The folds: every row is judged by a model that was fitted on the others.
+        The folds. Every row is scored by a model that was fitted on the other folds.
     groups : array-like of shape (n_samples,), default=None
-        Rows of a group stay together.
+        The group of every row. Rows of a group are in the same fold.
 
     Returns
     -------
     LabelErrors
-        All rows, the most suspicious first.
+        All rows, starting with the most suspicious.
 
     Raises
     ------
     TypeError
         If the model is not a hierarchical classifier, or ``cv`` is neither a number nor a splitter.
     ValueError
-        If it has no probabilities of paths, or predicts sets of classes.
+        If the model has no probabilities of paths, or predicts sets of classes.
 
     See Also
     --------
-    make_report : Shows them, with ``label_errors=`` what this returns.
+    make_report : Show the result in a report, with ``label_errors=``.
 
     Notes
     -----
-    The label of a row with the path v1, v2, ... is wrong from level *l* on with a probability in
-    proportion to s(l) (P(v(l-1)) - P(v(l))) / n(l): s(l) is the share of such mistakes, and n(l)
-    the number of final classes that the mistake may have come from. It is right in proportion to
-    (1 - sum of s) P(v). The shares s are estimated from all rows. A class without training rows in
-    a fold says nothing; rows of it are judged down to the class above.
+    The label of a row with the path v1, v2, ... is wrong from level *l* on with a probability
+    proportional to s(l) (P(v(l-1)) - P(v(l))) / n(l), where s(l) is the share of such errors and
+    n(l) the number of final classes that the error may have come from. The label is correct with a
+    probability proportional to (1 - sum of s) P(v). The shares s are estimated from all rows. If a
+    class has no training rows in a fold, its rows are scored down to its parent only.
 
     Examples
     --------

@@ -11,8 +11,8 @@ from hiclass._wrapping import unwrap_fitted
 def predict_confidence(model: Any, X: Any) -> FloatArray:
     """Return the probability of every node on the paths that a model predicts.
 
-    As the method ``predict_confidence`` of hierarchical classifiers, also where one is the last
-    step of a pipeline or inside a search, which do not offer that method.
+    Like the method ``predict_confidence`` of hierarchical classifiers, but it also works for
+    pipelines and searches, which do not have that method.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ def predict_confidence(model: Any, X: Any) -> FloatArray:
     Returns
     -------
     confidence : ndarray of shape (n_samples, n_levels)
-        The probability of the node that ``model.predict`` returns at each level; it never rises
-        along a path. NaN after the end of a path. For sets of classes, that of every predicted
-        class, in the form of the prediction.
+        The probability of the node that ``model.predict`` returns at each level. It never increases
+        along a path and is NaN after its end. For sets of classes, the probability of every
+        predicted class, in the form of the prediction.
 
     Raises
     ------
@@ -56,10 +56,10 @@ def predict_confidence(model: Any, X: Any) -> FloatArray:
 
 
 def predict_paths(model: Any, X: Any, k: int = 5) -> tuple[AnyArray, FloatArray]:
-    """Return the k most probable paths of every row.
+    """Return the ``k`` most probable paths of every row.
 
-    As the method ``predict_paths`` of hierarchical classifiers, also where one is the last step of
-    a pipeline or inside a search, which do not offer that method.
+    Like the method ``predict_paths`` of hierarchical classifiers, but it also works for pipelines
+    and searches, which do not have that method.
 
     Parameters
     ----------
@@ -73,11 +73,12 @@ def predict_paths(model: Any, X: Any, k: int = 5) -> tuple[AnyArray, FloatArray]
     Returns
     -------
     paths : ndarray of shape (n_samples, k, n_levels), or (n_samples, k) for 1-D ``y``
-        Labels, the most probable path first; missing labels where there are fewer paths. For sets
-        of classes, labels or path tuples of shape (n_samples, k).
+        The paths, starting with the most probable. If there are fewer than ``k`` paths, the rest is
+        filled with missing labels. For sets of classes, an array of shape (n_samples, k) with
+        labels or path tuples.
     proba : ndarray of shape (n_samples, k)
-        The probability that a row ends exactly there; 0 where there are fewer paths. For sets of
-        classes, the probability that the class is in the set.
+        The probability that the path of the row ends exactly there, or 0 if there are fewer paths.
+        For sets of classes, the probability that the class is in the set.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def predict_paths(model: Any, X: Any, k: int = 5) -> tuple[AnyArray, FloatArray]
     AttributeError
         If its local classifiers have no probabilities.
     ValueError
-        If ``k`` is not an integer of at least 1.
+        If ``k`` is not a positive integer.
 
     See Also
     --------
@@ -111,8 +112,8 @@ def predict_paths(model: Any, X: Any, k: int = 5) -> tuple[AnyArray, FloatArray]
 def predict_node_proba(model: Any, X: Any) -> FloatArray:
     """Return the probability of every node of the hierarchy.
 
-    As the method ``predict_node_proba`` of hierarchical classifiers, also where one is the last
-    step of a pipeline or inside a search, which do not offer that method.
+    Like the method ``predict_node_proba`` of hierarchical classifiers, but it also works for
+    pipelines and searches, which do not have that method.
 
     Parameters
     ----------
@@ -124,8 +125,8 @@ def predict_node_proba(model: Any, X: Any) -> FloatArray:
     Returns
     -------
     proba : ndarray of shape (n_samples, n_nodes)
-        One column per node of the hierarchy of the classifier; 1 for the root. The children of a
-        node, and stopping at it, sum to it.
+        One column per node of the hierarchy of the classifier. The root has probability 1. The
+        probability of a node is the sum of those of its children and of stopping at the node.
 
     Raises
     ------

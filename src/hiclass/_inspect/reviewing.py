@@ -16,7 +16,7 @@ from hiclass._wrapping import unwrap_fitted
 def choose_for_review(
     model: Any, X: Any, n_rows: int | None = None, *, by: str = "diverse"
 ) -> IntArray:
-    """Choose the rows whose labels would teach a model most.
+    """Choose the rows whose labels would improve a model most (active learning).
 
     Parameters
     ----------
@@ -26,25 +26,25 @@ def choose_for_review(
     X : rows
         Rows without labels.
     n_rows : int or None, default=None
-        How many to choose, at least 1; all if there are fewer. By default all are put into order.
+        The number of rows to choose. By default, all rows are ranked.
     by : {"diverse", "margin", "uncertainty"}, default="diverse"
-        "uncertainty": the less probable the best path, the earlier. "margin": the smaller its
-        distance to the second best path, where the two part, the earlier. "diverse": as by margin,
-        but the predicted final classes take turns, so that no class has all of them.
+        The order. "uncertainty": rows with the least probable best path first. "margin": rows with
+        the smallest difference between the two best paths, at the node where they part, first.
+        "diverse": by margin, alternating between the predicted final classes.
 
     Returns
     -------
     ndarray of int
-        Row numbers, the first one first.
+        Row numbers, in the order of review.
 
     Raises
     ------
     ValueError
-        If ``by`` is unknown, or ``n_rows`` is not a number of rows.
+        If ``by`` is unknown, or ``n_rows`` is not a positive integer.
 
     See Also
     --------
-    triage : Rows for people, with suggestions.
+    triage : Separate the rows for human review, with suggestions.
 
     Examples
     --------

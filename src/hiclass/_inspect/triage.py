@@ -41,30 +41,29 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Triage:
-    """What :func:`triage` returns.
+    """Result of :func:`triage`.
 
     Parameters
     ----------
     sure : ndarray of bool of shape (n_samples,)
-        Whether the model may code a row without review.
+        Whether a row can be coded by the model without review.
     predicted : ndarray of shape (n_samples, n_levels), or (n_samples,) for 1-D ``y``
-        The predicted paths of all rows, as ``predict`` returns them, down to the level that was
-        asked for.
+        The predicted paths of all rows in the form of ``predict``, down to the given level.
     confidence : ndarray of shape (n_samples, n_levels)
-        The probabilities of their nodes.
+        The probabilities of the nodes on the predicted paths.
     review : ndarray of int
-        The rows for people, in the order in which they should see them.
+        The rows for human review, in the order of review.
     suggestions : ndarray of shape (n_review, k)
-        For each of these rows the nodes of the most probable classes, the first one first; -1 where
-        there are fewer.
+        For each row of ``review``, the nodes of the most probable classes, in descending order; -1
+        if there are fewer than ``k``.
     probabilities : ndarray of shape (n_review, k)
-        Their probabilities; 0 where there are fewer.
+        The probabilities of the suggestions; 0 if there are fewer than ``k``.
     reasons : list of PairReason or None
-        What speaks for the first and for the second suggestion; None where nothing can be shown.
+        The features that support the first and the second suggestion, or None if not available.
     hierarchy : Hierarchy
-        What nodes mean: ``hierarchy.path(node)``.
+        The hierarchy of the nodes: ``hierarchy.path(node)`` is the path of a suggestion.
     note : str
-        Why some rows, or all, have no reasons although they were asked for; empty if all have some.
+        Why reasons are not available for some or all rows. Empty if all rows have reasons.
 
     Examples
     --------
@@ -107,38 +106,41 @@ def triage(
     ----------
     model : estimator
         A fitted hierarchical classifier with probabilities, or a pipeline or search that ends in
-        one. Its ``min_confidence`` decides which rows are certain: a number, or set by a guarantee.
+        one. Its ``min_confidence``, set directly or by a guarantee, decides which rows are sure.
     X : rows
-        Rows as for ``model.predict``.
+        The rows, in the form that ``model.predict`` accepts.
     level : int, default=None
-        The level that has to be coded, from 1. By default whole paths.
+        The level that has to be coded, starting at 1. By default, whole paths.
     k : int, default=5
-        How many suggestions to give, each a different class at that level.
+        The number of suggestions per row, each a different class of that level.
     order : {"uncertain", "cost", "branch"}, default="uncertain"
-        The order of the review: lowest probability of the first suggestion first; largest expected
-        cost of the first suggestion first; or rows grouped by the class below which the first two
-        suggestions differ, the largest group first. Identical rows are always adjacent.
+        The order of review. "uncertain": lowest probability of the first suggestion first. "cost":
+        largest expected cost of the first suggestion first. "branch": grouped by the class below
+        which the first two suggestions differ, the largest group first. Identical rows are always
+        adjacent.
     costs : mapping, default=None
-        For ``order="cost"``: from classes (path tuples or labels) to what it costs to miss a row of
-        the class. A class that is not named costs what the nearest class above it does, and 1 where
-        there is none.
+        For ``order="cost"``, a mapping from classes (path tuples or labels) to the cost of missing
+        a row of the class. A class without an entry has the cost of its nearest ancestor with one,
+        otherwise 1.
     reasons : bool, default=True
-        Whether to find the features that support the first and the second suggestion. Linear
-        classifiers have them, also in a flat model or an ensemble. Forests, kernel machines and
-        networks do not; ``note`` then says so.
+        Whether to find the features that support the first and the second suggestion. They are
+        available for linear classifiers, also in a flat model or an ensemble, but not for forests,
+        kernel machines and networks; see ``note`` of the result.
     feature_names : sequence of str, default=None
-        Names of the features that the classifier sees, where it cannot know them.
+        Names of the features of the classifier. By default, they are taken from the preceding steps
+        of the pipeline, or from the frame that the classifier was fitted on.
 
     Returns
     -------
     Triage
-        Which rows are certain, and the predictions for all rows; for the others an order,
-        suggestions and reasons.
+        Predictions for all rows, and which of them are sure. For the other rows, an order of
+        review, suggestions and reasons.
 
     Raises
     ------
     ValueError
-        If the model has no thresholds, so that every row would be sure, or if a parameter is wrong.
+        If the model has no thresholds, so that every row would be sure, or if a parameter is
+        invalid.
     TypeError
         If ``costs`` is not a mapping.
     AttributeError
@@ -146,14 +148,14 @@ def triage(
 
     See Also
     --------
-    guarantee_error : Thresholds that limit the share of wrong labels.
-    explain : All steps of the prediction of one row.
+    guarantee_error : Choose thresholds that bound the share of wrong labels.
+    explain : Explain the prediction for one row.
 
     Notes
     -----
-    A row is certain if no threshold shortens its path, down to the given level. If a model predicts
-    that a path ends early, a guarantee covers the labels of the path, but not that it ends there.
-    Labels below the given level are left out, because no guarantee covers them.
+    A row is sure if no threshold truncates its path above the given level. If the model predicts
+    that a path ends early, a guarantee covers the labels of the path, but not its end. Labels below
+    the given level are omitted, because no guarantee covers them.
 
     Examples
     --------

@@ -38,15 +38,15 @@ OUTSIDE = "outside score (how little rows look like any class)"
 
 @dataclass(frozen=True)
 class UseComparison:
-    """What :func:`compare_use` returns.
+    """Result of :func:`compare_use`.
 
     Parameters
     ----------
     n_then, n_now : int
         The numbers of rows.
     shifts : tuple of Shift
-        Everything that was tested: confidence, shares of classes and share of rows answered at
-        every level, the outside score, features.
+        All tests: confidence, class shares and the share of rows with a label at every level, the
+        outside score, and features.
     classes : tuple of Shift
         The classes whose share has changed most, with their own p-values.
     features : tuple of Shift
@@ -54,9 +54,9 @@ class UseComparison:
     max_false_alarms : float
         The probability of an alarm if nothing has changed.
     guarantee : str
-        What this means for the guarantee of the model; empty if it has none.
+        The consequence for the guarantee of the model. Empty if it has none.
     not_compared : tuple of str
-        The columns of a frame that could not be compared, each with the reason.
+        The columns of a frame that could not be compared, with the reasons.
 
     Examples
     --------
@@ -79,12 +79,12 @@ class UseComparison:
 
     @property
     def alarm(self) -> bool:
-        """Whether something has changed by more than chance."""
+        """Whether there is a significant change."""
         return bool(self.alarms)
 
     @property
     def alarms(self) -> tuple[Shift, ...]:
-        """What has changed by more than chance, the clearest first (Holm's procedure)."""
+        """The significant changes by Holm's procedure, starting with the smallest p-value."""
         ordered = sorted(self.shifts, key=lambda shift: shift.p_value)
         for place, shift in enumerate(ordered):
             if shift.p_value > self.max_false_alarms / (len(ordered) - place):
@@ -112,7 +112,7 @@ def compare_use(
     max_false_alarms: float = 0.01,
     feature_names: Any = None,
 ) -> UseComparison:
-    """Compare what a model sees and says now with what it saw and said then; without labels.
+    """Test without labels whether rows and predictions have changed since a model was fitted.
 
     Parameters
     ----------
@@ -120,43 +120,45 @@ def compare_use(
         A fitted hierarchical classifier with probabilities, or a pipeline or search that ends in
         one.
     X_then : rows
-        Rows that the model was not fitted on, from the time when it was made: those of calibration
-        for example. Rows of ``fit`` would look too well known.
+        Rows from the time when the model was fitted, such as the calibration rows. Training rows
+        are not suitable, because the model is too confident on them.
     X_now : rows
-        Rows of now.
+        Recent rows.
     max_false_alarms : float, default=0.01
         The probability of an alarm if nothing has changed.
     feature_names : sequence of str, default=None
-        Names of the features that the classifier sees. By default those that the steps of a
-        pipeline before it give, or those of the frame that it was fitted on.
+        Names of the features of the classifier. By default, they are taken from the preceding steps
+        of the pipeline, or from the frame that the classifier was fitted on.
 
     Returns
     -------
     UseComparison
-        All tests; ``alarm`` says whether something has changed, ``print`` what.
+        All tests. ``alarm`` is True if something has changed, and ``print`` shows what.
 
     Raises
     ------
     ValueError
-        If there are no rows, or ``max_false_alarms`` is not a probability.
+        If there are no rows, or ``max_false_alarms`` is not between 0 and 1.
 
     See Also
     --------
-    outside_score : How little a row looks like any class.
-    make_report : Shows the comparison, with ``use=`` what this returns.
-    guarantee_error : Holds as long as nothing changes.
+    outside_score : Score how little a row resembles any class.
+    make_report : Show the comparison in a report, with ``use=``.
+    guarantee_error : A guarantee that holds as long as nothing changes.
 
     Notes
     -----
-    Confidences at every level, and the outside score of the rows (:func:`outside_score`), are
-    compared by the test of Kolmogorov and Smirnov, the predicted classes of every level by a
-    chi-squared test in which rare classes are pooled, the share of rows that is answered at a level
-    by Fisher's exact test, and features by the smallest of their own p-values times their number:
-    the test of Kolmogorov and Smirnov for numbers and dates, the chi-squared one for categories,
-    the hypergeometric one for whether a sparse feature or a word is there, and for the share of
-    missing values of every column that has any. Columns in which every row has another value, such
-    as ids, are not compared; ``not_compared`` names them. Holm's procedure shares the false alarms
-    among all.
+    The following are compared, with Holm's procedure for all tests together:
+
+    * confidences at every level and outside scores, by the Kolmogorov-Smirnov test;
+    * the predicted classes of every level, by a chi-squared test with rare classes pooled;
+    * the share of rows with a label at every level, by Fisher's exact test;
+    * features, by the smallest p-value times the number of features. Numbers and dates are compared
+      by the Kolmogorov-Smirnov test, categories by a chi-squared test, and the presence of words,
+      sparse features and missing values by a hypergeometric test.
+
+    Columns with a different value in every row, such as ids, are not compared; ``not_compared``
+    lists them.
 
     Examples
     --------
@@ -247,28 +249,28 @@ def _classes(tree: Any, level: int, then: IntArray, now: IntArray) -> tuple[Shif
 
 
 def outside_score(model: Any, X: Any) -> FloatArray:
-    """Score how little every row looks like any class of the hierarchy.
+    """Score how little every row resembles any class of the hierarchy.
 
-    Rows that belong to no class get a label like all others, but the probabilities of the classes
-    are less concentrated, at the first level as well as at the last.
+    A row that belongs to no class still gets a label, but the probabilities of its classes are less
+    concentrated at every level.
 
     Parameters
     ----------
     model : estimator
         A fitted hierarchical classifier with probabilities, or a pipeline or search that ends in
-        one; calibrated ones are best.
+        one. Calibrated models work best.
     X : rows
-        Rows.
+        The rows.
 
     Returns
     -------
     ndarray of shape (n_samples,)
-        From 0, certainly one of the classes, to 1: the mean over the levels of the entropy of the
-        classes there, each divided by the largest that is possible.
+        The mean over levels of the normalised entropy of the class probabilities, from 0 (certainly
+        one of the classes) to 1.
 
     See Also
     --------
-    compare_use : Whether rows have changed.
+    compare_use : Test whether rows have changed.
 
     Examples
     --------

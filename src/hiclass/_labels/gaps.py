@@ -11,17 +11,17 @@ from hiclass._typing import AnyArray
 
 
 def truncate_at_gap(y: Any) -> Any:
-    """End every path at its first missing label.
+    """Truncate every path at its first missing label.
 
     Parameters
     ----------
     y : array-like of shape (n_samples, n_levels), frame or list of lists
-        Paths of labels. A label that stands after a missing one is removed.
+        Paths of labels. Labels after a missing label are removed.
 
     Returns
     -------
     y : same kind of container
-        A copy in which no path has a gap. Nothing is changed in place.
+        A copy in which no path has a gap. The input is not modified.
 
     Examples
     --------

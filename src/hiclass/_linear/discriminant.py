@@ -47,66 +47,63 @@ _FEWEST_LEFT_OUT, _MOST_LEFT_OUT, _MOST_SCORES = 500, 2000, 2_000_000
 class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
     """Linear discriminant analysis for many classes, on embeddings and other dense rows.
 
-    A class is its mean and its share; all classes have the covariance within classes in common. It
-    is computed once, for any number of classes, so that fitting takes seconds where other linear
-    models take minutes or hours. Regularisation and the sharpness of the probabilities are chosen
-    by leaving out rows, one at a time.
+    A class is described by its mean and its share. All classes share one covariance matrix, which
+    is computed once, so that the model is fast to fit for thousands of classes. The regularisation
+    and the scale of the probabilities are chosen by leave-one-out.
 
     Parameters
     ----------
     shrinkage : "auto" or float, default="auto"
-        How far the covariance is shrunk towards a multiple of the identity, from 0 to 1; 0 needs
-        more rows than columns. ``"auto"`` chooses it on rows that are left out.
+        The shrinkage of the covariance towards a multiple of the identity, from 0 to 1. A value of
+        0 requires more rows than columns. ``"auto"`` chooses it by leave-one-out.
     n_landmarks : int, default=0
-        With 0, classes are separated by planes. Otherwise rows are described by Gaussian
-        similarities to this many of them, drawn at random, which takes a time that grows with its
-        square: for curved borders between classes of many rows.
+        With 0, decision boundaries are linear. Otherwise, the features are Gaussian similarities to
+        this many random training rows, which gives curved boundaries. The time grows with the
+        square of this number.
     width : float, default=2.0
-        The width of the similarity in units of the median distance between rows: the similarity of
+        The width of the similarity, in units of the median distance between rows. The similarity of
         two rows at distance d is ``exp(-(d / (width * median)) ** 2)``.
     random_state : int, RandomState instance or None, default=None
-        For the landmarks, and for the rows that are left out where there are more than 2,000.
+        Controls the choice of landmarks and, with more than 2,000 rows, of the rows that are left
+        out.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_classes, n_features or n_landmarks)
-        The weights, which include the factor of the probabilities.
+        The weights, including ``factor_``.
     intercept_ : ndarray of shape (n_classes,)
-        What is added to the scores.
+        The intercepts.
     shrinkage_ : float
         The shrinkage of the covariance.
     correction_ : float
-        By how much of its expected error the length of a mean is corrected, from 0 to 1: the mean
-        of few rows is too far from all other rows.
+        The correction of the squared length of a class mean, as a share of its expected error, from
+        0 to 1. Without it, the mean of few rows is too far from other rows.
     share_weight_ : float
-        The weight of the logarithms of the shares of classes: 1 where classes are Gaussian.
+        The weight of the logarithm of the class shares. It is 1 for Gaussian classes.
     factor_ : float
-        The factor of all scores, which makes the probabilities sharp or flat: 1 where classes are
-        Gaussian, less where columns tell the same more than once, as those of embeddings do.
+        The factor of all scores, which determines how concentrated the probabilities are. It is 1
+        for Gaussian classes and smaller for redundant columns, such as those of embeddings.
     landmarks_ : ndarray of shape (n_landmarks, n_features) or None
-        The rows to which similarities are computed.
+        The landmarks.
     gamma_ : float or None
-        The factor of the squared distance.
+        The factor of the squared distance in the similarity.
     classes_ : ndarray of shape (n_classes,)
         The classes.
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray of str
-        Their names, if ``X`` had any.
+        Names of the features, if X has column names.
 
     See Also
     --------
-    KernelRidgeClassifier : A regression on similarities to all rows, for few classes.
-    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : The same model, where the shrinkage
-        is given or found from the rows alone.
+    KernelRidgeClassifier : A regression on similarities to training rows, for few classes.
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : The same model, without the choice of
+        parameters by leave-one-out.
 
     Notes
     -----
-    With ``FlatClassifier``, the probabilities of all final classes come from one model; that is the
-    quick way to a model of thousands of classes. Columns should have similar units, which
-    embeddings have; scale others first.
-
-    A row of weight two counts as two rows.
+    In a ``FlatClassifier``, it is a fast model for thousands of classes. Columns should have
+    similar units, as those of embeddings do; scale other columns first.
 
     Examples
     --------
@@ -148,7 +145,8 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             The class of each row.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts as. Rows without weight are left out.
+            Weights of the rows. A weight of 2 is equivalent to repeating the row. Rows with weight
+            0 are ignored.
 
         Returns
         -------
@@ -158,8 +156,8 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is invalid, rows are not finite numbers, rows with weight are all of one
-            class, or ``shrinkage=0`` leaves a covariance that cannot be inverted.
+            If a parameter is invalid, X is not finite, all rows belong to one class, or the
+            covariance cannot be inverted with ``shrinkage=0``.
         """
         validate_parameter_constraints(
             self._parameter_constraints,
@@ -219,7 +217,7 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(solve_triangular(self._root, near.T, lower=True, check_finite=False)).T
 
     def decision_function(self, X: Any) -> AnyArray:
-        """Score rows: logarithms of the probabilities, up to a constant for each row.
+        """Return scores: logarithms of the probabilities, up to a constant per row.
 
         Parameters
         ----------
@@ -229,7 +227,7 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            The scores; of two classes, how much larger that of the second is.
+            The scores. With two classes, the score of the second class minus that of the first.
         """
         scores = self._scores(self._check(X))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores

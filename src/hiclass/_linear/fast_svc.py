@@ -43,64 +43,63 @@ _MAX_INT32 = np.iinfo(np.int32).max
 class FastLinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     """Linear support vector classifier for text and other sparse rows.
 
-    It minimises what ``LinearSVC(dual=True)`` of scikit-learn minimises, one class against all
-    others, with liblinear's rule for when to stop. But one pass over the rows serves up to 64
-    classes, which makes it several times faster where there are more than two. Weights are those of
-    ``LinearSVC`` within the tolerance, not to the last bit. ``fit`` releases the lock of the
-    interpreter, and what it finds does not depend on what other threads do.
+    It solves the same one-vs-rest problem as ``LinearSVC(dual=True)`` of scikit-learn, with the
+    stopping criterion of liblinear. Each pass over the rows updates up to 64 classes, which is
+    several times faster with more than two classes. The weights equal those of ``LinearSVC`` within
+    the tolerance. ``fit`` releases the global interpreter lock.
 
-    It needs numba (``pip install numba``, or the extra ``fast``). Where that is not installed,
-    ``LinearSVC`` solves the same problem, and ``solver_`` says so.
+    It uses numba (the extra ``fast``). If numba is not installed, it uses ``LinearSVC`` instead;
+    ``solver_`` names the solver that was used.
 
     Parameters
     ----------
     C : float, default=1.0
-        The weight of the loss; the smaller, the stronger the regularisation.
+        The weight of the loss. Smaller values give stronger regularisation.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        The loss.
+        The loss function.
     tol : float, default=0.1
-        When to stop: all projected gradients of a class lie within this. The default is
-        liblinear's; scikit-learn's ``LinearSVC`` has 0.0001.
+        The tolerance of the stopping criterion, which applies to the projected gradients. The
+        default is that of liblinear; ``LinearSVC`` uses 0.0001.
     max_iter : int, default=1000
-        The largest number of passes over the rows.
+        The maximum number of passes over the rows.
     fit_intercept : bool, default=True
-        Whether to learn an intercept. As in liblinear it is the weight of an additional column, and
-        regularised like any other.
+        Whether to fit an intercept. As in liblinear, it is the weight of an additional column and
+        is regularised.
     intercept_scaling : float, default=1.0
-        The value of that column.
+        The value of the additional column.
     class_weight : dict or "balanced" or None, default=None
-        Factors of ``C`` for the rows of a class, where it is told from the others; "balanced" takes
-        the inverse of its frequency.
+        Factors of ``C`` for the rows of a class. "balanced" uses the inverse of the class
+        frequencies.
     random_state : int, RandomState instance or None, default=None
-        For the order in which rows are visited.
+        Controls the order in which rows are visited.
     solver : {"auto", "numba", "liblinear"}, default="auto"
-        "auto" is "numba" where it is installed, and "liblinear", that is ``LinearSVC``, elsewhere.
+        "auto" uses "numba" if it is installed, otherwise "liblinear", that is ``LinearSVC``.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) for two classes
-        The weights. In single precision if no row is longer than 100 and ``tol`` is at least
-        0.001; else, and where liblinear is the solver, in double precision.
+        The weights. They are in single precision if the solver is numba, no row has a norm above
+        100 and ``tol`` is at least 0.001; otherwise in double precision.
     intercept_ : ndarray of shape (n_classes,) or (1,)
-        The intercepts; zeros without ``fit_intercept``.
+        The intercepts, or zeros if ``fit_intercept`` is False.
     classes_ : ndarray of shape (n_classes,)
         The classes.
     n_iter_ : int
-        The largest number of passes that a class took.
+        The largest number of passes over all classes.
     solver_ : str
-        "numba" or "liblinear": which one was used.
+        The solver that was used, "numba" or "liblinear".
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray of str
-        Their names, if ``X`` had any.
+        Names of the features, if X has column names.
 
     See Also
     --------
-    sklearn.svm.LinearSVC : The same model, solved class by class.
+    sklearn.svm.LinearSVC : The same model, solved one class at a time.
 
     Notes
     -----
-    Dense rows are converted to sparse ones, so that memory is needed for a copy of them.
+    Dense rows are converted to a sparse copy.
 
     Examples
     --------
@@ -153,11 +152,11 @@ class FastLinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows; sparse ones as CSR are not copied.
+            The rows. A CSR matrix is not copied.
         y : array-like of shape (n_samples,)
             The class of each row.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors of ``C`` for each row. Rows without weight are left out.
+            Factors of ``C`` for each row. Rows with weight 0 are ignored.
 
         Returns
         -------
@@ -167,15 +166,15 @@ class FastLinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is invalid, rows are not finite numbers, or there is only one class, or
-            one whose rows have no weight.
+            If a parameter is invalid, X is not finite, there is only one class, or all rows of a
+            class have weight 0.
         ImportError
             If ``solver="numba"`` and numba is not installed.
 
         Warns
         -----
         ConvergenceWarning
-            If ``max_iter`` passes are not enough.
+            If the solver does not converge within ``max_iter`` passes.
         """
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), caller_name="FastLinearSVC"
@@ -195,7 +194,7 @@ class FastLinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> AnyArray:
-        """Score rows: how far on the side of each class they are.
+        """Return the scores of the classes.
 
         Parameters
         ----------
@@ -205,7 +204,7 @@ class FastLinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            The scores; of two classes, those of the second.
+            The scores. With two classes, those of the second class.
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", reset=False)

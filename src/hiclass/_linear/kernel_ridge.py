@@ -39,53 +39,53 @@ _TOO_ALIKE = "alpha={} is too small for rows that are so much alike. Use a large
 
 
 class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
-    """Ridge regression of class indicators on Gaussian similarities, for dense rows of numbers.
+    """Kernel ridge classifier with Gaussian similarities, for dense numeric rows.
 
-    Every class is told from all others by a regression on +1 and -1 (a least-squares support
-    vector machine); all classes share one factorisation. On tables, measurements and embeddings of
-    up to some ten thousand rows it is as good as ``sklearn.svm.SVC``, and it scores one class
-    against all others, which calibration can use.
+    Every class is separated from all others by a regression on +1 and -1 (a least-squares support
+    vector machine). All classes share one matrix factorisation. It is an alternative to
+    ``sklearn.svm.SVC`` with one-vs-rest scores, which can be calibrated, for tables, measurements
+    and embeddings.
 
     Parameters
     ----------
     alpha : float, default=0.01
         The strength of the regularisation.
     width : float, default=1.0
-        The width of the similarity in units of the median distance between rows: the similarity of
+        The width of the similarity, in units of the median distance between rows. The similarity of
         two rows at distance d is ``exp(-(d / (width * median)) ** 2)``.
     n_landmarks : int, default=3000
-        With more than twice as many rows, similarities are those to this many rows, drawn at
-        random. Time grows with its square times the number of rows, memory with its square and
-        with its product with the number of classes.
+        If there are more than twice as many rows, similarities are computed to this many random
+        rows instead of all. Time grows with its square times the number of rows, and memory with
+        its square and with its product with the number of classes.
     random_state : int, RandomState instance or None, default=None
-        For the landmarks, and for the rows from which the median distance is found where there are
-        more than 1,000.
+        Controls the choice of landmarks and, with more than 1,000 rows, of the rows from which the
+        median distance is computed.
 
     Attributes
     ----------
     landmarks_ : ndarray of shape (n_kept, n_features)
-        The rows to which similarities are computed: all, or ``n_landmarks`` of them.
+        The landmarks: all training rows, or ``n_landmarks`` of them.
     dual_coef_ : ndarray of shape (n_kept, n_classes), or (n_kept, 1) for two classes
-        Their weights.
+        The weights of the landmarks.
     intercept_ : ndarray of shape (n_classes,) or (1,)
-        What rows that are similar to no landmark score.
+        The scores of a row that is similar to no landmark.
     gamma_ : float
-        The factor of the squared distance.
+        The factor of the squared distance in the similarity.
     classes_ : ndarray of shape (n_classes,)
         The classes.
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray of str
-        Their names, if ``X`` had any.
+        Names of the features, if X has column names.
 
     See Also
     --------
-    sklearn.kernel_ridge.KernelRidge : The regression, without landmarks.
-    sklearn.svm.SVC : A support vector machine, which tells pairs of classes apart.
+    sklearn.kernel_ridge.KernelRidge : Kernel ridge regression without landmarks.
+    sklearn.svm.SVC : A support vector machine that separates pairs of classes.
 
     Notes
     -----
-    Distances depend on the units of the columns: scale them first, for example by
+    Distances depend on the units of the columns. Scale them first, for example with
     ``StandardScaler``.
 
     Examples
@@ -127,7 +127,7 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             The class of each row.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the squared errors. Rows without weight are left out.
+            Weights of the squared errors. Rows with weight 0 are ignored.
 
         Returns
         -------
@@ -137,8 +137,8 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is invalid, rows are not finite numbers, rows with weight are all of one
-            class, or rows are so alike that ``alpha`` is too small for them.
+            If a parameter is invalid, X is not finite, all rows belong to one class, or rows are so
+            similar that they need a larger ``alpha``.
         """
         validate_parameter_constraints(
             self._parameter_constraints,
@@ -176,7 +176,7 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Score rows: about 1 for rows like those of a class, about -1 for others.
+        """Return scores: about 1 for a row similar to those of a class, about -1 for others.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            The scores; of two classes, those of the second.
+            The scores. With two classes, those of the second class.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)

@@ -35,51 +35,51 @@ _LEAST = 1e-6
 
 
 class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
-    """Ridge regression of labels on Gaussian similarities, for dense rows with several labels.
+    """Kernel ridge classifier with Gaussian similarities, for dense rows with several labels.
 
-    Every class is a regression on 0 and 1; all classes share one factorisation. What is predicted
-    is clipped to probabilities.
+    Every class is a regression on 0 and 1, clipped to [0, 1]. All classes share one matrix
+    factorisation.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        The strength of the regularisation. Where classes are told apart easily, 0.01 is better.
+        The strength of the regularisation. For classes that are easily separated, use 0.01.
     width : float, default=1.5
-        The width of the similarity in units of the median distance between rows: the similarity of
+        The width of the similarity, in units of the median distance between rows. The similarity of
         two rows at distance d is ``exp(-(d / (width * median)) ** 2)``.
     n_landmarks : int, default=3000
-        With more than twice as many rows, similarities are those to this many rows, drawn at
-        random. Time grows with its square times the number of rows, memory with its square and
-        with its product with the number of classes.
+        If there are more than twice as many rows, similarities are computed to this many random
+        rows instead of all. Time grows with its square times the number of rows, and memory with
+        its square and with its product with the number of classes.
     random_state : int, RandomState instance or None, default=None
-        For the landmarks, and for the rows from which the median distance is found where there are
-        more than 1,000.
+        Controls the choice of landmarks and, with more than 1,000 rows, of the rows from which the
+        median distance is computed.
 
     Attributes
     ----------
     landmarks_ : ndarray of shape (n_kept, n_features)
-        The rows to which similarities are computed: all, or ``n_landmarks`` of them.
+        The landmarks: all training rows, or ``n_landmarks`` of them.
     dual_coef_ : ndarray of shape (n_kept, n_classes)
-        Their weights.
+        The weights of the landmarks.
     intercept_ : ndarray of shape (n_classes,)
-        The share of every class, which rows that are similar to no landmark get.
+        The share of every class: the prediction for a row that is similar to no landmark.
     gamma_ : float
-        The factor of the squared distance.
+        The factor of the squared distance in the similarity.
     classes_ : ndarray, or list of ndarray
-        The classes; for an indicator, 0 and 1 for every column.
+        The classes. For an indicator matrix, the array ``[0, 1]`` for every column.
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray of str
-        Their names, if ``X`` had any.
+        Names of the features, if X has column names.
 
     See Also
     --------
-    KernelRidgeClassifier : For one class per row.
+    KernelRidgeClassifier : The classifier for one class per row.
     MultiLabelForestClassifier : A forest for rows with several labels.
 
     Notes
     -----
-    Distances depend on the units of the columns: scale them first, for example by
+    Distances depend on the units of the columns. Scale them first, for example with
     ``StandardScaler``.
 
     Examples
@@ -128,9 +128,9 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
-            The class of every row; or for every row and class 0 or 1, dense or sparse.
+            The class of every row, or a dense or sparse indicator matrix of 0 and 1.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the squared errors. Rows without weight are left out.
+            Weights of the squared errors. Rows with weight 0 are ignored.
 
         Returns
         -------
@@ -140,8 +140,8 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is invalid, rows are not finite numbers, y is neither a class per row nor
-            an indicator, or rows are so alike that ``alpha`` is too small for them.
+            If a parameter is invalid, X is not finite, y is neither one class per row nor an
+            indicator matrix, or rows are so similar that they need a larger ``alpha``.
         """
         validate_parameter_constraints(
             self._parameter_constraints,
@@ -187,8 +187,7 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            The regression, clipped to be between 0 and 1; of one class per row, scaled to a sum of
-            one.
+            The regression, clipped to [0, 1]. For one class per row, scaled to sum to one.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
@@ -203,7 +202,7 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         return proba
 
     def predict(self, X: Any) -> AnyArray:
-        """Predict the class of every row, or an indicator.
+        """Predict the class of every row, or an indicator matrix.
 
         Parameters
         ----------
@@ -213,7 +212,7 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The most probable class; for an indicator, 1 where the probability is above 0.5.
+            The most probable class. For an indicator matrix, 1 if the probability is above 0.5.
         """
         proba = self.predict_proba(X)
         if isinstance(self.classes_, list):

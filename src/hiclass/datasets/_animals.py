@@ -35,14 +35,14 @@ The figures are round: they are meant for learning about hierarchies, not about 
 
 
 def load_animals(*, as_frame: bool = False, return_X_y: bool = False) -> Any:
-    """Load the animals: plain facts about 287 species, with class, order and family.
+    """Load the animals data set: facts about 287 species with class, order and family.
 
     Parameters
     ----------
     as_frame : bool, default=False
-        Whether to return pandas objects, with diet, habitat and time of activity as text. Otherwise
-        ``data`` is an array of numbers, with one column of zeros and ones for each of their values
-        (``"diet=carnivore"``).
+        Whether to return pandas objects, with diet, habitat and time of activity as strings.
+        Otherwise, ``data`` is a numeric array in which these columns are one-hot encoded, as in
+        ``"diet=carnivore"``.
     return_X_y : bool, default=False
         Whether to return only ``data`` and ``target``.
 
@@ -50,9 +50,9 @@ def load_animals(*, as_frame: bool = False, return_X_y: bool = False) -> Any:
     -------
     Bunch
         ``data``, ``target`` (paths of three levels), ``feature_names``, ``target_names`` (the names
-        of the levels), ``name`` and ``scientific_name`` of every species, ``frame`` (all together,
-        with ``as_frame=True``) and ``DESCR``, which explains the features. With ``return_X_y=True``
-        the tuple ``(data, target)``.
+        of the levels), ``name`` and ``scientific_name`` of every species, ``frame`` (all columns,
+        with ``as_frame=True``) and ``DESCR``, which explains the features. With
+        ``return_X_y=True``, the tuple ``(data, target)``.
 
     Examples
     --------

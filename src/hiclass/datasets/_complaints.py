@@ -44,53 +44,53 @@ def fetch_consumer_complaints(
     as_frame: bool = False,
     return_X_y: bool = False,
 ) -> Any:
-    """Fetch the public file of consumer complaints: narratives with product and sub-product.
+    """Fetch consumer complaints (US): narratives with product and sub-product.
 
-    The first call downloads the file, which is large (more than a gigabyte), and keeps it. An
-    interrupted download continues where it stopped.
+    The first call downloads the public file, which is larger than one gigabyte, and stores it. An
+    interrupted download resumes where it stopped.
 
     Parameters
     ----------
     data_home : str or path, default=None
-        The folder of data of scikit-learn, ``~/scikit_learn_data`` by default; the file is kept in
-        its folder ``hiclass``, apart from files of another ``url``.
+        The data folder of scikit-learn. By default, ``~/scikit_learn_data``. The file is stored in
+        its subfolder ``hiclass``, with one file per ``url``.
     url : str, default=URL
-        Where the zipped CSV file is.
+        The address of the zipped CSV file.
     target : {"product", "issue"}, default="product"
-        Which two columns are the path.
+        The columns of the path: product and sub-product, or issue and sub-issue.
     max_rows : int, default=None
-        Number of complaints to read, from the start of the file; all by default.
+        Number of complaints to read from the start of the file. By default, all complaints.
     sha256 : str, default=None
-        The checksum of the zipped file, for a version that you know.
+        The expected checksum of the zipped file.
     download_if_missing : bool, default=True
-        Whether to download the file; otherwise a missing one raises an ``OSError``.
+        Whether to download the file if it is missing. Otherwise, an ``OSError`` is raised.
     n_retries : int, default=3
-        How often to try again when a download fails.
+        Number of retries if a download fails.
     delay : float, default=1.0
-        Seconds before the first retry; twice as long before every other one.
+        Seconds before the first retry. The delay doubles for every further retry.
     timeout : float, default=30.0
-        Seconds without a byte after which an attempt counts as failed.
+        Seconds without data after which an attempt fails.
     progress : bool, default=None
-        Whether to show progress on standard error; by default, if it is a terminal.
+        Whether to show progress on standard error. By default, only in a terminal.
     as_frame : bool, default=False
-        Whether to return pandas objects; ``data`` is a Series of texts.
+        Whether to return pandas objects. ``data`` is then a Series of texts.
     return_X_y : bool, default=False
         Whether to return only ``data`` and ``target``.
 
     Returns
     -------
     Bunch
-        ``data`` (texts), ``target`` (paths of two levels, ``""`` where the second is missing),
+        ``data`` (texts), ``target`` (paths of two levels, ``""`` if the second is missing),
         ``date`` and ``complaint_id`` of every row, ``feature_names``, ``target_names`` (the names
-        of the levels), ``frame`` (all together, with ``as_frame=True``) and ``DESCR``. With
-        ``return_X_y=True`` the tuple ``(data, target)``.
+        of the levels), ``frame`` (all columns, with ``as_frame=True``) and ``DESCR``. With
+        ``return_X_y=True``, the tuple ``(data, target)``.
 
     Raises
     ------
     OSError
-        If the download fails, or the file is missing and may not be downloaded.
+        If the download fails, or if the file is missing and ``download_if_missing`` is False.
     ValueError
-        If the file does not hold complaints.
+        If the file does not contain complaints.
 
     Examples
     --------

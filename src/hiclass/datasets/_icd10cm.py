@@ -21,18 +21,18 @@ title of another code. Rows with the same text and the same path have the same g
 
 
 def load_icd10cm(levels: int = 3, *, as_frame: bool = False, return_X_y: bool = False) -> Any:
-    """Load ICD-10-CM: texts about diagnoses, with chapter, block and category.
+    """Load ICD-10-CM: texts of diagnoses with chapter, block and category.
 
-    It needs the package ``simple-icd-10-cm`` (the extra ``demo``), which holds the classification;
-    nothing is downloaded.
+    It requires the package ``simple-icd-10-cm`` (the extra ``demo``), which contains the
+    classification. Nothing is downloaded.
 
     Parameters
     ----------
     levels : int, default=3
-        Depth of the paths, from 1 (chapter) to 7; 3 ends at the category. A path is shorter where
-        the code is: then ``""`` follows.
+        The depth of the paths, from 1 (chapter) to 7. Level 3 is the category. Shorter paths are
+        filled with ``""``.
     as_frame : bool, default=False
-        Whether to return pandas objects; ``data`` is a Series of texts.
+        Whether to return pandas objects. ``data`` is then a Series of texts.
     return_X_y : bool, default=False
         Whether to return only ``data`` and ``target``.
 
@@ -40,21 +40,21 @@ def load_icd10cm(levels: int = 3, *, as_frame: bool = False, return_X_y: bool = 
     -------
     Bunch
         ``data`` (texts), ``target`` (paths of labels such as ``"A00 Cholera"``), ``kind``
-        (``"title"`` or ``"inclusion term"``), ``code``, ``group`` (a number that rows with the same
-        text and path share), ``feature_names``, ``target_names`` (the names of the levels),
-        ``frame`` (all together, with ``as_frame=True``) and ``DESCR``. With ``return_X_y=True`` the
+        (``"title"`` or ``"inclusion term"``), ``code``, ``group`` (rows with the same text and path
+        have the same number), ``feature_names``, ``target_names`` (the names of the levels),
+        ``frame`` (all columns, with ``as_frame=True``) and ``DESCR``. With ``return_X_y=True``, the
         tuple ``(data, target)``.
 
     Raises
     ------
     ImportError
-        If ``simple-icd-10-cm`` is missing.
+        If ``simple-icd-10-cm`` is not installed.
 
     Notes
     -----
     Codes of one category may share a text: of 59,450 rows, 752 repeat a text and a path of three
-    levels. So that none of these is both learned and tested, give ``group`` to a splitter
-    (``HierarchicalKFold().split(X, y, groups=icd.group)``), or leave out test rows whose group is
+    levels. To keep duplicates out of the test rows, pass ``group`` to a splitter
+    (``HierarchicalKFold().split(X, y, groups=icd.group)``), or remove test rows whose group occurs
     in the training rows, as below.
 
     Examples

@@ -20,40 +20,40 @@ def fetch_20newsgroups(
     as_frame: bool = False,
     return_X_y: bool = False,
 ) -> Any:
-    """Fetch the 20 newsgroups with the dots of the group names as hierarchy.
+    """Fetch the 20 newsgroups data set, with a hierarchy from the names of the groups.
 
-    ``rec.sport.hockey`` is the path *rec / sport / hockey*. The posts come from
+    ``rec.sport.hockey`` becomes the path *rec / sport / hockey*. The posts come from
     :func:`sklearn.datasets.fetch_20newsgroups`, which downloads them (14 MB) on the first call.
 
     Parameters
     ----------
     data_home : str or path, default=None
-        Where scikit-learn keeps its data; ``~/scikit_learn_data`` by default.
+        The data folder of scikit-learn. By default, ``~/scikit_learn_data``.
     subset : {"train", "test", "all"}, default="train"
-        Which posts; those for testing are later ones.
+        The posts to return. Test posts are later than training posts.
     remove : tuple of {"headers", "footers", "quotes"}, default=()
-        What to take out of the posts, so that a model cannot learn from signatures and the like.
+        Parts to remove from the posts, so that a model cannot learn from metadata.
     random_state : int, RandomState instance or None, default=42
-        The order of the rows.
+        Controls the order of the rows.
     download_if_missing : bool, default=True
-        Whether to download the posts; otherwise missing data raise an ``OSError``.
+        Whether to download the posts if they are missing. Otherwise, an ``OSError`` is raised.
     as_frame : bool, default=False
-        Whether to return pandas objects; ``data`` is a Series of texts.
+        Whether to return pandas objects. ``data`` is then a Series of texts.
     return_X_y : bool, default=False
         Whether to return only ``data`` and ``target``.
 
     Returns
     -------
     Bunch
-        ``data`` (texts), ``target`` (paths of up to five levels, ``""`` after their end),
-        ``group`` (the full name of the newsgroup), ``feature_names``, ``target_names`` (the names
-        of the levels), ``frame`` (all together, with ``as_frame=True``) and ``DESCR``. With
-        ``return_X_y=True`` the tuple ``(data, target)``.
+        ``data`` (texts), ``target`` (paths of up to five levels, filled with ``""``), ``group``
+        (the full name of the newsgroup), ``feature_names``, ``target_names`` (the names of the
+        levels), ``frame`` (all columns, with ``as_frame=True``) and ``DESCR``. With
+        ``return_X_y=True``, the tuple ``(data, target)``.
 
     Raises
     ------
     OSError
-        If the posts are missing and may not be downloaded.
+        If the posts are missing and ``download_if_missing`` is False.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def make_hierarchical_classification(
     as_frame: bool = False,
     return_X_y: bool = False,
 ) -> Any:
-    """Make random data with a hierarchy of classes.
+    """Generate random data with a hierarchy of classes.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def make_hierarchical_classification(
     n_features : int, default=20
         Number of features.
     branching : int or sequence of int, default=3
-        Number of children of every inner node; a sequence gives one number per level.
+        Number of children of every inner node. A sequence holds one number per level.
     depth : int, default=3
         Number of levels.
     ragged : float, default=0.0
@@ -60,20 +60,20 @@ def make_hierarchical_classification(
     homonyms : bool, default=False
         Whether children of different parents have the same labels.
     dag : float, default=0.0
-        Share of the classes below the first level that get a second parent. Then the target is a
+        Share of the classes below level 1 that get a second parent. If positive, the target is a
         list of labels per row, as with ``multi_label=True``.
     multi_label : bool, default=False
         Whether a row may have several labels.
     max_labels : int, default=3
-        With ``multi_label=True``, a row has from one to this many labels.
+        The maximum number of labels of a row, with ``multi_label=True``. The minimum is one.
     noise : float, default=1.0
-        Standard deviation of the rows around the centre of their class, at most 1e100. A step from
-        a class to its children is about one unit per feature at the top, and half as long at every
-        other level.
+        Standard deviation of the rows around the centre of their class, at most 1e100. The distance
+        between a class and its children is about one unit per feature at level 1 and halves with
+        every further level.
     sparse : bool, default=False
-        Whether ``data`` is a sparse matrix, most entries of which are zero.
+        Whether ``data`` is a sparse matrix. Most entries are then zero.
     random_state : int, RandomState instance or None, default=None
-        An integer gives the same data in every call.
+        Controls the random numbers. An integer gives the same data in every call.
     as_frame : bool, default=False
         Whether to return pandas objects.
     return_X_y : bool, default=False
@@ -82,15 +82,15 @@ def make_hierarchical_classification(
     Returns
     -------
     Bunch
-        ``data``, ``target`` (an array of paths, ``""`` after their end; with ``dag`` or
-        ``multi_label`` a list of lists of labels, or of path tuples if there are ``homonyms``),
-        ``hierarchy``, ``feature_names``, ``target_names``, ``frame`` (all together, with
-        ``as_frame=True``) and ``DESCR``. With ``return_X_y=True`` the tuple ``(data, target)``.
+        ``data``, ``target`` (an array of paths, filled with ``""``; with ``dag`` or
+        ``multi_label``, a list of lists of labels, or of path tuples with ``homonyms``),
+        ``hierarchy``, ``feature_names``, ``target_names``, ``frame`` (all columns, with
+        ``as_frame=True``) and ``DESCR``. With ``return_X_y=True``, the tuple ``(data, target)``.
 
     Raises
     ------
     ValueError
-        If a number makes no sense, or two parameters exclude each other.
+        If a parameter is invalid, or two parameters exclude each other.
 
     Examples
     --------

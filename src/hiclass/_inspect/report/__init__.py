@@ -98,54 +98,54 @@ def make_report(
     label_errors: Any = None,
     use: Any = None,
 ) -> Report:
-    """Make a page that shows how a model does on some rows, node by node.
+    """Create an HTML report of the performance of a model on some rows, node by node.
 
-    For models that predict sets of classes (several labels per row, or several parents of a class)
-    it is another page: the graph with every class once, precision-recall curves, and which classes
-    occur together or are predicted instead of each other.
+    For models that predict sets of classes (several labels per row, or a DAG), the report shows the
+    graph of classes, precision-recall curves, and which classes occur together or are confused.
 
     Parameters
     ----------
     model : estimator
         A fitted hierarchical classifier, or a pipeline or search that ends in one.
     X : rows
-        Rows that the model was not fitted on, as for its ``predict``.
+        Rows that the model was not fitted on, in the form that its ``predict`` accepts.
     y : array-like
-        Their true labels. Paths may hold classes that were not seen in ``fit``. Where the model
-        predicts single labels of a hierarchy that it was given, every label must be in that
-        hierarchy, but need not have been seen.
+        Their true labels. Paths may contain classes that were not seen in ``fit``. If the model was
+        given a hierarchy and predicts single labels, every label must be in that hierarchy.
     title : str, default=None
-        The title of the page.
+        The title of the report.
     feature_names : sequence of str, default=None
-        Names of the features that the classifier sees. By default those that the steps of a
-        pipeline before it give, or those of the frame that it was fitted on.
+        Names of the features of the classifier. By default, they are taken from the preceding steps
+        of the pipeline, or from the frame that the classifier was fitted on.
     examples : sequence of str, default=None
-        A text per row. With it the page shows a few rows that the model gets wrong; by default no
-        row of the data is in the file, only totals, the names of classes and those of features.
+        One text per row. If given, the report shows some rows that the model classifies wrongly. By
+        default, the file contains no rows of the data, only totals and the names of classes and
+        features.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
     label_errors : LabelErrors, default=None
-        What :func:`find_label_errors` returned, for these rows or for those of ``fit``. With it the
-        page shows the 50 rows whose label is most probably wrong, by their number and their labels.
+        The result of :func:`find_label_errors`, for these rows or for the training rows. If given,
+        the report shows the numbers and labels of the 50 rows with the most suspicious labels.
     use : UseComparison, default=None
-        What :func:`compare_use` returned, for example with these rows as those of now. With it the
-        page shows what has changed since then.
+        The result of :func:`compare_use`. If given, the report shows what has changed.
 
     Returns
     -------
     Report
-        With ``save(path)``; a notebook shows it inline. ``to_markdown()`` makes a model card of it.
+        The report. ``save(path)`` writes it to a file, ``to_markdown()`` returns a model card, and
+        a notebook shows it inline.
 
     Raises
     ------
     TypeError
-        If ``title``, ``examples``, ``label_errors`` or ``use`` is of a wrong type.
+        If ``title``, ``examples``, ``label_errors`` or ``use`` has the wrong type.
     ValueError
-        If there is not one example per row, or a model of sets gets what is about paths.
+        If there is not one example per row, or if ``label_errors`` or ``use`` is given for a model
+        that predicts sets of classes.
 
     See Also
     --------
-    explain : Why a model predicts what it does for one row.
+    explain : Explain the prediction for one row.
     hiclass.metrics.classification_report : The scores as text or dict.
 
     Examples
