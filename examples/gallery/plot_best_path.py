@@ -30,7 +30,7 @@ greedy = model.set_params(decoding="top_down").predict(X_test)
 best = model.set_params(decoding="best_path").predict(X_test)
 for name, paths in (("greedy", greedy), ("best path", best)):
     print(
-        f"{name:>10}: whole path right {exact_match(y_test, paths):.3f}, hF {f1(y_test, paths):.3f}"
+        f"{name:>10}: exact match {exact_match(y_test, paths):.3f}, hF {f1(y_test, paths):.3f}"
     )
 
 # %%

@@ -46,7 +46,7 @@ for name, values in scores.items():
 
 fig, axes = plt.subplots(1, 2, figsize=(6.6, 3.6), layout="constrained")
 colors = {"global": "#3a9d7a", "per parent node": "#3b76b8", "flat": "#e07b39"}
-for i, (ax, title) in enumerate(zip(axes, ("hF", "whole path right"), strict=True)):
+for i, (ax, title) in enumerate(zip(axes, ("hF", "exact match"), strict=True)):
     for name, values in scores.items():
         ax.plot(sizes, np.array(values)[:, i], "o-", color=colors[name], label=name)
     ax.set_xscale("log")

@@ -41,8 +41,8 @@ def test_reviewed_rows_are_learned_and_described(fit_add):
     tree = model.opened.model.hierarchy_
     assert tree.find(("Card", "Gift"))
     assert "Added 19 reviewed rows" in err
-    assert "the first suggestion was right for 5 (26%), and corrected for 14" in err
-    assert "classes that had no rows before: Card > Gift (1 row)" in err
+    assert "the first suggestion was correct for 5 (26%); 14 were corrected" in err
+    assert "new classes, which had no rows before: Card > Gift (1 row)" in err
     assert "Fitted parent on 59 rows" in err
     vectorizer = model.features._vectorizers["narrative"][0]
     assert "wheels and" in vectorizer.vocabulary_
@@ -62,9 +62,9 @@ def test_a_model_of_batches_learns_them_alone(run, data, reviewed, tmp_path):
     _, err = run("fit", data, *common, "--add", reviewed, "--update", first, "-o", second)
     assert "Fitted" not in err
     assert "Added 19 reviewed rows" in err
-    assert "now that they are learned" in err
-    assert "classes that had no rows before: Card > Gift (1 row)" in err
-    assert f"Wrote {second}: {first} with these rows learned" in err
+    assert "% before the update, " in err
+    assert "new classes, which had no rows before: Card > Gift (1 row)" in err
+    assert f"Wrote {second}: {first}, updated with these rows" in err
     before, after = load_model(str(first)), load_model(str(second))
     assert after.opened.model.hierarchy_.n_nodes == before.opened.model.hierarchy_.n_nodes + 1
 
@@ -90,7 +90,7 @@ def test_places_are_those_of_the_right_file(fails, data, tmp_path):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        (lambda row: row, ["--groups", "state"], "--groups and --add do not go together"),
+        (lambda row: row, ["--groups", "state"], "--groups and --add cannot be combined"),
         (lambda row: [*row[:6], "skipped", *row[7:]], [], "all rows were skipped"),
     ],
 )
@@ -105,7 +105,7 @@ def test_missing_columns_are_named(fails, data, tmp_path):
     added = write_csv(tmp_path / "added.csv", [["Loan", "x"]], header=["product", "narrative"])
     common = ("--target", *TARGET, "--text", "narrative", "-o", tmp_path / "m.skops")
     assert "added.csv has no column 'sub_product'" in fails("fit", data, "--add", added, *common)
-    assert "Give --add FILE, too." in fails("fit", data, "--update", "m.skops", *common)
+    assert "Give --add FILE as well." in fails("fit", data, "--update", "m.skops", *common)
 
 
 @pytest.fixture

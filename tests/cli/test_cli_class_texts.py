@@ -91,7 +91,7 @@ def test_fit_learns_rows_and_texts_and_predicts_classes_without_rows(folder, cap
 def test_fit_needs_no_rows(folder, capsys):
     assert main(["fit", *TARGET, "--class-texts", "classes.csv", "-o", "model.skops"]) == 0
     shown = capsys.readouterr().err
-    assert "No rows to learn from: texts to predict are read from text" in shown
+    assert "No training rows: texts to predict are read from text" in shown
     assert "on 0 rows, 8 texts of classes in" in shown
     assert predicted(folder, "canines that bark") == ["dog"]
     only = ["fit", "--text", "note", "--class-texts", "classes.csv", *TARGET, "-o", "model.skops"]
@@ -127,7 +127,7 @@ def test_the_kind_of_columns_is_found_and_others_than_texts_are_left_out(folder,
         (["fit", "data.csv", *TARGET, "--ignore", "what", "more"], "has no column of text"),
         (
             ["fit", "data.csv", *TARGET, "--add", "data.csv", "--update", "model.skops"],
-            "--update and --class-texts do not go together",
+            "--update and --class-texts cannot be combined",
         ),
     ],
 )

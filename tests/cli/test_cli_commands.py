@@ -136,12 +136,12 @@ class TestEvaluate:
             raise AssertionError
 
         monkeypatch.setattr(BaseHierarchicalClassifier, "predict_confidence", refuse)
-        assert "whole path right" in run("evaluate", model, train)[0]
+        assert "exact match" in run("evaluate", model, train)[0]
 
     def test_labels_that_were_never_seen_are_wrong_not_an_error(self, run, model, tmp_path):
         rows = [[row[0], "New", "Class", *row[3:]] for row in make_rows(5)]
         out, _ = run("evaluate", model, write_csv(tmp_path / "test.csv", rows))
-        assert "whole path right 0.000" in out
+        assert "exact match 0.000" in out
 
     def test_nothing_is_certain_enough(self, run, model, tmp_path):
         vague = write_csv(tmp_path / "vague.csv", [["1", "Loan", "Car", "", "150", ""]] * 3)
@@ -229,7 +229,7 @@ class TestBaseline:
         flat = next(line for line in lines if line.startswith("flat baseline:"))
         ours = next(line for line in lines if line.startswith("over all levels:"))
         both = [[float(x) for x in re.findall(r"\d\.\d{3}", line)] for line in (ours, flat)]
-        found = re.fullmatch(r"model minus flat baseline: F1 (.*), whole path right (.*)", lines[5])
+        found = re.fullmatch(r"model minus flat baseline: F1 (.*), exact match (.*)", lines[5])
         for i, gain in ((2, found[1]), (3, found[2])):
             assert float(gain) == pytest.approx(both[0][i] - both[1][i], abs=0.0011)
             assert gain[0] in "+-"

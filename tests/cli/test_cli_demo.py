@@ -17,8 +17,8 @@ def figures(out, level):
 
 def test_animals(run, tmp_path):
     out, _ = run("demo", "--only", "animals", "--report-dir", tmp_path, "--jobs", "1")
-    assert "215 rows to learn from, 72 to test on; 192 classes in the rows to learn from" in out
-    overall = [float(score) for score in re.findall(r" F1 (\d\.\d+), whole path right", out)]
+    assert "215 training rows with 192 classes, 72 test rows" in out
+    overall = [float(score) for score in re.findall(r" F1 (\d\.\d+), exact match", out)]
     assert len(overall) == 2  # those of the model, then those of the flat baseline
     assert overall[0] > overall[1] > 0.6
     assert figures(out, 1)[1:3] == ["class", "12"]
@@ -74,7 +74,7 @@ def test_diagnoses(run, tmp_path, monkeypatch):
     monkeypatch.setattr(datasets, "load_icd10cm", part)
     out, err = run("demo", "--only", "icd10cm", "--report-dir", tmp_path)
     assert re.search(r"Fitting \[#+\] (\d+)/\1, done in ", err)
-    assert re.search(r" to learn from, [\d,]+ to test on; ", out)
+    assert re.search(r" training rows with [\d,]+ classes, [\d,]+ test rows; ", out)
     assert "  model: local" in out
     assert [figures(out, level)[1] for level in (1, 2, 3)] == ["chapter", "block", "category"]
     assert float(figures(out, 2)[5]) > 0.5

@@ -39,10 +39,10 @@ class TestFit:
         left_out = "id (a different value in every row); constant (the same value in every row)"
         assert f"Left out: {left_out}; empty (empty); number (it numbers the rows)\n" in err
         warning = (
-            "warning: 'code' alone gives the right 'product' for 100% of the rows that have a "
+            "warning: 'code' alone predicts 'product' correctly for 100% of the rows that have a "
             "'product' and a value in this column"
         )
-        assert f"{warning} (the commonest label is right for 40%). If it is not known yet" in err
+        assert f"{warning} (the most frequent label is correct for 40%). If the column" in err
         # Texts recur, and every class has amounts of its own.
         assert re.findall("warning: '(.*?)' alone", err) == ["narrative", "amount", "code"]
 
@@ -358,7 +358,7 @@ class TestGroups:
 def test_what_only_auto_takes_is_refused_elsewhere(fails, train, tmp_path, option):
     options = ["--target", *TARGET, "--model", "flat", *option, "-o", tmp_path / "m.skops"]
     message = fails("fit", train, *options)
-    assert message.startswith(f"{' '.join(option)} is for --model auto, which chooses by itself; ")
+    assert message.startswith(f"{' '.join(option)} is for --model auto; ")
     assert not list(tmp_path.iterdir())
 
 

@@ -153,7 +153,7 @@ def test_a_tree_of_many_levels_is_drawn():
 def test_a_path_shows_the_confidence_of_every_step():
     nan = float("nan")
     assert _screen.path_text(["a", "b", ""], [0.9, 0.6, nan]) == "a 0.90 > b 0.60"
-    assert _screen.path_text(["", ""], [nan, nan]) == "(nothing is certain enough)"
+    assert _screen.path_text(["", ""], [nan, nan]) == "(no class reaches the threshold)"
     assert _screen.path_text([1, None], [0.2, nan]) == "1 0.20"
     assert _screen.path_text(["x" * 40, "y " * 30]) == f"{'x' * 40} > {'y ' * 18}y..."
 

@@ -162,7 +162,7 @@ def test_the_level_by_default_is_the_whole_path_and_all_rows_may_be_sure(run, mo
     options = ("-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
     _, err = run("triage", model, new, "--min-confidence", "0.000001", *options)
     assert "40 of 40 rows (100.0%) are sure" in err
-    assert "0 rows for people" in err
+    assert "0 rows for review" in err
     assert "Code them" not in err
 
 
@@ -196,18 +196,18 @@ def test_a_limit_of_errors_is_kept_with_labelled_rows(run, easy, new, labelled, 
 def test_a_limit_that_nothing_promises_is_refused(run, fails, easy, new, labelled, tmp_path):
     options = ("-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
     error = fails("triage", easy, new, "--max-error", "0.2", *options)
-    assert "comes with no promise about errors. Give labelled rows with --labelled FILE" in error
+    assert "has no guarantee about errors. Give labelled rows with --labelled FILE" in error
     sure = tmp_path / "sure.skops"
     run("guarantee", easy, labelled, "--max-error", "0.2", "--level", "1", "-o", sure)
     error = fails("triage", sure, new, "--max-error", "0.2", *options)
-    assert "promises nothing about level 2, 'sub_product'" in error
+    assert "has no guarantee for level 2, 'sub_product'" in error
     error = fails("triage", sure, new, "--max-error", "0.1", "--level", "product", *options)
-    assert "promises at most 0.2 of errors at level 1, not 0.1. Give labelled" in error
+    assert "guarantees an error of at most 0.2 at level 1, not 0.1. Give labelled" in error
     promised = ("--max-error", "0.2", "--level", "product", *options)
     run("triage", sure, new, *promised)
     run("triage", sure, new, "--certainty", "0.9", *promised)
     error = fails("triage", sure, new, "--certainty", "0.99", *promised)
-    assert "keeps its promise with a certainty of 0.95, not 0.99. Give labelled" in error
+    assert "has a certainty of 0.95, not 0.99. Give labelled" in error
     few = write_csv(tmp_path / "few.csv", make_rows(10))
     error = fails("triage", easy, new, "--max-error", "0.01", "--labelled", few, *options)
     assert error.startswith(str(few))

@@ -62,7 +62,7 @@ def test_sure_rows_are_those_whose_paths_are_not_shortened(model):
     assert sorted(found.review) == np.flatnonzero(~expected).tolist()
     assert model.min_confidence == 0.7
     assert repr(found) == (
-        f"Triage({expected.sum()} of 80 rows are sure, {80 - expected.sum()} for people)"
+        f"Triage({expected.sum()} of 80 rows are sure, {80 - expected.sum()} for review)"
     )
 
 
@@ -323,7 +323,7 @@ def test_what_has_no_weights_has_no_reasons_and_says_so(estimator, name):
     found = triage(model, NEW)
     assert set(found.reasons) == {None}
     assert set(queue_columns(found, {}, "m")["reasons"]) == {None}
-    assert found.note.startswith("The rows for people come without reasons: these are weights of")
+    assert found.note.startswith("The rows for review come without reasons: these are weights of")
     assert f"which {name}" in found.note
     assert triage(model, NEW, reasons=False).note == ""
 

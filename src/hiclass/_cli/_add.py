@@ -109,7 +109,7 @@ def describe_added(args: argparse.Namespace, added: Table, y_added: Any, y: Any)
         right, wrong = kinds[ACCEPTED], kinds[CORRECTED]
         share = f" ({right / (right + wrong):.0%})" if right + wrong else ""
         _screen.note(
-            f"  the first suggestion was right for {right:,}{share}, and corrected for {wrong:,}",
+            f"  the first suggestion was correct for {right:,}{share}; {wrong:,} were corrected",
             args.quiet,
         )
     before = {path for path, _ in _counts(y)}
@@ -120,7 +120,7 @@ def describe_added(args: argparse.Namespace, added: Table, y_added: Any, y: Any)
             for path, n in new[:_MOST_SHOWN]
         )
         more = f" and {len(new) - _MOST_SHOWN:,} more" if len(new) > _MOST_SHOWN else ""
-        _screen.note(f"  classes that had no rows before: {shown}{more}", args.quiet)
+        _screen.note(f"  new classes, which had no rows before: {shown}{more}", args.quiet)
 
 
 def _counts(y: Any) -> list[tuple[tuple[Any, ...], int]]:
@@ -167,13 +167,13 @@ def update(args: argparse.Namespace) -> bool:
     describe_added(args, added, y, known)
     after = np.asarray(classifier.predict(rows), dtype=object)
     _screen.note(
-        f"  right about these rows before: {_share_right(before, y):.0%}, now that they are "
-        f"learned: {_share_right(after, y):.0%}",
+        f"  share of these rows predicted correctly: {_share_right(before, y):.0%} before the "
+        f"update, {_share_right(after, y):.0%} after it",
         args.quiet,
     )
     set_jobs(classifier, None)
     save_model(Model(model.pipeline, model.target, model.separator), args.output)
-    _screen.note(f"Wrote {args.output}: {args.update} with these rows learned", args.quiet)
+    _screen.note(f"Wrote {args.output}: {args.update}, updated with these rows", args.quiet)
     return True
 
 

@@ -29,12 +29,12 @@ def check_class_texts(args: argparse.Namespace) -> None:
     for kind in ("numbers", "categories", "dates"):
         if getattr(args, kind):
             raise CommandError(
-                f"--{kind} and --class-texts do not go together: texts of classes are compared "
+                f"--{kind} and --class-texts cannot be combined: texts of classes are compared "
                 f"with texts. Name the columns of text with --text."
             )
     if args.update is not None:
         raise CommandError(
-            "--update and --class-texts do not go together. Fit all rows anew, with --add."
+            "--update and --class-texts cannot be combined. Fit all rows again, with --add."
         )
     if args.file is None:
         for option in ("cv", "groups", "add", "ignore"):

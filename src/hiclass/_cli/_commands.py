@@ -174,7 +174,7 @@ def _write_baseline(y: Any, predicted: Any, flat: Any) -> None:
         for found in (predicted, flat)
     )
     gains = [f"{ours[i] - theirs[i]:+.3f}" for i in range(2)]
-    _screen.write(f"model minus flat baseline: F1 {gains[0]}, whole path right {gains[1]}")
+    _screen.write(f"model minus flat baseline: F1 {gains[0]}, exact match {gains[1]}")
 
 
 def report(args: argparse.Namespace) -> None:
@@ -357,7 +357,7 @@ def tune(args: argparse.Namespace) -> None:
         )
         shown = f"{value:.4g}" if isinstance(value, Real) else "several"
         rows.append([name, shown, *_measured(classifier, features, y, predicted)])
-    header = ["", "min_confidence", "precision", "recall", "F1", "whole path right", "stop early"]
+    header = ["", "min_confidence", "precision", "recall", "F1", "exact match", "stop early"]
     _screen.write_table(header, rows)
     set_jobs(classifier, None)
     save_model(model, args.output)

@@ -116,9 +116,8 @@ def _show(args: argparse.Namespace, part: Part) -> None:
     model.fit(X_train, part.train[1])
     seconds = time.perf_counter() - start
     _screen.write(
-        f"{len(part.train[1]):,} rows to learn from, {len(y):,} to test on; "
-        f"{model.hierarchy_.n_nodes - 1:,} classes in the rows to learn from; fitted in "
-        f"{seconds:.1f} s"
+        f"{len(part.train[1]):,} training rows with {model.hierarchy_.n_nodes - 1:,} classes, "
+        f"{len(y):,} test rows; fitted in {seconds:.1f} s"
     )
     for line in _screen.choice_lines(model.choices_):
         _screen.write(line)
@@ -148,7 +147,7 @@ def _compare(args: argparse.Namespace, part: Part, X_train: Any, X_test: Any) ->
     scores = _screen.overall_text(part.test[1], flat.predict(X_test))
     _screen.write(f"flat baseline:   {scores}; fitted in {seconds:.1f} s")
     _screen.write(
-        "The flat model always goes down to a leaf; this one stops early where it is unsure."
+        "The flat model always predicts a leaf; this model stops early if it is uncertain."
     )
 
 

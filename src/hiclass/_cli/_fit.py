@@ -112,7 +112,7 @@ def _fit_without_rows(args: argparse.Namespace, classifier: Any) -> None:
     hierarchy = hierarchy_with_texts(args, None)
     features = text_columns_without_rows(args)
     _screen.note(
-        f"No rows to learn from: texts to predict are read from {', '.join(features.text)}",
+        f"No training rows: texts to predict are read from {', '.join(features.text)}",
         args.quiet,
     )
     start = time.perf_counter()
@@ -145,10 +145,10 @@ def _finish(
 def _check_added(args: argparse.Namespace) -> None:
     """Refuse options that do not go with reviewed rows, or only with them."""
     if args.update is not None and args.add is None:
-        raise CommandError("--update learns the rows of --add. Give --add FILE, too.")
+        raise CommandError("--update adds the rows of --add to a model. Give --add FILE as well.")
     if args.add is not None and args.groups is not None:
         raise CommandError(
-            "--groups and --add do not go together: reviewed rows have no group. Leave one out."
+            "--groups and --add cannot be combined: reviewed rows have no group. Leave one out."
         )
 
 
@@ -224,10 +224,10 @@ def warn_of_given_away(
     for found in find_given_away(table, choice.columns, y):
         level = levels[found.level]
         _screen.warning(
-            f"{found.column!r} alone gives the right {level!r} for {found.share:.0%} of the rows "
-            f"that have a {level!r} and a value in this column (the commonest label is right for "
-            f"{found.commonest:.0%}). If it is not known yet when the model predicts, leave it out "
-            f"with --ignore: otherwise scores look better than predictions will be.",
+            f"{found.column!r} alone predicts {level!r} correctly for {found.share:.0%} of the "
+            f"rows that have a {level!r} and a value in this column (the most frequent label is "
+            f"correct for {found.commonest:.0%}). If the column is not known at the time of "
+            f"prediction, exclude it with --ignore. Otherwise, scores are too good.",
             args.quiet,
         )
 

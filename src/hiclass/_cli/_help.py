@@ -22,10 +22,10 @@ examples:
   hiclass fit genes.csv --target terms --label-separator ";" --hierarchy go.obo -o model.skops
 
 An empty cell in a column of labels ends the path of its row. Without --text, --numbers,
---categories and --dates, the other columns are features, except ids, columns with one value and
-columns with a different value in every row. The choice and its
-reasons are written to standard error. A warning names every column that almost determines the
-target alone.
+--categories and --dates, all other columns are features, except ids, columns with a single value
+and columns with a different value in every row. The choice of features and model, with reasons, is
+written to standard error. A warning names every column that almost determines the target on its
+own.
 """
 PREDICT = """\
 examples:
@@ -33,11 +33,11 @@ examples:
   hiclass predict model.skops new.csv.gz --min-confidence 0.8 --keep id -o out.parquet
   cat new.tsv | hiclass predict model.skops - --format tsv > out.csv
 
-Two columns are added for every level: predicted_NAME and confidence_NAME, both empty below
-the end of a path. If the model was fitted with --path-separator, one column has the whole path, and
-confidence_NAME_1, confidence_NAME_2 and so on the confidence of every level. In CSV and TSV, a text
+Two columns are added for every level: predicted_NAME and confidence_NAME, both empty after the end
+of a path. If the model was fitted with --path-separator, predicted_NAME holds the whole path, and
+confidence_NAME_1, confidence_NAME_2, ... hold the confidence of every level. In CSV and TSV, a text
 that a spreadsheet would run as a formula (it starts with = + - @, a tab or a line break, and is not
-a number) gets an apostrophe in front; --unprotected leaves it as it is. Loading a model runs no
+a number) is prefixed with an apostrophe, unless --unprotected is given. Loading a model runs no
 code.
 """
 EVALUATE = """\
@@ -47,7 +47,7 @@ examples:
   hiclass evaluate model.skops test.csv --report report.html --min-confidence 0.8
   hiclass evaluate model.skops test.csv --report report.html --examples narrative
 
-"classes here" counts the classes of the level in the true or predicted paths of these rows.
+"classes here" is the number of classes of a level in the true or predicted paths of these rows.
 "reached" is the share of rows whose predicted path reaches the level.
 """
 EXPLAIN = """\
@@ -55,8 +55,9 @@ examples:
   hiclass explain model.skops test.csv --row 3
   hiclass explain model.skops test.csv --row 3 --top 10 -o why.html
 
-At every step down the hierarchy: the probability of the class that was chosen, the runners-up, and
-the features for (+) and against it (-), compared with the runner-up.
+For every step down the hierarchy, the output shows the probability of the chosen class, the
+runners-up, and the features for (+) and against (-) the chosen class, compared with the first
+runner-up.
 """
 REPORT = """\
 examples:
@@ -64,17 +65,17 @@ examples:
   hiclass report model.skops test.csv -o report.html --examples narrative
   hiclass report model.skops new.csv -o report.html --label-errors --compare valid.csv
 
-The report is one HTML file that loads nothing from the network. It contains no row of the data,
-unless --examples or (by number and labels) --label-errors is given. Use rows that the model was not
-fitted on.
+The report is one HTML file that loads nothing from the network. It contains no rows of the data,
+unless --examples or --label-errors (row numbers and labels) is given. Use rows that the model was
+not fitted on.
 """
 TUNE = """\
 examples:
   hiclass tune model.skops valid.csv --precision 0.95 -o careful.skops
 
-Of the labels that the new model predicts for these rows, at all levels, at least this share is
-correct; paths stop early below the threshold. Use labelled rows that the model was not fitted on,
-and evaluate the new model on other rows.
+Of the labels that the new model predicts for these rows, over all levels, at least this share is
+correct. To reach it, uncertain paths stop early. Use labelled rows that the model was not fitted
+on, and evaluate the new model on other rows.
 """
 GUARANTEE = """\
 examples:
@@ -82,10 +83,10 @@ examples:
   hiclass guarantee model.skops valid.csv --max-error 0.03 --level sub_product -o sure.skops
   hiclass guarantee model.skops valid.csv --costs costs.csv --max-cost 0.2 -o sure.skops
 
-Of the rows that get a label at a level, at most this share is wrong, with the given certainty; the
-paths of the other rows stop before it. Use labelled rows that were not used to fit or choose
-anything. With too few rows, an error says how many are needed. The guarantee holds for rows from
-the same source, not after a drift.
+Of the rows that get a label at a level, at most a share E is wrong, with the given certainty. The
+paths of the other rows stop before that level. Use labelled rows that were not used to fit the
+model or to choose its settings. With too few rows, an error states how many are needed. The
+guarantee holds for rows from the same source, but not if the data change.
 """
 TRIAGE = """\
 examples:
@@ -95,10 +96,11 @@ examples:
     -o done.csv --review queue.csv
   hiclass triage model.skops new.csv --min-confidence 0.9 -o done.csv --review queue.csv
 
-A row is certain if no threshold shortens its path, down to the given level. Certain rows get the
-columns of hiclass predict. The others get the most probable classes, all different at that level
-(suggestion_1, a JSON list from the first level down, and probability_1, and so on), the words that
-support the first two (reasons), and the row of the file (source_row). Identical rows are adjacent.
+A row is sure if no threshold truncates its path above the given level. Sure rows get the columns of
+hiclass predict. For the other rows, the queue holds the most probable classes, all different at
+that level (suggestion_1, a JSON list from the first level down, probability_1, ...), the words that
+support the first two suggestions (reasons), and the row of the file (source_row). Identical rows
+are adjacent.
 """
 REVIEW = """\
 examples:
@@ -108,16 +110,17 @@ examples:
 
 The command prints an address with a token. Open it in a browser on this machine, or in several
 browsers if several people work on the queue. Every decision is saved in reviewed.csv.journal before
-the next row is shown. After a crash, the same command continues where it stopped. Ctrl+C ends it
-and writes reviewed.csv: the columns of the queue, the labels, the decision (accepted, corrected,
-skipped), the person, the time and the comment.
+the next row is shown. After a crash, the same command continues where it stopped. Ctrl+C ends the
+command and writes reviewed.csv: the columns of the queue, the labels, the decision (accepted,
+corrected or skipped), the person, the time and the comment.
 """
 LABEL_ERRORS = """\
 examples:
   hiclass label-errors model.skops train.csv --rows 100 -o suspects.csv
 
-Copies of the model are fitted on folds of the file. Every row gets the probability that its label
-is wrong, the level at which the error starts, and a more probable class there.
+Copies of the model are fitted on folds of the file. For every row, the output holds the probability
+that its label is wrong, the level at which the error starts, and a more probable class of that
+level.
 """
 COMPARE = """\
 examples:
@@ -125,8 +128,8 @@ examples:
   hiclass compare model.skops valid.csv new.csv --max-false-alarms 0.001 -o compared.csv
 
 Compares confidences, frequencies of the predicted classes, the share of rows above the thresholds,
-and features. Writes significant changes, and what they mean for the guarantee of the model. The
-old rows must not be training rows: the model is too confident on those.
+and features. Reports significant changes and their consequence for the guarantee of the model. The
+old rows must not be training rows, because the model is too confident on these.
 """
 COMPARE_FLAT = """\
 examples:
@@ -134,8 +137,8 @@ examples:
   hiclass compare-flat data.csv --target category --path-separator " > " --cv 5
 
 A flat model, a local model and their combination are cross-validated with the same features and
-classifier. Differences in points (1 point = 0.01) have 95 % intervals from paired resamples of the
-rows. An interval that includes zero means: no significant difference with these rows.
+classifier. Differences are in points (1 point = 0.01), with 95 % intervals from paired resamples of
+the rows. If an interval includes zero, the difference is not significant.
 """
 SERVE = """\
 examples:
@@ -145,10 +148,11 @@ examples:
   curl --json '{"rows": [{"narrative": "a"}, {"narrative": "b"}]}' \\
     "http://127.0.0.1:8000/predict?k=3"
 
-GET /health reports that the service is running, GET /model which columns a row needs, and GET
-/openapi.json the whole interface. A row has all columns of the model; null is an empty cell. ?k=3
-adds the three most probable paths. Ctrl+C or SIGTERM stops the service after the current requests.
-It has no encryption and no passwords: with --host, put it behind a proxy that has both.
+GET /health reports whether the service is running, GET /model the columns that a row needs, and GET
+/openapi.json the whole interface. A row must have all columns of the model; null is an empty cell.
+?k=3 adds the three most probable paths. Ctrl+C or SIGTERM stops the service after the current
+requests. The service has no encryption and no passwords: if you change --host, put it behind a
+proxy that provides both.
 """
 TREE = """\
 examples:
@@ -159,5 +163,5 @@ examples:
 DEMO = """\
 examples:
   hiclass demo                  animals (seconds), then ICD-10-CM (about a minute)
-  hiclass demo --only animals   the first part alone
+  hiclass demo --only animals   the first part only
 """

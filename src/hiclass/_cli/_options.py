@@ -38,19 +38,19 @@ def add_examples(group: Any) -> None:
     group.add_argument(
         "--examples",
         metavar="COLUMN",
-        help="show this column of some rows that the model gets wrong in the report; by default "
-        "no row is in it",
+        help="show this column for some wrongly classified rows; by default, the report contains "
+        "no rows of the data",
     )
 
 
 def add_model_file(command: argparse.ArgumentParser) -> None:
     """Add the argument MODEL."""
-    command.add_argument("model_file", metavar="MODEL", help="a file that hiclass fit wrote")
+    command.add_argument("model_file", metavar="MODEL", help="a model file written by hiclass fit")
 
 
 _TABLE = (
-    "CSV, TSV, Parquet or JSON lines, also compressed (.gz); - is standard input; it comes before "
-    "the options"
+    "a CSV, TSV, Parquet or JSON lines file, also compressed (.gz), or - for standard input; must "
+    "come before the options"
 )
 
 
@@ -67,15 +67,15 @@ def add_input(
     group.add_argument(
         "--format",
         choices=_FORMATS,
-        help="by default told by the name of the file; csv for standard input",
+        help="the format of the file; by default, from its extension, and csv for standard input",
     )
     group.add_argument(
-        "--encoding", default="utf-8", help="encoding of text files (default: utf-8)"
+        "--encoding", default="utf-8", help="the encoding of text files (default: utf-8)"
     )
     group.add_argument(
         "--separator",
         metavar="CHARACTER",
-        help="between the cells of CSV files; by default a comma, in TSV a tab",
+        help="the separator between cells (default: a comma in CSV files, a tab in TSV files)",
     )
 
 
@@ -89,7 +89,7 @@ def add_output_format(group: Any) -> None:
     group.add_argument(
         "--output-format",
         choices=_FORMATS,
-        help="by default told by the name of the output; csv if it has no extension",
+        help="the format of the output; by default, from its extension, and csv without one",
     )
 
 
@@ -100,7 +100,7 @@ def add_target(command: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="COLUMN",
-        help="columns of the labels, from the first level to the last",
+        help="the columns with the labels, from the first level to the last",
     )
 
 
@@ -110,11 +110,9 @@ def add_label_options(command: argparse.ArgumentParser) -> Any:
     group.add_argument(
         "--truncate-gaps",
         action="store_true",
-        help="end a path at its first empty cell although labels follow",
+        help="if labels follow an empty cell, end the path at the empty cell",
     )
-    group.add_argument(
-        "--skip-unlabelled", action="store_true", help="leave out rows without any label"
-    )
+    group.add_argument("--skip-unlabelled", action="store_true", help="ignore rows without labels")
     return group
 
 
@@ -123,8 +121,8 @@ def add_path_separator(group: Any) -> None:
     group.add_argument(
         "--path-separator",
         metavar="TEXT",
-        help='the one column of --target holds whole paths, such as "Loans > Car", with this '
-        "between the levels",
+        help="the separator of the levels, if the single column of --target holds whole paths, "
+        'such as "Loans > Car"',
     )
 
 
@@ -134,19 +132,20 @@ def add_label_forms(group: Any) -> None:
     group.add_argument(
         "--label-separator",
         metavar="TEXT",
-        help='rows have several labels: the one column of --target holds them, such as "cat; dog", '
-        "with this between them",
+        help="the separator of the labels, if the single column of --target holds several labels "
+        'per row, such as "cat; dog"',
     )
     group.add_argument(
         "--multi-label",
         choices=["columns", "indicator"],
-        help="rows have several labels; columns: every column of --target holds one, or a list, or "
-        "is empty; indicator: every column of --target is a class, with 1 or 0 (yes or no)",
+        help="rows have several labels; columns: every column of --target holds a label or a list "
+        "of labels, or is empty; indicator: every column of --target is a class, with the values 1 "
+        "and 0, or yes and no",
     )
     group.add_argument(
         "--hierarchy",
         metavar="FILE",
-        help="the classes above the labels, where rows have several: a table with the columns "
+        help="the hierarchy of the classes, if rows have several labels: a table with the columns "
         "parent and child, JSON, or an ontology (.obo); a class may have several parents",
     )
 
@@ -157,8 +156,8 @@ def add_threshold(command: Any) -> None:
         "--threshold",
         type=positive_share,
         metavar="P",
-        help="where rows have several labels, predict the classes with at least this probability; "
-        "by default a tuned one per class",
+        help="if rows have several labels, predict the classes with at least this probability; by "
+        "default, one tuned threshold per class",
     )
 
 
@@ -167,8 +166,8 @@ def add_groups(command: Any) -> None:
     command.add_argument(
         "--groups",
         metavar="COLUMN",
-        help="rows with the same value here, such as a patient, stay together wherever some rows "
-        "are held out; the column is not a feature",
+        help="a column of groups, such as patients; rows of one group are held out together; the "
+        "column is not a feature",
     )
 
 
@@ -176,8 +175,8 @@ def add_feature_columns(command: argparse.ArgumentParser) -> None:
     """Add the options that name the columns of the features."""
     columns = command.add_argument_group(
         "features",
-        "Chosen by their cells. If --text, --numbers, --categories or --dates name any, these are "
-        "all.",
+        "By default, features are chosen automatically. With --text, --numbers, --categories or\n"
+        "--dates, only the named columns are features.",
     )
     columns.add_argument("--text", nargs="+", metavar="COLUMN", help="columns of text")
     columns.add_argument("--numbers", nargs="+", metavar="COLUMN", help="columns of numbers")
@@ -197,7 +196,7 @@ def add_decision(command: Any) -> None:
 def add_jobs(command: Any) -> None:
     """Add ``--jobs``."""
     command.add_argument(
-        "--jobs", type=jobs, metavar="N", help="number of parallel jobs; -1 is all processors"
+        "--jobs", type=jobs, metavar="N", help="number of parallel jobs; -1 uses all processors"
     )
 
 
@@ -207,8 +206,8 @@ def add_min_confidence(command: Any) -> None:
         "--min-confidence",
         type=read_min_confidence,
         metavar="P",
-        help="end a path after its deepest class with at least this probability; also one number "
-        "per level, such as 0.5,0.7,0.9, or a JSON file with one per class",
+        help="end a path after its deepest class with at least this probability; a number, one "
+        "number per level, such as 0.5,0.7,0.9, or a JSON file with one number per class",
     )
 
 

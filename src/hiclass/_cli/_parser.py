@@ -102,24 +102,24 @@ def _add_fit(commands: Any) -> None:
     add_label_forms(add_label_options(command))
     add_class_texts(
         command,
-        "also learn from the texts of classes in this file, and predict its classes without rows: "
-        "the columns of --target name a class, all others have texts of it; FILE may be left out "
-        "then",
+        "a file with texts of classes (titles, descriptions): the columns of --target name a "
+        "class, all other columns are its texts; classes without rows can then be predicted, and "
+        "FILE may be omitted",
     )
     add_feature_columns(command)
     reviewed = command.add_argument_group("reviewed rows")
     reviewed.add_argument(
         "--add",
         metavar="FILE",
-        help="also learn these rows, written by hiclass review; with --cv, scores are given with "
-        "and without them",
+        help="also fit on these rows, written by hiclass review; with --cv, scores are reported "
+        "with and without them",
     )
     reviewed.add_argument(
         "--update",
         metavar="MODEL",
-        help="learn the rows of --add on top of this model, without those of FILE; its features "
-        "and settings stay, but for --min-confidence and --jobs; if the model cannot, a new one "
-        "is fitted on all rows",
+        help="update this model with the rows of --add instead of fitting on FILE; of its "
+        "settings, only --min-confidence and --jobs can change; if the model does not support "
+        "updates, a new model is fitted on all rows",
     )
     _add_model_options(command)
     command.add_argument(
@@ -139,7 +139,7 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--optimize",
         choices=list(OPTIMIZE),
-        help=f"what auto optimises; {listed(OPTIMIZE)} (default: path)",
+        help=f"the score that auto optimises; {listed(OPTIMIZE)} (default: path)",
     )
     model.add_argument(
         "--effort",
@@ -151,7 +151,7 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
         "--cv",
         type=at_least(2),
         metavar="FOLDS",
-        help="first write cross-validated scores with this number of folds",
+        help="also report cross-validated scores, with this number of folds",
     )
     model.add_argument("--seed", type=int, help="the same seed gives the same model (default: 0)")
     add_decision(model)
@@ -176,14 +176,14 @@ def _add_predict(commands: Any) -> None:
         "--output",
         default="-",
         metavar="FILE",
-        help="by default standard output; compressed if its name ends with .gz",
+        help="the output file, compressed if its name ends with .gz (default: standard output)",
     )
     add_output_format(output)
     output.add_argument(
         "--keep",
         nargs="*",
         metavar="COLUMN",
-        help="columns of the input to copy; by default all, with --keep alone none",
+        help="the columns of the input to copy; by default all; --keep without columns copies none",
     )
     output.add_argument(
         "--unprotected",
@@ -208,14 +208,14 @@ def _add_evaluate(commands: Any) -> None:
     command.add_argument(
         "--baseline",
         metavar="FILE",
-        help="also score a flat model of the same features, fitted on this file: the labelled rows "
+        help="also score a flat model with the same features, fitted on this file; give the file "
         "that the model was fitted on",
     )
     report = command.add_argument_group("report")
     report.add_argument(
         "--report",
         metavar="FILE",
-        help="also write a report as HTML; a model card if its name ends with .md",
+        help="also write an HTML report, or a model card if the name ends with .md",
     )
     add_examples(report)
     add_checks(report)
@@ -236,7 +236,7 @@ def _add_explain(commands: Any) -> None:
         type=at_least(1),
         default=1,
         metavar="N",
-        help="which row of the file, from 1; a header is not counted (default: 1)",
+        help="the number of the row, starting at 1, without the header (default: 1)",
     )
     command.add_argument(
         "--top",
@@ -257,8 +257,8 @@ def _add_explain(commands: Any) -> None:
         "--output",
         default="-",
         metavar="FILE",
-        help="a page if its name ends with .html, data if it ends with .json, otherwise text; by "
-        "default text on standard output",
+        help="the output file: HTML if its name ends with .html, JSON if it ends with .json, "
+        "otherwise text (default: text on standard output)",
     )
 
 
@@ -280,7 +280,7 @@ def _add_report(commands: Any) -> None:
         "--output",
         required=True,
         metavar="FILE",
-        help="the report, such as report.html; a model card if its name ends with .md",
+        help="the report, such as report.html, or a model card if the name ends with .md",
     )
     command.add_argument("--title", help="the title of the report; by default the name of the file")
     add_examples(command)
@@ -291,7 +291,7 @@ def _add_tune(commands: Any) -> None:
     command = add_command(
         commands,
         "tune",
-        "choose the confidence below which predicted paths end",
+        "choose the confidence at which predicted paths stop, for a given precision",
         _help.TUNE,
         "MODEL FILE [--precision P] -o FILE [options]",
     )
@@ -303,7 +303,7 @@ def _add_tune(commands: Any) -> None:
         type=positive_share,
         default=0.95,
         metavar="P",
-        help="the least share of correct labels among those predicted (default: 0.95)",
+        help="the minimum share of correct labels among the predicted labels (default: 0.95)",
     )
     add_jobs(command)
     command.add_argument(
@@ -311,7 +311,7 @@ def _add_tune(commands: Any) -> None:
         "--output",
         required=True,
         metavar="FILE",
-        help="the new model file: the same model with another min_confidence",
+        help="the new model file: the same model with the chosen min_confidence",
     )
 
 
@@ -329,13 +329,13 @@ def _add_serve(commands: Any) -> None:
     command.add_argument(
         "--host",
         default="127.0.0.1",
-        help="the address to listen at; by default 127.0.0.1, which only this machine can reach",
+        help="the address to listen on (default: 127.0.0.1, reachable from this machine only)",
     )
     command.add_argument(
         "--port",
         type=port,
         default=8000,
-        help="the port to listen at; 0 is any free port (default: 8000)",
+        help="the port to listen on; 0 chooses a free port (default: 8000)",
     )
     add_min_confidence(command)
     limits = command.add_argument_group("limits")
@@ -344,21 +344,21 @@ def _add_serve(commands: Any) -> None:
         type=at_least(1),
         default=Limits.max_rows,
         metavar="N",
-        help=f"rows of one request (default: {Limits.max_rows:,})",
+        help=f"the maximum number of rows per request (default: {Limits.max_rows:,})",
     )
     limits.add_argument(
         "--max-bytes",
         type=at_least(1),
         default=Limits.max_bytes,
         metavar="N",
-        help=f"length of one request (default: {Limits.max_bytes:,})",
+        help=f"the maximum size of a request in bytes (default: {Limits.max_bytes:,})",
     )
     limits.add_argument(
         "--timeout",
         type=at_least(1),
         default=Limits.timeout,
         metavar="SECONDS",
-        help="for a request to arrive, and for it to be predicted "
+        help="the maximum time to receive a request, and to predict its rows "
         f"(default: {Limits.timeout} each)",
     )
     limits.add_argument(
@@ -366,7 +366,7 @@ def _add_serve(commands: Any) -> None:
         type=at_least(1),
         default=Limits.threads,
         metavar="N",
-        help=f"requests that are predicted at a time (default: {Limits.threads})",
+        help=f"the number of requests predicted at the same time (default: {Limits.threads})",
     )
 
 
@@ -374,7 +374,7 @@ def _add_tree(commands: Any) -> None:
     command = add_command(
         commands,
         "tree",
-        "show the hierarchy of a file with counts",
+        "show the hierarchy of a labelled file with counts",
         _help.TREE,
         "FILE --target COLUMN [COLUMN ...] [options]",
     )
@@ -386,8 +386,8 @@ def _add_tree(commands: Any) -> None:
     )
     add_class_texts(
         command,
-        "also show the titles of classes in this file, and its classes without rows: the columns "
-        "of --target name a class, all others have texts of it",
+        "a file with texts of classes: the columns of --target name a class, all other columns are "
+        "its texts; titles and classes without rows are shown as well",
     )
 
 
@@ -403,5 +403,5 @@ def _add_demo(commands: Any) -> None:
         "--report-dir",
         default=".",
         metavar="FOLDER",
-        help="where the reports go (default: this folder)",
+        help="the folder for the reports (default: this folder)",
     )

@@ -45,7 +45,7 @@ def add_guarantee(commands: Any) -> None:
         type=inner_share,
         default=0.95,
         metavar="P",
-        help="the probability with which that holds (default: 0.95)",
+        help="the probability that the guarantee holds (default: 0.95)",
     )
     promise.add_argument(
         "--level",
@@ -61,8 +61,8 @@ def add_guarantee(commands: Any) -> None:
     promise.add_argument(
         "--costs",
         metavar="FILE",
-        help="limit the mean cost instead: a file with columns of the levels and a column cost, "
-        "what a wrong label costs for rows of this class (all others: 1)",
+        help="limit the mean cost instead: a file with the columns of the levels and a column cost "
+        "with the cost of a wrong label for rows of a class (other classes: 1)",
     )
     promise.add_argument(
         "--max-cost", type=float, metavar="C", help="the mean cost that is allowed"
@@ -97,11 +97,18 @@ def add_label_errors(commands: Any) -> None:
         help="every row is scored by a model fitted on the other folds (default: 5)",
     )
     command.add_argument(
-        "--rows", type=at_least(1), metavar="N", help="write the first N rows only; by default all"
+        "--rows",
+        type=at_least(1),
+        metavar="N",
+        help="write only the N most suspicious rows; by default all",
     )
     add_jobs(command)
     command.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help="by default standard output"
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
+        help="the output file (default: standard output)",
     )
     add_output_format(command)
 
@@ -116,8 +123,8 @@ def add_compare(commands: Any) -> None:
         "MODEL THEN NOW [-o FILE] [options]",
     )
     add_model_file(command)
-    add_input(command, "THEN", "old rows that the model was not fitted on; as for predict")
-    command.add_argument("now", metavar="NOW", help="new rows, in the same format")
+    add_input(command, "THEN", "a file with old rows that the model was not fitted on")
+    command.add_argument("now", metavar="NOW", help="a file with new rows, in the same format")
     command.add_argument(
         "--max-false-alarms",
         type=inner_share,
@@ -160,11 +167,11 @@ def add_checks(command: Any) -> None:
     command.add_argument(
         "--label-errors",
         action="store_true",
-        help="show the rows whose label is probably wrong: copies of the model are fitted on five "
-        "folds of FILE",
+        help="show the rows whose label is probably wrong, found by fitting copies of the model on "
+        "five folds of FILE",
     )
     command.add_argument(
         "--compare",
         metavar="THEN",
-        help="show what has changed between old rows, which the model was not fitted on, and FILE",
+        help="show what has changed from THEN, old rows that the model was not fitted on, to FILE",
     )

@@ -25,7 +25,7 @@ def add_triage(commands: Any) -> None:
     command = add_command(
         commands,
         "triage",
-        "code the rows that are sure, and make a queue of the others",
+        "code the rows that are sure, and queue the others for review",
         _help.TRIAGE,
         "MODEL FILE --max-error E -o FILE --review QUEUE [options]",
     )
@@ -34,31 +34,32 @@ def add_triage(commands: Any) -> None:
     add_decision(command)
     sure = command.add_argument_group(
         "what is sure",
-        "By default what the thresholds of the model say, or those of --min-confidence.",
+        "By default, the thresholds of the model or of --min-confidence decide.",
     )
     sure.add_argument(
         "--max-error",
         type=inner_share,
         metavar="E",
-        help="the share of coded rows that may be wrong: guaranteed by hiclass guarantee for the "
-        "model, or from the rows of --labelled",
+        help="the share of coded rows that may be wrong; needs a model from hiclass guarantee, or "
+        "--labelled",
     )
     sure.add_argument(
         "--labelled",
         metavar="FILE",
-        help="labelled rows that the model was not fitted on, to choose thresholds for --max-error",
+        help="labelled rows that the model was not fitted on, to choose the thresholds for "
+        "--max-error",
     )
     sure.add_argument(
         "--certainty",
         type=inner_share,
         metavar="P",
-        help="with --labelled, the probability with which that holds (default: 0.95)",
+        help="with --labelled, the probability that the guarantee holds (default: 0.95)",
     )
     sure.add_argument(
         "--level",
         metavar="LEVEL",
-        help="the level that has to be coded, by its number or name, and nothing below it; by "
-        "default whole paths",
+        help="the level to code, by number or name; levels below it are omitted; by default, whole "
+        "paths are coded",
     )
     add_label_options(command)
     queue = command.add_argument_group("output")
@@ -67,7 +68,7 @@ def add_triage(commands: Any) -> None:
         "--output",
         required=True,
         metavar="FILE",
-        help="the rows of which the model is certain",
+        help="the rows that are sure, with their labels",
     )
     queue.add_argument(
         "--review", required=True, metavar="QUEUE", help="the other rows, for hiclass review"
@@ -88,8 +89,8 @@ def add_triage(commands: Any) -> None:
     queue.add_argument(
         "--costs",
         metavar="FILE",
-        help="for --order cost: a file with columns of the levels and a column cost, what it costs "
-        "to miss a row of this class (all others: 1)",
+        help="for --order cost: a file with the columns of the levels and a column cost with the "
+        "cost of missing a row of a class (other classes: 1)",
     )
 
 
@@ -98,13 +99,16 @@ def add_review(commands: Any) -> None:
     command = add_command(
         commands,
         "review",
-        "let people code a queue on a page of this machine",
+        "review a queue of rows in a browser on this machine",
         _help.REVIEW,
         "QUEUE --model MODEL -o FILE [--port PORT] [options]",
     )
-    add_input(command, "QUEUE", "a file that hiclass triage wrote with --review")
+    add_input(command, "QUEUE", "a queue written by hiclass triage --review")
     command.add_argument(
-        "--model", required=True, metavar="MODEL", help="the model file that made the queue"
+        "--model",
+        required=True,
+        metavar="MODEL",
+        help="the model file that the queue was made with",
     )
     command.add_argument(
         "-o",
@@ -117,10 +121,10 @@ def add_review(commands: Any) -> None:
         "--port",
         type=port,
         default=8001,
-        help="the port to listen at; 0 is any free port (default: 8001)",
+        help="the port to listen on; 0 chooses a free port (default: 8001)",
     )
     command.add_argument(
         "--write",
         action="store_true",
-        help="only write FILE from its journal, without opening the page",
+        help="only write FILE from its journal, without starting the review desk",
     )

@@ -22,7 +22,7 @@ MODELS = {
     "node": "one binary classifier per class",
     "level": "one classifier per level",
     "flat": "one classifier over all leaves; the baseline",
-    "batches": "one binary classifier per class; can learn more rows later, with --update",
+    "batches": "one binary classifier per class, which --update can extend with more rows",
 }
 DEFAULT_MODEL = "auto"
 OPTIMIZE = {
@@ -128,20 +128,20 @@ def make_set_model(
     if name == "auto":
         if optimize == "path":
             raise CommandError(
-                "--optimize path wants whole paths that are right, but a row has several labels "
-                "here. Use --optimize f1, or leave it out."
+                "--optimize path needs one path per row, but a row has several labels here. Use "
+                "--optimize f1, or leave it out."
             )
         if threshold is not None:
             raise CommandError(
-                f"--threshold {threshold:g} is for the single models; --model auto learns one per "
-                f"class. Leave it out, or give it to predict and evaluate."
+                f"--threshold {threshold:g} cannot be used with --model auto, which tunes one "
+                f"threshold per class. Leave it out, or give it to predict and evaluate."
             )
         return HierarchicalClassifier(optimize=optimize, effort=effort or "balanced", **common)
     _refuse_choices(name, optimize, effort)
     if name == "batches":
         raise CommandError(
-            "--model batches learns rows with one path later. For several labels per row, use "
-            "auto, parent, node, level or flat."
+            "--model batches needs one path per row, but a row has several labels here. Use auto, "
+            "parent, node, level or flat."
         )
     local = LogisticRegression(max_iter=1000)
     return _SINGLE[name](local, threshold="tuned" if threshold is None else threshold, **common)
@@ -152,8 +152,8 @@ def _refuse_choices(name: str, optimize: str | None, effort: str | None) -> None
     for option, value in (("--optimize", optimize), ("--effort", effort)):
         if value is not None:
             raise CommandError(
-                f"{option} {value} is for --model auto, which chooses by itself; --model "
-                f"{name} is one fixed model. Leave one of the two out."
+                f"{option} {value} is for --model auto; --model {name} is a fixed model. Leave one "
+                f"of the two out."
             )
 
 

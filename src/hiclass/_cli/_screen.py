@@ -129,7 +129,7 @@ def path_text(labels: Sequence[Any], confidences: Any = None) -> str:
     if confidences is not None:
         marks = [paint(f"{p:.2f}", _colour_of(p), sys.stdout) for p in confidences[: len(steps)]]
         steps = [f"{step} {mark}" for step, mark in zip(steps, marks, strict=True)]
-    return " > ".join(steps) if steps else "(nothing is certain enough)"
+    return " > ".join(steps) if steps else "(no class reaches the threshold)"
 
 
 def _shortened(label: str) -> str:
@@ -168,6 +168,6 @@ def overall_text(y: Any, predicted: Any) -> str:
         "hierarchical precision": metrics.precision(y, predicted, zero_division=0.0),
         "recall": metrics.recall(y, predicted, zero_division=0.0),
         "F1": metrics.f1(y, predicted, zero_division=0.0),
-        "whole path right": metrics.exact_match(y, predicted),
+        "exact match": metrics.exact_match(y, predicted),
     }
     return ", ".join(f"{name} {value:.3f}" for name, value in overall.items())

@@ -68,7 +68,7 @@ def set_scores_text(report: Any, y: Any, predicted: Any, options: dict[str, Any]
     jaccard = metrics.jaccard(y, predicted, **options)
     return (
         f"hierarchical precision {overall['precision']:.3f}, recall {overall['recall']:.3f}, F1 "
-        f"{overall['f1']:.3f}, Jaccard {jaccard:.3f}, all labels right {overall['exact_match']:.3f}"
+        f"{overall['f1']:.3f}, Jaccard {jaccard:.3f}, exact match {overall['exact_match']:.3f}"
     )
 
 

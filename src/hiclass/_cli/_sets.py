@@ -68,7 +68,7 @@ def several_of(args: argparse.Namespace) -> Several | None:
         return None
     if separator is not None and kind is not None:
         raise CommandError(
-            f"--label-separator and --multi-label {kind} do not go together: labels are in one "
+            f"--label-separator and --multi-label {kind} cannot be combined: labels are in one "
             f"cell or in several columns. Leave one out."
         )
     refuse_gaps(args)

@@ -108,27 +108,27 @@ def _check_promise(args: argparse.Namespace, model: Model, level: int | None) ->
     """Refuse a limit that the thresholds of the model do not promise."""
     found = guarantee_of(model.pipeline)
     remedy = (
-        f"Give labelled rows with --labelled FILE, or make a model that does with: hiclass "
+        f"Give labelled rows with --labelled FILE, or make a model with such a guarantee: hiclass "
         f"guarantee {args.model_file} FILE --max-error {args.max_error:g} -o MODEL."
     )
     if found is None or found.kind != "error":
-        raise CommandError(f"{args.model_file} comes with no promise about errors. {remedy}")
+        raise CommandError(f"{args.model_file} has no guarantee about errors. {remedy}")
     if args.certainty is not None and found.certainty < args.certainty:
         raise CommandError(
-            f"{args.model_file} keeps its promise with a certainty of {found.certainty:g}, not "
+            f"The guarantee of {args.model_file} has a certainty of {found.certainty:g}, not "
             f"{args.certainty:g}. {remedy}"
         )
     for number in range(1, len(model.levels) + 1) if level is None else [level]:
         limits = [promise.limit for promise in found.promises if promise.level == number]
         if not limits:
             raise CommandError(
-                f"{args.model_file} promises nothing about level {number}, "
+                f"{args.model_file} has no guarantee for level {number}, "
                 f"{model.levels[number - 1]!r}. {remedy}"
             )
         if max(limits) > args.max_error:
             raise CommandError(
-                f"{args.model_file} promises at most {max(limits):.4g} of errors at level {number}"
-                f", not {args.max_error:g}. {remedy}"
+                f"{args.model_file} guarantees an error of at most {max(limits):.4g} at level "
+                f"{number}, not {args.max_error:g}. {remedy}"
             )
 
 
@@ -151,7 +151,7 @@ def _describe(args: argparse.Namespace, found: Triage) -> None:
     n_sure, n_rows = int(found.sure.sum()), len(found.sure)
     _screen.note(
         f"{n_sure:,} of {n_rows:,} rows ({n_sure / n_rows:.1%}) are sure: wrote {args.output}. "
-        f"{_screen.count(len(found.review), 'row')} for people: wrote {args.review}",
+        f"{_screen.count(len(found.review), 'row')} for review: wrote {args.review}",
         args.quiet,
     )
     if found.note:

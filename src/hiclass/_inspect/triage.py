@@ -29,9 +29,9 @@ from hiclass.hierarchy import Hierarchy
 
 #: How rows for people can be ordered.
 ORDERS = {
-    "uncertain": "the least probable first suggestion first",
-    "cost": "the largest expected cost of the first suggestion first",
-    "branch": "by the class below which the first two suggestions part, largest groups first",
+    "uncertain": "lowest probability of the first suggestion first",
+    "cost": "largest expected cost of the first suggestion first",
+    "branch": "grouped by the class below which the first two suggestions differ, largest first",
 }
 #: So many features are found for each of the first two suggestions.
 _TOP = 5
@@ -86,7 +86,7 @@ class Triage:
 
     def __repr__(self) -> str:
         n_sure, n_rows = int(self.sure.sum()), len(self.sure)
-        return f"Triage({n_sure:,} of {n_rows:,} rows are sure, {len(self.review):,} for people)"
+        return f"Triage({n_sure:,} of {n_rows:,} rows are sure, {len(self.review):,} for review)"
 
 
 def triage(
@@ -165,7 +165,7 @@ def triage(
     >>> model = LocalClassifierPerParentNode(min_confidence=0.5).fit(X, y)
     >>> found = triage(model, [[4, 0, 1.0], [2, 2, 0.2]], k=2)
     >>> found
-    Triage(1 of 2 rows are sure, 1 for people)
+    Triage(1 of 2 rows are sure, 1 for review)
     >>> [found.hierarchy.path(node) for node in found.suggestions[0]]
     [('Mammal', 'Dog'), ('Mammal', 'Cat')]
     """
@@ -223,7 +223,7 @@ def _note(opened: Any, found: list[PairReason | None], second: IntArray) -> str:
     names = why_no_reasons(opened)
     rows = "The rows" if without == int((second > 0).sum()) else f"{without:,} rows"
     why = f", which {names} does not have" if names else ", and none decides there"
-    return f"{rows} for people come without reasons: these are weights of linear classifiers{why}."
+    return f"{rows} for review come without reasons: these are weights of linear classifiers{why}."
 
 
 def _check(tree: Hierarchy, level: Any, k: Any, order: Any, costs: Any) -> None:

@@ -97,7 +97,7 @@ def _scores(data: dict[str, Any]) -> list[str]:
         f"On {data['rows']:,} labelled rows. Hierarchical scores count every class of a path.",
         "",
         *_table(
-            ["hierarchical precision", "recall", "F1", "whole path right"],
+            ["hierarchical precision", "recall", "F1", "exact match"],
             [[_share(scores[name]) for name in ("precision", "recall", "f1", "exact")]],
         ),
         "",
@@ -148,7 +148,7 @@ def _worst(nodes: dict[str, Any], paths: list[str]) -> list[str]:
 def _set_scores(data: dict[str, Any]) -> list[str]:
     """The scores of sets: labels instead of paths."""
     names = {"precision": "hierarchical precision", "recall": "recall", "f1": "F1"}
-    names |= {"jaccard": "Jaccard", "exact": "all labels right", "area": "AU(PRC)"}
+    names |= {"jaccard": "Jaccard", "exact": "exact match", "area": "AU(PRC)"}
     found = {title: data["scores"].get(name) for name, title in names.items()}
     columns = ["precision", "recall", "f1", "area"]
     levels = [
