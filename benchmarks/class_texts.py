@@ -433,7 +433,14 @@ def held_by_kind(X, y, tree, rows, scored):
     embedded = ("embedding", ClassTextClassifier(embedding(), hierarchy=tree))
     given = (list(X[rows]), y[rows]) if len(rows) else (None, None)
     found = fit_ensemble(
-        [flat, words, embedded], None, *given, None, None, learn=False, check=lambda _: None
+        [flat, words, embedded],
+        None,
+        *given,
+        None,
+        None,
+        learn=False,
+        on_all=True,
+        check=lambda _: None,
     )
     texts = list(X[scored])
     nodes = encode_texted(tree, None, y[scored]).nodes

@@ -76,7 +76,9 @@ def test_files_and_decisions(tmp_path):
     skops.io.dump(model, tmp_path / "model.skops")
     again = hiclass.load(tmp_path / "model.skops")
     assert again.predict(X).tolist() == model.predict(X).tolist()
-    assert again.hierarchy == model.hierarchy_
+    assert again.hierarchy is None
+    assert again.hierarchy_ == model.hierarchy_
+    assert set(again.class_texts) == set(TEXTS)
     assert set(model.restricted_to([("plant",)]).predict(X)[:, 0]) == {"plant"}
     steps, inner = model._opened()
     assert steps == []

@@ -302,3 +302,54 @@ def test_tags_say_that_rows_are_texts():
     tags = ClassTextClassifier().__sklearn_tags__()
     assert tags.input_tags.string
     assert not tags.input_tags.two_d_array
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+@pytest.mark.parametrize(
+    "given",
+    [
+        TEXTS,
+        pd.DataFrame(
+            {
+                "one": ["Animal", "Animal", "Plant", "Plant"],
+                "two": ["Cat", "Cat", "Fern", "Tree"],
+                "text": ["cats", "felines", "ferns", "trees"],
+            }
+        ),
+    ],
+)
+def test_parameters_survive_files(given, fitted, tmp_path):
+    model = ClassTextClassifier(class_texts=given)
+    if fitted:
+        model.fit(None, None)
+    skops.io.dump(model, tmp_path / "model.skops")
+    loaded = skops.io.load(tmp_path / "model.skops", trusted=hiclass.TRUSTED_TYPES)
+    texts = TEXTS
+    if given is not TEXTS:
+        texts = {
+            ("Animal", "Cat"): ["cats", "felines"],
+            ("Plant", "Fern"): ["ferns"],
+            ("Plant", "Tree"): ["trees"],
+        }
+    expected = {name: [t] if isinstance(t, str) else t for name, t in texts.items()}
+    for again in (loaded, pickle.loads(pickle.dumps(model))):
+        assert again.hierarchy is None
+        assert again.class_texts == expected
+        # New labels are new classes, as before.
+        more = clone(again).fit(["a fungus"], [["Fungus", "Yeast"]])
+        assert more.hierarchy_.find("Yeast")
+
+
+def test_texts_that_were_set_after_fitting_survive_files(zero_shot):
+    zero_shot.set_params(class_texts={("Fungus",): ["mushrooms"]})
+    assert pickle.loads(pickle.dumps(zero_shot)).class_texts == {("Fungus",): ["mushrooms"]}
+    zero_shot.set_params(class_texts=[1])
+    assert pickle.loads(pickle.dumps(zero_shot)).class_texts == [1]
+
+
+def test_texts_without_words_are_an_error():
+    with pytest.raises(ValueError, match=r"No text has a letter or a digit.*'\?!'.*an encoder"):
+        ClassTextClassifier(class_texts={"a": "?!", "b": "..."}).fit(None, None)
+    # One of several is not.
+    model = ClassTextClassifier(class_texts={"a": "?!", "b": "words"}).fit(None, None)
+    assert model.predict(["words"]).tolist() == ["b"]

@@ -16,6 +16,8 @@ from hiclass import (
     Hierarchy,
     LocalClassifierPerParentNode,
 )
+from hiclass._estimators import ensemble_texts
+from hiclass._estimators.texted import options_with_texts
 from hiclass._inference.paths import final_proba
 
 WORDS = {
@@ -159,7 +161,7 @@ def test_files_hold_texts_once_and_predict_as_before(model, tmp_path):
     again = hiclass.load(tmp_path / "model.skops")
     X = list(WORDS.values())
     np.testing.assert_allclose(again.predict_node_proba(X), fitted.predict_node_proba(X), atol=1e-6)
-    assert again.class_texts.has_texts
+    assert again.class_texts == {name: [words] for name, words in mapping.items()}
 
 
 def test_an_ensemble_with_words_is_fitted_on_other_rows(model):
@@ -167,3 +169,43 @@ def test_an_ensemble_with_words_is_fitted_on_other_rows(model):
     part = model._refit(X, y, model.hierarchy_, {})
     assert part.class_weights is not None
     assert part.hierarchy == model.hierarchy_
+
+
+def test_weights_are_learned_from_some_classes_where_there_are_many_rows(monkeypatch):
+    monkeypatch.setattr(ensemble_texts, "_ENOUGH_ROWS", 10)
+    monkeypatch.setattr(ensemble_texts, "_ENOUGH_CLASSES", 2)
+    fitted = []
+
+    def refit(self, X, y, tree, params):
+        fitted.append({path[1] for path in y})
+        return kept(self, X, y, tree, params)
+
+    kept = FlatClassifier._refit
+    monkeypatch.setattr(FlatClassifier, "_refit", refit)
+    X, y = sample(SEEN, 8)
+    some = EnsembleClassifier([("flat", flat())], class_texts=TREE).fit(X, y)
+    # Whole groups of siblings, their texts among the rows, and no others.
+    assert all(classes <= {"cat", "dog", "cow"} for classes in fitted)
+    assert fitted
+    assert some.predict(["petal thorn", "moo", "acorn"])[:, 1].tolist() == ["rose", "cow", "oak"]
+    fitted.clear()
+    # The F-score is that of all classes.
+    EnsembleClassifier([("flat", flat())], class_texts=TREE, decoding="expected_f1").fit(X, y)
+    assert all("rose" in classes for classes in fitted)
+    fitted.clear()
+    clone(some).fit(X, y, groups=np.arange(len(X)) % 4)
+    assert all("rose" in classes for classes in fitted)
+
+
+def test_a_fold_compares_with_the_texts_of_its_classes_and_of_those_above():
+    texts = {("animal",): "beasts", **{tuple(PATHS[n]): [n, words] for n, words in WORDS.items()}}
+    fitted = ClassTextClassifier(class_texts=texts).fit(*sample(SEEN, 2))
+    models = fitted._models
+    cats = np.array([TREE.find("cat")])
+    part = ensemble_texts._without(
+        models, np.arange(4), options_with_texts(models.hierarchy, cats, cats)
+    )
+    shown = {models.hierarchy.labels[v] for v in part.text_nodes.tolist()}
+    assert shown == {"animal", "cat"}
+    assert part.texts.shape[0] == 3
+    assert part.row_numbers.tolist() == [0, 1, 2, 3]

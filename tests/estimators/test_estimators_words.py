@@ -1,5 +1,7 @@
 """Texts of classes as training rows."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -7,6 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from hiclass import FlatClassifier, Hierarchy, add_class_texts
+from hiclass._estimators import words
+from hiclass._estimators.words import distinct_texts
 
 TEXTS = {("a",): "above", ("a", "x"): ["one", "two", "three"], ("b",): "bees"}
 
@@ -57,3 +61,41 @@ def test_a_weight_that_is_none_is_an_error(weight):
 def test_rows_without_labels_are_an_error():
     with pytest.raises(ValueError, match="both X and y"):
         add_class_texts(["row"], None, TEXTS)
+
+
+def test_texts_that_say_nearly_the_same_are_not_distinct():
+    texts = [
+        "fracture of the left arm, first visit",
+        "fracture of the left arm, second visit",
+        "burn of a hand",
+        "Fracture of the left ARM - first visit",
+        "fracture of the left arm, first visit",
+        "?!",
+    ]
+    nodes = np.array([1, 1, 1, 1, 2, 2])
+    # The fifth is that of another class; a text without words is like no other one.
+    assert distinct_texts(texts, nodes).tolist() == [True, False, True, False, True, True]
+    assert distinct_texts(["..", "!"], np.array([1, 1])).all()
+    assert distinct_texts([], np.empty(0, dtype=int)).tolist() == []
+
+
+def test_texts_of_many_and_of_large_classes_are_compared_in_parts(monkeypatch):
+    rng = np.random.default_rng(0)
+    nodes = np.repeat(np.arange(40), rng.integers(1, 9, 40))
+    texts = [f"word{rng.integers(3)}" for _ in nodes]
+    expected = [
+        (t, v) not in zip(texts[:i], nodes[:i], strict=True)
+        for i, (t, v) in enumerate(zip(texts, nodes, strict=True))
+    ]
+    assert distinct_texts(texts, nodes).tolist() == expected
+    monkeypatch.setattr(words, "_AT_ONCE", 5)
+    assert distinct_texts(texts, nodes).tolist() == expected
+    parts = list(words._parts(nodes))
+    assert np.concatenate([np.arange(len(nodes))[part] for part in parts]).tolist() == list(
+        range(len(nodes))
+    )
+    assert all(not np.isin(nodes[a], nodes[b]).any() for a, b in pairwise(parts))
+    monkeypatch.setattr(words, "_OF_CLASS", 2)
+    # What is in another part is not compared: more texts stay, and none that was there is lost.
+    assert (distinct_texts(texts, nodes) >= np.array(expected)).all()
+    assert max(len(nodes[part]) for part in words._parts(nodes)) <= 5

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hiclass import Hierarchy
-from hiclass._out_of_fold.folds import deal_paths, deal_sets, fit_folds
+from hiclass._out_of_fold.folds import deal_paths, deal_sets, fit_folds, some_classes
 from hiclass._targets.sets import encode_sets
 from hiclass.model_selection import hold_out_groups, read_groups
 
@@ -129,3 +129,36 @@ def test_about_as_many_rows_as_wanted_are_held_out():
 def test_one_group_cannot_be_held_out():
     with pytest.raises(ValueError, match=r"^groups has 1 different group.*at least 2 groups, or"):
         hold_out_groups(np.zeros(3, dtype=int), 1, np.random.default_rng(0))
+
+
+def test_enough_rows_of_whole_sibling_groups_are_some_classes():
+    tree = Hierarchy.from_paths([[f"p{i}", f"c{i}{j}"] for i in range(5) for j in range(3)])
+    ends = tree.leaves()
+    nodes = np.repeat(ends, 2)  # six rows of every group
+    found = some_classes(tree, ends, nodes, 13, 1)
+    # Groups come in steps of the golden ratio: 0, .618, .236, .854, .472; three of them are enough.
+    groups = [0, 2, 4]
+    assert found.tolist() == [ends[3 * i + j] for i in groups for j in range(3)]
+    assert some_classes(tree, ends, nodes, 1, 7).tolist() == found.tolist()
+    assert some_classes(tree, ends, nodes, 31, 1) is ends
+    assert some_classes(tree, ends, nodes[:0], 1, 1) is ends
+
+
+def test_siblings_are_kept_together_up_to_a_limit():
+    tree = Hierarchy.from_paths([[f"c{i:03d}"] for i in range(100)])
+    ends = tree.leaves()
+    found = some_classes(tree, ends, ends, 40, 1)
+    assert len(found) == 64
+    assert set(np.diff(np.flatnonzero(np.isin(ends, found)))) <= {1, 33}
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(0, 40), st.integers(0, 6))
+def test_some_classes_have_enough_rows(which, n_rows, n_classes):
+    ends = np.sort(nodes_of(*PATHS))
+    nodes = ends[np.array(which)]
+    found = some_classes(TREE, ends, nodes, n_rows, n_classes)
+    assert (np.diff(found) > 0).all()
+    enough = (
+        np.isin(nodes, found).sum() >= n_rows and len(np.intersect1d(nodes, found)) >= n_classes
+    )
+    assert enough or len(found) == len(ends)

@@ -386,13 +386,6 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         self.expected_f1_ = vars(model).get("expected_f1_", USUAL_F)
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Files have the texts once, in the hierarchy: they have no tuples as names, and no frames.
-        state = super().__getstate__()
-        if state.get("class_texts") is not None and "hierarchy_" in state:
-            state |= {"hierarchy": state["hierarchy_"], "class_texts": None}
-        return state
-
     def _check_decision_parameters(self) -> None:
         super()._check_decision_parameters()
         if self._is_about_sets():

@@ -35,6 +35,7 @@ from hiclass._estimators.sets import (
     predict_sets,
     rank_classes,
 )
+from hiclass._estimators.texted import texts_for_files, texts_from_files
 from hiclass._inference.chunks import map_in_threads
 from hiclass._inference.confidence import (
     Thresholds,
@@ -677,6 +678,9 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         state = super().__getstate__()
         if "min_confidence" in state:
             state = {**state, "min_confidence": for_files(state["min_confidence"])}
+        if state.get("class_texts") is not None:
+            stored = texts_for_files(state["class_texts"], state.get("hierarchy_"))
+            state = {**state, "class_texts": stored}
         return as_stamped(state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -686,3 +690,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         self.__dict__.update(read_stamped(state, type(self).__name__))
         if "min_confidence" in self.__dict__:
             self.min_confidence = from_files(self.min_confidence)
+        known = self.__dict__
+        if "class_texts" in known:
+            texts = texts_from_files(known["class_texts"], known.get("hierarchy_"))
+            known["class_texts"] = texts

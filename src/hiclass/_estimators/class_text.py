@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,7 +31,11 @@ from hiclass._rows import check_weights, n_rows_of
 from hiclass._state import TextModels
 from hiclass._targets.paths import check_n_labels
 from hiclass._typing import AnyArray, IntArray
+from hiclass.hierarchy._texts import shorten
 from hiclass.model_selection import read_groups
+
+#: What the default encoder calls a word.
+_WORD = re.compile(r"\w")
 
 
 class ClassTextClassifier(BaseHierarchicalClassifier):
@@ -192,6 +197,11 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
         """Fit the encoder; return the vectors of texts and of rows, None if there are no rows."""
         everything = [*texts, *rows]
         if self.encoder is None:
+            if not any(map(_WORD.search, everything)):
+                raise ValueError(
+                    f"No text has a letter or a digit, neither those of classes nor those of rows; "
+                    f"the first is {shorten(everything[0])!r}. Give texts of words, or an encoder."
+                )
             self.encoder_ = default_encoder()  # fit_transform reads texts once
             vectors = normalize(self.encoder_.fit_transform(everything))
         else:
@@ -366,13 +376,6 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
 
     def _input_tags(self) -> Any:
         return None
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Files have the texts once, in the hierarchy: they have no tuples as names, and no frames.
-        state = super().__getstate__()
-        if "hierarchy_" in state:
-            state |= {"hierarchy": state["hierarchy_"], "class_texts": None}
-        return state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -299,6 +299,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             sample_weight,
             groups,
             learn=learn,
+            on_all=self._learns_f,
             check=self._check_thresholds,
         )
         joint, f = found.joint, None
@@ -561,13 +562,6 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             routed = process_routing(self, "fit", **params)
             return {name: dict(routed[name].fit) for name, _ in self.models}
         return {name: params for name, _ in self.models}
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Files have the texts once, in the hierarchy: they have no tuples as names, and no frames.
-        state = super().__getstate__()
-        if state.get("class_texts") is not None and "hierarchy_" in state:
-            state["class_texts"] = state["hierarchy_"]
-        return state
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Get the metadata routing of this object.

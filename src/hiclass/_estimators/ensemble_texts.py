@@ -18,7 +18,13 @@ from hiclass._estimators.class_text import ClassTextClassifier
 from hiclass._estimators.texted import encode_texted, options_with_texts
 from hiclass._estimators.words import TextRows, with_text_rows
 from hiclass._out_of_fold.class_texts import with_parameters
-from hiclass._out_of_fold.folds import N_FOLDS, deal_paths, fit_folds, hold_out_classes
+from hiclass._out_of_fold.folds import (
+    N_FOLDS,
+    deal_paths,
+    fit_folds,
+    hold_out_classes,
+    some_classes,
+)
 from hiclass._out_of_fold.words_and_rows import (
     MEANINGS,
     ROWS,
@@ -40,6 +46,8 @@ NAME = "class_texts"
 _MOST_TEXTS = 50_000
 #: From so many rows on, one of three folds is held out: its rows are enough to learn from.
 _MANY_ROWS = 1000
+#: So many rows, of so many classes, are enough to learn how much each model counts.
+_ENOUGH_ROWS, _ENOUGH_CLASSES = 2400, 100
 
 
 @dataclass(frozen=True)
@@ -81,6 +89,7 @@ def fit_ensemble(
     groups: Any,
     *,
     learn: bool,
+    on_all: bool,
     check: Callable[[Hierarchy], None],
 ) -> TextEnsemble:
     """Fit models on rows and texts of classes, and learn how much each of them counts.
@@ -97,6 +106,9 @@ def fit_ensemble(
         Weights and groups of the rows.
     learn : bool
         Whether it is learned how much each model counts.
+    on_all : bool
+        Whether models that are held out have to know all classes. A few numbers are learned from
+        some of the classes as well, for a part of the cost.
     check : callable
         Called with the classes before anything is fitted, to refuse what does not suit them.
 
@@ -107,7 +119,8 @@ def fit_ensemble(
     named = _with_words(models, class_texts)
     target = encode_texted(*_classes(named, class_texts), y)
     check(target.hierarchy)
-    rows = with_text_rows(X, target, sample_weight, max(_MOST_TEXTS, len(target.nodes)))
+    most = max(_MOST_TEXTS, len(target.nodes))
+    rows = with_text_rows(X, target, sample_weight, most, distinct=True)
     unit = None if groups is None else read_groups(groups, rows.n_rows)
     weighted = sample_weight is not None
     fitted = [_fit(model, rows, weighted, unit, alone=not learn) for _, model in named]
@@ -115,26 +128,32 @@ def fit_ensemble(
     equal = (1 / len(states),) * len(states)
     joint = EnsembleModels(target.hierarchy, target.options, states, equal)
     found = TextEnsemble([name for name, _ in named], fitted, joint, rows, [])
-    return _learn(found, unit, weighted) if learn else found
+    return _learn(found, unit, weighted, on_all) if learn else found
 
 
-def _learn(found: TextEnsemble, groups: IntArray | None, weighted: bool) -> TextEnsemble:
+def _learn(
+    found: TextEnsemble, groups: IntArray | None, weighted: bool, on_all: bool
+) -> TextEnsemble:
     """Learn how much each model counts, by how many rows a class has."""
     rows, nodes, joint = found.rows, found.rows.target.nodes, found.joint
     mixture = mixture_of([_kind_of(model) for model in found.models])
     parameters = mixture.start
     held_out: list[tuple[EnsembleModels, IntArray]] = []
     if rows.n_rows:
+        tree, ends = joint.hierarchy, joint.options.ends
+        if not on_all and groups is None:
+            ends = some_classes(tree, ends, nodes, _ENOUGH_ROWS, _ENOUGH_CLASSES)
+        here = np.flatnonzero(np.isin(nodes, ends))
 
         def fit_fold(some: IntArray) -> EnsembleModels:
-            return _refit(found.models, rows, joint, some, weighted)
+            return _refit(found.models, rows, joint, here[some], ends, weighted)
 
-        fold = _folds(nodes, joint.hierarchy, groups)
-        held_out = list(fit_folds(fit_fold, fold))
+        fold = _folds(nodes[here], tree, groups)
+        held_out = [(part, here[out]) for part, out in fit_folds(fit_fold, fold)]
         worlds = held_out
-        if most_lose_all(nodes, fold):
+        if most_lose_all(nodes[here], fold):
             # Then it is learned what the models can do for classes without rows, from all rows.
-            worlds = [*held_out, (fit_fold(np.empty(0, dtype=np.intp)), np.arange(len(nodes)))]
+            worlds = [*held_out, (fit_fold(np.empty(0, dtype=np.intp)), here)]
         real, weights = rows.X[: rows.n_rows], rows.weights[: rows.n_rows]
         vectors = [_vectors_of(model) for model in found.models]
         parameters, alone = learn_words_and_rows(worlds, real, vectors, nodes, weights, mixture)
@@ -214,12 +233,18 @@ def _fit(
 
 
 def _refit(
-    fitted: list[Any], rows: TextRows, joint: EnsembleModels, some: IntArray, weighted: bool
+    fitted: list[Any],
+    rows: TextRows,
+    joint: EnsembleModels,
+    some: IntArray,
+    ends: IntArray,
+    weighted: bool,
 ) -> EnsembleModels:
-    """Fit copies of all models on some of the rows, and on all texts."""
+    """Fit copies of all models on some of the rows, and on all texts of some classes."""
     tree, nodes = rows.target.hierarchy, rows.target.nodes
-    options = options_with_texts(tree, nodes[some])
-    with_texts = np.concatenate([some, np.arange(rows.n_rows, len(rows.X))])
+    options = options_with_texts(tree, nodes[some], ends)
+    texts = rows.n_rows + np.flatnonzero(np.isin(rows.nodes[rows.n_rows :], ends))
+    with_texts = np.concatenate([some, texts])
     X, y = take_rows(rows.X, with_texts), take_rows(rows.y, with_texts)
     params = {"sample_weight": rows.weights[with_texts]} if weighted else {}
     parts = tuple(
@@ -234,9 +259,12 @@ def _refit(
 def _without(models: TextModels, some: IntArray, options: Options) -> TextModels:
     """A model by words that knows some of the rows only."""
     keep = np.flatnonzero(np.isin(models.row_numbers, some))
+    near = np.isin(models.text_nodes, models.hierarchy._closure[options.ends].indices)
     part = replace(
         models,
         options=options,
+        texts=models.texts[near],
+        text_nodes=models.text_nodes[near],
         rows=models.rows[keep],
         row_nodes=models.row_nodes[keep],
         row_numbers=models.row_numbers[keep],

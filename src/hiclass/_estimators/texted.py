@@ -131,16 +131,21 @@ def _of_texts_and_rows(class_texts: Any, y: Any) -> Hierarchy:
     return tree.with_texts(class_texts)
 
 
-def options_with_texts(hierarchy: Hierarchy, nodes: IntArray) -> Options:
+def options_with_texts(
+    hierarchy: Hierarchy, nodes: IntArray, only: IntArray | None = None
+) -> Options:
     """How a path can go on from every node: to classes with rows or with texts.
 
-    A class without rows is final if it has a text and no class below it has a text or a row.
+    A class without rows is final if it has a text and no class below it has a text or a row. With
+    ``only``, no other classes are final.
     """
     own = np.bincount(nodes, minlength=hierarchy.n_nodes)
     has_text = np.array([bool(several) for several in hierarchy.texts])
     known = has_text | (own > 0)
     below = RowCounts(hierarchy, known.astype(np.intp)).n_below - known
     final = (own > 0) | (has_text & (below == 0))
+    if only is not None:
+        final &= np.isin(np.arange(hierarchy.n_nodes), only)
     return find_options(RowCounts(hierarchy, final.astype(np.intp)), leaf_only=False)
 
 
@@ -155,3 +160,60 @@ def _format_of(hierarchy: Hierarchy) -> LabelFormat:
         dtype = np.dtype(object)
     n_levels = len(columns.codes) if columns.ndim == 2 else hierarchy.depth
     return LabelFormat(columns.ndim, n_levels, dtype, columns.missing)
+
+
+# -- files -------------------------------------------------------------------------------------
+
+#: What class texts begin with in files, which have no tuples as names and no frames.
+_IN_FILES = "class texts"
+
+
+def texts_for_files(class_texts: Any, hierarchy: Hierarchy | None) -> Any:
+    """Class texts as files hold them: names of classes, with texts unless the hierarchy has them.
+
+    Parameters
+    ----------
+    class_texts : object
+        The parameter. Anything but a mapping, a Series or a frame stays as it is.
+    hierarchy : Hierarchy or None
+        The classes of a fitted model.
+
+    Returns
+    -------
+    object
+    """
+    if class_texts is None or isinstance(class_texts, str | Hierarchy):
+        return class_texts
+    try:
+        pairs = list_texts(class_texts)
+    except (TypeError, ValueError):  # not fitted yet: fit refuses it
+        return class_texts
+    names = [list(name) if isinstance(name, tuple) else name for name, _ in pairs]
+    texts = None if _has(hierarchy, pairs) else [list(several) for _, several in pairs]
+    return (_IN_FILES, names, texts)
+
+
+def _has(hierarchy: Hierarchy | None, pairs: list[tuple[Any, tuple[str, ...]]]) -> bool:
+    """Whether a hierarchy has these texts of classes."""
+    if hierarchy is None or not hierarchy.has_texts:
+        return False
+    try:
+        found = [(hierarchy.texts[hierarchy.find(name)], several) for name, several in pairs]
+    except (TypeError, ValueError):  # the parameter was set after fitting
+        return False
+    return all(set(several) <= set(known) for known, several in found)
+
+
+def texts_from_files(stored: Any, hierarchy: Hierarchy | None) -> Any:
+    """What :func:`texts_for_files` was given, as a mapping."""
+    if not isinstance(stored, tuple) or stored[:1] != (_IN_FILES,):
+        return stored
+    _, names, texts = stored
+    found: dict[Any, list[str]] = {}
+    for i, given in enumerate(names):
+        name = tuple(given) if isinstance(given, list) else given
+        if texts is not None:
+            found[name] = found.get(name, []) + texts[i]
+        elif hierarchy is not None:
+            found[name] = list(hierarchy.texts[hierarchy.find(name)])
+    return found

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from hiclass._encoders.encoding import check_texts
 from hiclass._estimators.texted import TextTarget, encode_texted
 from hiclass._rows import check_weights
 from hiclass._targets.paths import check_n_labels, decode
 from hiclass._typing import AnyArray, FloatArray, IntArray
+
+#: Texts of a class whose words have at least this similarity say nearly the same.
+_NEAR = 0.65
+#: So many texts are compared at once, and so many of one class.
+_AT_ONCE, _OF_CLASS = 256, 2048
+#: What the words of a text have.
+_WORD = re.compile(r"\w")
 
 
 @dataclass(frozen=True)
@@ -26,6 +37,8 @@ class TextRows:
         Their labels.
     weights : ndarray
         Their weights.
+    nodes : ndarray of int
+        Their most specific nodes.
     n_rows : int
         How many of them are rows.
     target : TextTarget
@@ -35,6 +48,7 @@ class TextRows:
     X: list[str]
     y: AnyArray
     weights: FloatArray
+    nodes: IntArray
     n_rows: int
     target: TextTarget
 
@@ -107,26 +121,89 @@ def add_class_texts(
 
 
 def with_text_rows(
-    X: Any, target: TextTarget, sample_weight: Any = None, max_texts: int | None = None
+    X: Any,
+    target: TextTarget,
+    sample_weight: Any = None,
+    max_texts: int | None = None,
+    *,
+    distinct: bool = False,
 ) -> TextRows:
-    """Add the texts of final classes to rows."""
+    """Add the texts of final classes to rows, all or those that are ``distinct`` in their class."""
     rows = [] if X is None else check_texts(X)
     check_n_labels(len(target.nodes), len(rows))
     given = check_weights(sample_weight, rows) if rows else None
-    texts, nodes = _choose(target, max_texts)
+    texts, nodes = _choose(target, max_texts, distinct)
     mean = 1.0 if given is None else float(given.mean())
     weights = np.ones(len(rows)) if given is None else given
     everything = np.concatenate([target.nodes, nodes])
     labels = decode(everything, target.hierarchy, target.format, may_end=True)
     both = np.concatenate([weights, np.full(len(texts), mean)])
-    return TextRows([*rows, *texts], labels, both, len(rows), target)
+    return TextRows([*rows, *texts], labels, both, everything, len(rows), target)
 
 
-def _choose(target: TextTarget, max_texts: int | None) -> tuple[list[str], IntArray]:
+def _choose(
+    target: TextTarget, max_texts: int | None, distinct: bool
+) -> tuple[list[str], IntArray]:
     """Texts of final classes and their nodes: the first of all classes, then the second, ..."""
     ends = target.options.ends.tolist()
     of_ends = [(i, v, text) for v in ends for i, text in enumerate(target.hierarchy.texts[v])]
+    if distinct:
+        classes = np.array([v for _, v, _ in of_ends], dtype=np.intp)
+        keep = distinct_texts([text for _, _, text in of_ends], classes)
+        of_ends = [found for found, kept in zip(of_ends, keep.tolist(), strict=True) if kept]
     n_classes = sum(i == 0 for i, _, _ in of_ends)
     most = len(of_ends) if max_texts is None else max(max_texts, n_classes)
     chosen = sorted(sorted(of_ends, key=lambda found: found[0])[:most], key=lambda found: found[1])
     return [text for _, _, text in chosen], np.array([v for _, v, _ in chosen], dtype=np.intp)
+
+
+def distinct_texts(texts: list[str], nodes: IntArray) -> AnyArray:
+    """Whether each text says something that no earlier text of its class has said.
+
+    What learns from rows gains nothing from the tenth title that differs from others in one common
+    word, but takes as long as for any other row.
+
+    Parameters
+    ----------
+    texts : list of str
+        Texts.
+    nodes : ndarray of int
+        Their classes, ascending.
+
+    Returns
+    -------
+    ndarray of bool
+        False for a text whose words are similar to those of an earlier one of its class, by TF-IDF.
+    """
+    keep = np.ones(len(texts), dtype=bool)
+    if len(np.unique(nodes)) == len(texts) or not any(map(_WORD.search, texts)):
+        return keep
+    encoder = TfidfVectorizer(sublinear_tf=True, dtype=np.float32, token_pattern=r"(?u)\b\w+\b")
+    vectors = encoder.fit_transform(texts)
+    for part in _parts(nodes):
+        near = (vectors[part] @ vectors[part].T).tocoo()
+        of_class = nodes[part]
+        pairs = (near.data >= _NEAR) & (of_class[near.row] == of_class[near.col])
+        pairs &= near.col < near.row
+        order = np.lexsort((near.col[pairs], near.row[pairs]))
+        later, earlier = near.row[pairs][order].tolist(), near.col[pairs][order].tolist()
+        kept = keep[part]  # a view
+        for one, other in zip(later, earlier, strict=True):
+            if kept[other]:
+                kept[one] = False
+    return keep
+
+
+def _parts(nodes: IntArray) -> Iterator[slice]:
+    """Texts of whole classes that are compared at once; those of very large classes in parts."""
+    bounds = np.append(np.flatnonzero(np.diff(nodes, prepend=-1)), len(nodes)).tolist()
+    start = 0
+    for begin, end in pairwise(bounds):
+        if end - start > _AT_ONCE and begin > start:
+            yield slice(start, begin)
+            start = begin
+        while end - start > _OF_CLASS:
+            yield slice(start, start + _OF_CLASS)
+            start += _OF_CLASS
+    if start < len(nodes):
+        yield slice(start, len(nodes))

@@ -21,6 +21,8 @@ from hiclass.model_selection import count_units, deal_folds, deal_units
 N_FOLDS = 3
 #: One of so many classes is held out as a whole, where words are learned from.
 _WHOLE = 8
+#: So many siblings are kept together where a few numbers are learned from some classes.
+_MOST_SIBLINGS = 32
 
 
 def fit_folds(
@@ -190,3 +192,42 @@ def hold_out_classes(fold: IntArray, nodes: IntArray, n_folds: int = N_FOLDS) ->
     is_whole = np.isin(nodes, whole) & (fold >= 0)
     fold = np.where(is_whole, place % n_folds, fold)
     return np.where(fold < n_folds, fold, -1)
+
+
+def some_classes(
+    hierarchy: Hierarchy, ends: IntArray, nodes: IntArray, n_rows: int, n_classes: int
+) -> IntArray:
+    """Final classes from all over a tree that have enough rows to learn a few numbers from.
+
+    Siblings are kept together, up to a limit: they are what is mistaken for one another most.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        The tree.
+    ends : ndarray of int
+        Its final classes, ascending.
+    nodes : ndarray of int
+        The most specific node of every row.
+    n_rows, n_classes : int
+        How many rows, and how many classes that have some, are enough.
+
+    Returns
+    -------
+    ndarray of int
+        Final classes, ascending; all of them if there are no more than enough.
+    """
+    own = np.bincount(nodes, minlength=hierarchy.n_nodes)[ends]
+    parent = hierarchy.parent[ends]
+    order = np.argsort(parent, kind="stable")
+    first = np.r_[True, np.diff(parent[order]) != 0]
+    begins = np.maximum.accumulate(np.where(first, np.arange(len(ends)), 0))
+    first |= (np.arange(len(ends)) - begins) % _MOST_SIBLINGS == 0
+    group = np.empty(len(ends), dtype=np.intp)
+    group[order] = np.cumsum(first) - 1
+    # Steps of the golden ratio are spread evenly, however many there are.
+    turns = np.argsort(np.arange(first.sum()) * ((5**0.5 - 1) / 2) % 1)
+    rows = np.cumsum(np.bincount(group, own)[turns])
+    classes = np.cumsum(np.bincount(group, own > 0)[turns])
+    enough = np.flatnonzero((rows >= n_rows) & (classes >= n_classes))
+    return ends[np.isin(group, turns[: enough[0] + 1])] if len(enough) else ends
