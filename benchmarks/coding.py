@@ -206,15 +206,19 @@ def errors_table(result: dict[str, Any]) -> str:
 
 def outside_text(result: dict[str, Any]) -> str:
     of = result["outside"]
-    return (
-        f"On clinc150, {of['rows']:,} out-of-scope test rows have a higher `outside_score` than "
-        f"the others in {of['auc']:.1%} of all pairs (one less the probability of the best path: "
-        f"{of['auc_of_best_path']:.1%}). With thresholds for at most 5 % wrong intents, made from "
-        f"training rows of known intents, {of['error_without']:.1%} of the answers for test rows "
-        f"of known intents are wrong: these official test rows are harder than the training rows. "
-        f"Of the out-of-scope rows {of['answered_outside']:.1%} are answered, too, all of them "
-        f"wrongly, so that with {of['share_outside']:.0%} of such rows {of['error_with']:.1%} of "
-        f"all answers are wrong: a guarantee does not hold for rows that calibration had none of."
+    return "\n".join(
+        [
+            f"- On clinc150, an out-of-scope test row has a higher `outside_score` than another "
+            f"row in {of['auc']:.1%} of all pairs. With 1 minus the probability of the best path "
+            f"as score, it is {of['auc_of_best_path']:.1%}.",
+            "- A guarantee does not hold for kinds of rows that were not in the calibration rows. "
+            "Thresholds for at most 5 % wrong intents were chosen on training rows of known "
+            f"intents. Of the {of['rows']:,} out-of-scope test rows, "
+            f"{of['answered_outside']:.1%} get a label, which is always wrong. With "
+            f"{of['share_outside']:.0%} of such rows, {of['error_with']:.1%} of all labels are "
+            f"wrong. Without them, it is {of['error_without']:.1%}: the official test rows are "
+            "harder than the training rows.",
+        ]
     )
 
 

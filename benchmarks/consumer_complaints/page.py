@@ -151,7 +151,8 @@ def paper_table(result: dict[str, Any]) -> str:
                 cells[-1] += f" (what fit adds: {change_of(added(row), added(flat))})"
         head = (f"{MEASURES[name]}, {BASES[base]}", MODELS[strategy])
         lines.append((*head, f"{100 * change:+.0f} %", *cells))
-    return table(("measure", "model", "paper, against flat", "here", "here, without tuning"), lines)
+    header = ("measure", "model", "paper, compared with flat", "here", "here, without tuning")
+    return table(header, lines)
 
 
 def findings(result: dict[str, Any]) -> str:
@@ -167,8 +168,9 @@ def findings(result: dict[str, Any]) -> str:
     ]
     gained = f", by {span(gains)} points" if gains else ""
     lines.append(
-        f"- **Local against flat, with the same classifier.** {len(gains)} of {len(local)} local "
-        f"models have a significantly higher hF{gained}; not so: {', '.join(others) or 'none'}."
+        f"- **hF.** {len(gains)} of {len(local)} local models are significantly better than the "
+        f"flat model with the same classifier{gained}."
+        + (f" The exception: {', '.join(others)}." if others else "")
     )
     for level, name in enumerate(("product", "pair")):
         moved = [difference(row, flat, level) for _, row, flat in local]
@@ -182,7 +184,7 @@ def findings(result: dict[str, Any]) -> str:
     }
     bases = dict.fromkeys(base for _, base in cells)
     models = [name for name in MODELS if any(name == strategy for strategy, _ in cells)]
-    header = ("against flat: hF, CPU s, peak memory", *(BASES[base] for base in bases))
+    header = ("compared with flat: hF, CPU s, peak memory", *(BASES[base] for base in bases))
     body = [(MODELS[name], *(cells.get((name, b), "-") for b in bases)) for name in models]
     return "\n".join(lines) + f"\n\n{table(header, body)}"
 

@@ -28,7 +28,8 @@ PAGES = [
     *(
         f"docs/{name}.md"
         for name in (
-            "appendix/all_libraries", "appendix/calibration", "appendix/class_frequencies",
+            "appendix/all_libraries", "appendix/automation",
+            "appendix/calibration", "appendix/class_frequencies",
             "appendix/class_texts", "appendix/conformal_coverage", "appendix/decodings",
             "appendix/efforts", "appendix/embeddings", "appendix/kinds_of_rows",
             "appendix/gene_functions", "appendix/global_forest", "appendix/groups",
