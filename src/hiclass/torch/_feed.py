@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import cycle, pairwise
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +26,7 @@ from hiclass.torch._network import as_tensors
 from hiclass.torch._packed import Form, Packed
 
 Tensor = Any
+T = TypeVar("T")
 
 #: So many batches may be ready and waiting.
 _AHEAD = 4
@@ -35,31 +37,50 @@ _PIECE = 1 << 28
 
 
 def prefetched(batches: Iterable[Batch], device: Any) -> Generator[Batch | Packed, None, None]:
-    """The same batches on a device, prepared in a thread while earlier ones are learned."""
-    lane: Any = _CudaLane(device) if device.type == "cuda" else _PlainLane(device)
+    """The same batches on a device, prepared while earlier ones are learned.
+
+    They are read in a thread and, for a GPU, packed and sent in another one.
+    """
+    if device.type != "cuda":
+        with closing(ahead(batches, _AHEAD)) as read:
+            yield from (batch.to(device) for batch in read)
+        return
+    lane = _CudaLane(device)  # pragma: no cover
+    with closing(ahead(lane.sent(batches), _AHEAD)) as moved:  # pragma: no cover
+        yield from map(lane.deliver, moved)
+
+
+def ahead(items: Iterable[T], n: int) -> Generator[T, None, None]:
+    """The same items, up to so many of them made in a thread before they are wanted.
+
+    The thread is over where the generator ends or is closed.
+    """
     ready: SimpleQueue[Any] = SimpleQueue()
-    # One for each batch that may be prepared; False if no more are wanted.
+    # One for each item that may be made; False if no more are wanted.
     wanted: SimpleQueue[bool] = SimpleQueue()
 
-    def prepare() -> None:
-        rest = iter(batches)
+    def make() -> None:
+        rest = iter(items)
         try:
-            while wanted.get() and (batch := next(rest, None)) is not None:
-                ready.put(lane.prepare(batch))
+            while wanted.get() and (item := next(rest, None)) is not None:
+                ready.put(item)
             ready.put(None)
         except BaseException as error:
             ready.put(_Failure(error))
+        finally:
+            if isinstance(rest, Generator):
+                rest.close()
 
-    for _ in range(_AHEAD):
+    for _ in range(n):
         wanted.put(True)
-    thread = Thread(target=prepare, name="hiclass batches")
+    thread = Thread(target=make, name="hiclass batches")
     thread.start()
     try:
-        while (prepared := ready.get()) is not None:
-            if isinstance(prepared, _Failure):
-                raise prepared.error
+        while (item := ready.get()) is not None:
+            if isinstance(item, _Failure):
+                raise item.error
             wanted.put(True)
-            yield lane.deliver(prepared)
+            yield item
     finally:
         wanted.put(False)
         thread.join()
@@ -72,19 +93,6 @@ class _Failure:
     error: BaseException
 
 
-class _PlainLane:
-    """Nothing to prepare."""
-
-    def __init__(self, device: Any) -> None:
-        self._device = device
-
-    def prepare(self, batch: Batch) -> Batch:
-        return batch
-
-    def deliver(self, batch: Batch) -> Batch:
-        return batch.to(self._device)
-
-
 class _CudaLane:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs it)
     """By way of pinned memory, on a stream of its own, so that copies and kernels overlap."""
 
@@ -93,7 +101,12 @@ class _CudaLane:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs 
         self._stream = torch.cuda.Stream(device)
         self._slots = cycle([_Slot() for _ in range(_AHEAD + 2)])
 
-    def prepare(self, batch: Batch) -> tuple[Packed, Any]:
+    def sent(self, batches: Iterable[Batch]) -> Generator[tuple[Packed, Any], None, None]:
+        """Batches on their way, read in another thread."""
+        with closing(ahead(batches, _AHEAD)) as read:
+            yield from map(self._send, read)
+
+    def _send(self, batch: Batch) -> tuple[Packed, Any]:
         slot = next(self._slots)
         form, pinned = slot.put(batch)
         with torch.cuda.stream(self._stream):
@@ -102,6 +115,7 @@ class _CudaLane:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs 
         return Packed(form, room, batch.is_void), slot.copied
 
     def deliver(self, prepared: tuple[Packed, Any]) -> Packed:
+        """A batch that computations may begin with."""
         moved, copied = prepared
         current = torch.cuda.current_stream(self._device)
         current.wait_event(copied)
