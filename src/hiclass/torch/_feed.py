@@ -22,6 +22,7 @@ import torch
 
 from hiclass._typing import IntArray
 from hiclass.torch._batches import Batch, Rows
+from hiclass.torch._cuda import streams_of
 from hiclass.torch._network import as_tensors
 from hiclass.torch._packed import Form, Packed
 
@@ -98,7 +99,7 @@ class _CudaLane:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs 
 
     def __init__(self, device: Any) -> None:
         self._device = device
-        self._stream = torch.cuda.Stream(device)
+        self._stream = streams_of(device).copying
         self._slots = cycle([_Slot() for _ in range(_AHEAD + 2)])
 
     def sent(self, batches: Iterable[Batch]) -> Generator[tuple[Packed, Any], None, None]:
@@ -215,7 +216,9 @@ class Sending:
 def _send(rows: Tensor, there: Tensor) -> None:
     """Copy rows, beside what the GPU computes."""
     if there.is_cuda:  # pragma: no cover
-        with torch.cuda.stream(torch.cuda.Stream(there.device)):
+        stream = streams_of(there.device).copying
+        stream.wait_stream(torch.cuda.current_stream(there.device))  # its memory may be in use
+        with torch.cuda.stream(stream):
             there.copy_(rows)
         return
     there.copy_(rows)

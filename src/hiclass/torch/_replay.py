@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from hiclass.torch._batches import Batch
+from hiclass.torch._cuda import RECORDING, streams_of
 from hiclass.torch._packed import Form, Packed, empty_room
 
 Tensor = Any
@@ -94,12 +95,14 @@ class _Step:
 def cuda_graphs(generator: Any) -> Record:  # pragma: no cover (benchmarks/gpu_smoke.py runs it)
     """Record steps as CUDA graphs, which share their memory: they never run at the same time."""
     pool = torch.cuda.graph_pool_handle()
+    stream = streams_of(generator.device).recording
 
     def record(step: Callable[[], None]) -> Callable[[], None]:
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(generator)
         # Another thread prepares batches meanwhile, and may allocate memory for that.
-        with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
+        recording = torch.cuda.graph(graph, pool, stream, capture_error_mode="thread_local")
+        with RECORDING, recording:
             step()
         return graph.replay
 
