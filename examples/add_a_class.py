@@ -1,7 +1,7 @@
-"""A new class arrives: only the local classifiers that it changes are fitted again.
+"""Add a class: only the local classifiers that it affects are fitted again.
 
-With ``checkpoint_dir`` every finished classifier is kept under a hash of its rows, its target and
-its parameters. A second fit looks there first.
+With ``checkpoint_dir``, every finished classifier is stored under a hash of its rows, its target
+and its parameters. The next fit reuses those that have not changed.
 
     python examples/add_a_class.py
 """
@@ -28,7 +28,7 @@ FOX = ("Animal", "Mammal", "Fox")
 
 
 def make_rows(paths: list[tuple[str, str, str]], n_rows: int = 40):
-    """Some rows of every class; the seed is the class, so that old rows stay as they are."""
+    """Return rows of every class; the seed depends on the class, so old rows do not change."""
     X, y = [], []
     for path in paths:
         rng = np.random.default_rng(sum(map(ord, "".join(path))))
@@ -49,13 +49,13 @@ def main() -> None:
             after = {file.name for file in Path(folder).iterdir()}
             print(f"{len(model.local_classifiers_)} classifiers, {len(after - before)} of them new")
 
-        print("The first fit:")
+        print("First fit:")
         fit(PATHS)
-        print("Again, nothing has changed:")
+        print("Second fit, without changes:")
         fit(PATHS)
         print(f"With the new class {' > '.join(FOX)}:")
         fit([*PATHS, FOX])
-        # The root, Animal and Mammal have seen new rows. Bird, Plant, Tree and Flower have not.
+        # The root, Animal and Mammal have new rows. Bird, Plant, Tree and Flower have not.
         X, y = make_rows([FOX])
         print("Foxes that are recognised:", f"{(model.predict(X) == y).all(axis=1).mean():.0%}")
 

@@ -70,7 +70,7 @@ def compare_models(X_train, X_test, y_train, y_test):
         seconds = perf_counter() - start
 
         predicted = model.predict(X_test)
-        # Right at a level means right down to it: another "closed" is another class.
+        # Correct at a level means correct down to it: "closed" occurs in two classes.
         accuracies = np.logical_and.accumulate(predicted == y_test, axis=1).mean(axis=0)
         figures = [f"{value:7.3f}" for value in (*accuracies, f1(y_test, predicted))]
         print(f"{model_class.__name__:{width}}", *figures, f"{seconds:7.2f}")
@@ -79,7 +79,7 @@ def compare_models(X_train, X_test, y_train, y_test):
 
 
 def show_predictions(model, X_test, y_test):
-    """Print the surest and the least sure paths, with the probability of each node."""
+    """Print the most and the least certain paths, with the probability of each node."""
     paths = model.predict(X_test)
     confidences = model.predict_confidence(X_test)
     order = np.argsort(confidences[:, -1], kind="stable")
@@ -107,8 +107,10 @@ def main():
 
     print(f"\nTrained on {len(X_train)} images, tested on {len(X_test)}: accuracy per level, hF\n")
     fitted = compare_models(X_train, X_test, y_train, y_test)
-    print("\nThe flat baseline leads here: a linear model separates single digits better than the")
-    print("invented groups, as the accuracy at the first level shows.")
+    print(
+        "\nThe flat baseline is best here: a linear model separates single digits better than these"
+    )
+    print("artificial groups, as the accuracy at the first level shows.")
 
     print("\nThe four least and the two most certain paths, one classifier per parent node:\n")
     show_predictions(fitted[MODELS.index(LocalClassifierPerParentNode)], X_test, y_test)

@@ -25,7 +25,7 @@ COMMON = ["the", "report", "says", "today", "new", "people", "year", "about", "a
 
 
 def make_documents(n_documents: int = 900, seed: int = 0):
-    """Documents, and the list of the subjects of each, as paths."""
+    """Return documents and, for each, the list of its subjects as paths."""
     rng = np.random.default_rng(seed)
     subjects = list(WORDS)
     documents, y = [], []
@@ -36,7 +36,7 @@ def make_documents(n_documents: int = 900, seed: int = 0):
         for subject in own:
             words += list(rng.choice(WORDS[subject].split(), size=2))
         other = subjects[rng.integers(len(subjects))]
-        words.append(rng.choice(WORDS[other].split()))  # a word astray
+        words.append(rng.choice(WORDS[other].split()))  # a word of another subject
         rng.shuffle(words)
         documents.append(" ".join(words))
         y.append(own)
@@ -47,7 +47,7 @@ def main() -> None:
     documents, y = make_documents()
     X_train, X_test, y_train, y_test = train_test_split(documents, y, random_state=0)
 
-    # Text goes straight to the local classifiers: each one may have its own vocabulary.
+    # Texts are passed to the local classifiers, so each has its own vocabulary.
     text = make_pipeline(TfidfVectorizer(), LogisticRegression(C=10))
     for kind in (LocalClassifierPerParentNode, LocalClassifierPerNode):
         model = kind(text, multi_label=True, threshold="tuned").fit(X_train, y_train)

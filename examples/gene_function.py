@@ -1,8 +1,8 @@
 """Gene functions: a DAG of classes, and several of them per row.
 
-A gene has several functions, and a function may be a special case of several others: enzymes that
-cut proteins are both hydrolases and part of the breakdown of proteins. Here the expression of made
-up genes under 24 conditions is a noisy sum of patterns, one per function.
+A gene has several functions, and a function may have several parents: a peptidase is a hydrolase
+and part of protein breakdown. The genes of this example are generated: their expression under 24
+conditions is a noisy sum of patterns, one per function.
 
     python examples/gene_function.py
 """
@@ -26,12 +26,12 @@ IS_A = {
     "ion transport": ["ion pump"],
     "ATPase": ["ion pump"],
     "ion binding": ["zinc binding"],
-    "nothing known yet": ["moonlighting"],  # stays in the hierarchy; no gene has it
+    "nothing known yet": ["moonlighting"],  # a class without rows
 }
 
 
 def make_genes(hierarchy: Hierarchy, n_genes: int = 1500, seed: int = 0):
-    """Expression of genes, and the list of the functions of each."""
+    """Return the expression of genes and, for each, the list of its functions."""
     rng = np.random.default_rng(seed)
     functions = [v for v in range(1, hierarchy.n_nodes) if "known" not in hierarchy.labels[v]]
     functions = [v for v in functions if hierarchy.labels[v] != "moonlighting"]

@@ -1,9 +1,9 @@
-"""Test, then train: how good is a model while it learns, and what does a new class do to it?
+"""Test, then train: how good is a model while it learns, and how does a new class affect it?
 
-Handwritten digits come in batches. Every batch is first predicted, which gives an honest score, and
-then learned. The digit nine appears half way: the model has no node for it until then, and takes it
-up with its first batch. Run it with `python examples/prequential.py [picture.svg]`; the picture
-needs matplotlib.
+Handwritten digits arrive in batches. Every batch is first predicted, so that its score is for
+unseen rows, and then learned. The digit nine appears halfway. The model adds the new class with its
+first batch. Run it with `python examples/prequential.py [picture.svg]`; the picture needs
+matplotlib.
 """
 
 import sys
@@ -29,11 +29,11 @@ PATH_OF_DIGIT = {
 }
 BATCH = 30
 NEW = 9
-WINDOW = 5  # batches that a point of the curve is averaged over
+WINDOW = 5  # number of batches in the moving average
 
 
 def batches(seed=0):
-    """Yield X and y of every batch; the new digit only in the second half."""
+    """Yield X and y of every batch; the new digit occurs in the second half only."""
     images, digits = load_digits(return_X_y=True)
     rng = np.random.default_rng(seed)
     old, new = (rng.permutation(np.flatnonzero(mask)) for mask in (digits != NEW, digits == NEW))
@@ -63,7 +63,7 @@ def run():
 
 
 def smooth(values):
-    """Mean over the last batches, of those that have a value."""
+    """Return the moving average, without missing values."""
     windows = [values[max(0, i + 1 - WINDOW) : i + 1] for i in range(len(values))]
     known = [w[~np.isnan(w)] for w in windows]
     return np.array([k.mean() if len(k) else np.nan for k in known])
@@ -83,7 +83,7 @@ def draw(rows, scores, new_scores, file):
     ax.plot(rows, smooth(new_scores), color="tab:orange", label="the new digit alone")
     ax.axvline(first, color="tab:gray", linestyle="--", label="the first nines")
     ax.set(xlabel="rows learned before", ylabel="hF of the next batch", ylim=(0, 1.02))
-    ax.set_title("Test, then train: a class that appears half way")
+    ax.set_title("Test, then train: a new class appears halfway")
     ax.legend(loc="lower center")
     fig.savefig(file)
 

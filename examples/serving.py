@@ -9,18 +9,18 @@ and send, from another terminal:
 
     curl -X POST http://127.0.0.1:8000/predict -d '{"features": {"milk": 1, "legs": 4}}'
 
-The reply is {"path": [...], "confidence": [...]}, or, for a request that makes no sense, status 400
-and {"error": "..."}. The model is read with `hiclass.load`, which runs no code of the file; fitted
-models are read-only, so that all threads share one.
+The reply is {"path": [...], "confidence": [...]}; for an invalid request, {"error": "..."} with
+status 400. The model is read with `hiclass.load`, which runs no code from the file. Prediction does
+not change a model, so all threads share it.
 
-Any model of paths with probabilities in a skops file is served, also one of `hiclass fit`. A
-request holds what it needs:
+Any skops file with a model that predicts paths with probabilities works, also one of `hiclass fit`.
+The request depends on the model:
 
-- a model of numbers: {"features": {NAME: NUMBER, ...}}; a feature that is left out is 0. If it was
-  fitted without names, {"features": [NUMBER, ...]}.
-- a pipeline of named columns, also inside another model: {"features": {NAME: NUMBER, TEXT or null,
-  ...}}, all of them. null is an empty cell: of a text or category "", else NaN.
-- a model of texts: {"text": "..."}.
+- features with names: {"features": {NAME: NUMBER, ...}}. A feature that is left out is 0.
+- features without names: {"features": [NUMBER, ...]}.
+- a pipeline of named columns: {"features": {NAME: NUMBER, TEXT or null, ...}} with all columns.
+  null is an empty cell: "" in a text or category, otherwise NaN.
+- texts: {"text": "..."}.
 
 For a service without scikit-learn, convert the model and let ONNX Runtime predict:
 
@@ -42,21 +42,21 @@ Predict = Callable[[Any], tuple[list[Any], list[float]]]
 #: Takes a parsed request; returns its row.
 Read = Callable[[dict[str, Any]], Any]
 LONGEST_REQUEST = 1_000_000
-#: Far from where the arithmetic of a model ends: beyond, sums of features may be infinite.
+#: With larger numbers, sums of features could become infinite.
 LARGEST_NUMBER = 1e30
-#: Seconds that a client may be silent in the middle of a request, before its thread goes home.
+#: Seconds to wait for the next bytes of a request, before its thread ends.
 PATIENCE = 10
 
 
 class Server(ThreadingHTTPServer):
     """A thread per request."""
 
-    #: Clients that may knock at the same time; the usual 5 turn the sixth away.
+    #: Connections that may wait at the same time; the default is 5.
     request_queue_size = 128
 
 
 class BadRequestError(ValueError):
-    """What a client did wrong, in a sentence."""
+    """An invalid request; the message says what is wrong."""
 
 
 # -- the model ---------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def export(source: str, path: str) -> None:
 
 
 def load(path: str) -> tuple[Read, Predict]:
-    """What reads the row of a request, and what predicts it, from a skops or ONNX file."""
+    """Return functions that read the row of a request and predict it, for a skops or ONNX file."""
     return _load_onnx(path) if path.endswith(".onnx") else _load_skops(path)
 
 
@@ -127,7 +127,7 @@ def _load_skops(path: str) -> tuple[Read, Predict]:
 
 
 def _check_model(model: Any, path: str) -> None:
-    """Refuse a model that has no path with confidences for a row."""
+    """Raise an error for models that do not predict a path with confidences."""
     classifier = model
     while (inside := _wrapped(classifier)) is not None:
         classifier = inside
@@ -141,7 +141,7 @@ def _check_model(model: Any, path: str) -> None:
 
 
 def _wrapped(model: Any) -> Any:
-    """The model at the end of a pipeline or inside a search or `FrozenEstimator`, if any."""
+    """Return the model at the end of a pipeline or inside a search or `FrozenEstimator`, if any."""
     if hasattr(model, "steps"):
         return model.steps[-1][1]
     if hasattr(model, "best_estimator_"):
@@ -153,7 +153,7 @@ def _wrapped(model: Any) -> Any:
 
 
 def _readers(model: Any) -> Iterator[Any]:
-    """What reads the columns of a row first: the first steps of pipelines, however deep."""
+    """Yield the first steps of nested pipelines: they read the columns of a row."""
     if hasattr(model, "steps"):
         steps = [step for _, step in model.steps if step is not None and step != "passthrough"]
         for step in steps[:1]:
@@ -179,7 +179,7 @@ def _first_known(models: list[Any], attribute: str) -> Any:
 
 
 def _may_read_texts(reader: Any) -> bool:
-    """Whether texts may be among the cells: not where scikit-learn says that it wants numbers."""
+    """Return whether cells may be texts: not if the tags of scikit-learn require numbers."""
     from sklearn.utils import get_tags
 
     if hasattr(reader, "transformers_"):  # of a ColumnTransformer
@@ -193,7 +193,7 @@ def _may_read_texts(reader: Any) -> bool:
 
 
 def _empty_cells(readers: list[Any]) -> dict[str, Any]:
-    """What an empty cell is in columns of texts and categories, as it was in fit."""
+    """Return the value of an empty cell in columns of texts and categories, as in ``fit``."""
     empty: dict[str, Any] = {}
     for reader in readers:
         for _, part, columns in getattr(reader, "transformers_", []):
@@ -211,7 +211,7 @@ def _empty_cells(readers: list[Any]) -> dict[str, Any]:
 
 
 def _column_names(columns: Any, reader: Any) -> list[str]:
-    """Names of the columns that a part of a ColumnTransformer reads."""
+    """Return the names of the columns that a part of a ColumnTransformer reads."""
     import pandas as pd
 
     frame = pd.DataFrame(columns=getattr(reader, "feature_names_in_", []))
@@ -224,7 +224,7 @@ def _column_names(columns: Any, reader: Any) -> list[str]:
 
 
 def _empty_category(categories: Any) -> Any:
-    """The category of cells that were empty in fit; "" where there were none."""
+    """Return the category of cells that were empty in ``fit``, or ""."""
     return next((c for c in categories if c is None or c != c), "")
 
 
@@ -242,7 +242,7 @@ def _frame(row: list[Any], names: Any, of_texts: Container[str]) -> Any:
 
 
 def _path(labels: Any, confidence: Any) -> tuple[list[Any], list[float]]:
-    """The labels and confidences of a path, without what follows after its end."""
+    """Return the labels and confidences of a path, without the levels after its end."""
     given = ~np.isnan(confidence)
     return np.atleast_1d(labels)[given[: np.size(labels)]].tolist(), confidence[given].tolist()
 
@@ -251,23 +251,23 @@ def _path(labels: Any, confidence: Any) -> tuple[list[Any], list[float]]:
 
 
 def parse(body: bytes, read: Read) -> Any:
-    """The row of a request; whatever is wrong with it is said."""
+    """Return the row of a request, or raise an error that says what is wrong."""
     try:
         request = json.loads(body)
-    except (ValueError, RecursionError) as error:  # brackets may be nested without end
+    except (ValueError, RecursionError) as error:  # brackets may be nested too deeply
         raise BadRequestError(f"The request is not JSON: {error}.") from None
     return read(request if isinstance(request, dict) else {})
 
 
 def text(request: dict[str, Any]) -> str:
-    """The row of a model of texts."""
+    """Return the row for a model of texts."""
     if not isinstance(request.get("text"), str):
         raise BadRequestError('Send {"text": "..."}.')
     return str(request["text"])
 
 
 def listed_numbers(n_features: int) -> Read:
-    """Reads the rows of a model of numbers without names."""
+    """Return a function that reads rows of numbers without names."""
 
     def read(request: dict[str, Any]) -> list[float]:
         values = request.get("features")
@@ -279,7 +279,7 @@ def listed_numbers(n_features: int) -> Read:
 
 
 def named_numbers(names: list[str]) -> Read:
-    """Reads the rows of a model of numbers with names; what is left out is 0."""
+    """Return a function that reads rows of named numbers; missing ones are 0."""
 
     def read(request: dict[str, Any]) -> list[float]:
         features = _named(request, names)
@@ -289,7 +289,7 @@ def named_numbers(names: list[str]) -> Read:
 
 
 def named_columns(names: list[str], empty: dict[str, Any]) -> Read:
-    """Reads the rows of a pipeline of columns, of numbers or texts; null is an empty cell."""
+    """Return a function that reads rows of named numbers or texts; null is an empty cell."""
 
     def read(request: dict[str, Any]) -> list[Any]:
         features = _named(request, names)
@@ -325,7 +325,7 @@ def _number(name: Any, value: Any, other: str = "") -> float:
 
 
 def make_server(path: str, port: int = 8000, host: str = "127.0.0.1") -> ThreadingHTTPServer:
-    """A server with ``POST /predict``; port 0 takes any that is free."""
+    """Return a server with ``POST /predict``; port 0 means any free port."""
     read, predict = load(path)
 
     class Handler(BaseHTTPRequestHandler):
@@ -367,7 +367,7 @@ def make_server(path: str, port: int = 8000, host: str = "127.0.0.1") -> Threadi
             self.wfile.write(body)
 
         def log_message(self, *args: Any) -> None:
-            """Say nothing: rows may be private."""
+            """Write no log: rows may be private."""
 
     return Server((host, port), Handler)
 

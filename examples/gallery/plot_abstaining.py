@@ -25,8 +25,8 @@ model = LocalClassifierPerParentNode(
 folds = HierarchicalKFold(n_splits=5, shuffle=True, random_state=0)
 
 # %%
-# Predictions for all 287 animals, each by a model that has not seen it. Many families have one
-# or two species, so no model can get all of them right.
+# We predict all 287 animals, each with a model that has not seen it. Many families have one or two
+# species, so no model can predict all of them correctly.
 
 all_paths = np.empty(y.shape, dtype=object)
 confidence = np.empty(y.shape)
@@ -49,7 +49,7 @@ right, score, *answered = np.array(rows).T
 LEVELS = ("classes", "orders", "families")
 for i in (0, 10, 18):
     given = ", ".join(f"{a[i]:.0%} {level}" for a, level in zip(answered, LEVELS, strict=True))
-    print(f"min_confidence {thresholds[i]:.2f}: {right[i]:.0%} of labels right; answered: {given}")
+    print(f"min_confidence {thresholds[i]:.2f}: {right[i]:.0%} correct; predicted: {given}")
 
 # %%
 # As the threshold rises, families are dropped first, then orders. The class of an animal remains
@@ -58,13 +58,13 @@ for i in (0, 10, 18):
 fig, axes = plt.subplots(2, 1, figsize=(6.4, 5.4), layout="constrained", sharex=True)
 axes[0].plot(thresholds, right, "o-", color="#3b76b8", ms=4, label="precision (hP)")
 axes[0].plot(thresholds, score, "o-", color="#8b95a1", ms=4, label="F-score (hF)")
-axes[0].set_title("How good the labels are that are given", loc="left")
+axes[0].set_title("How good are the predicted labels?", loc="left")
 axes[0].set_ylim(None, 1)
 axes[0].legend(frameon=False)
 shades = ("#1f4e84", "#3b76b8", "#9dbfe2")
 for values, color in zip(answered, shades, strict=True):
     axes[1].fill_between(thresholds, values, color=color, lw=0)
-axes[1].set_title("For how many animals they are given", loc="left")
+axes[1].set_title("How many animals get a label?", loc="left")
 axes[1].set_xlabel("min_confidence")
 axes[1].set_ylim(0, 1)
 for x, height, level in ((0.8, 0.8, "class"), (0.63, 0.47, "order"), (0.2, 0.4, "family")):

@@ -2,8 +2,8 @@
 The best path against the greedy one
 ====================================
 
-Choosing the best child at every step is fast, but not always right: the most probable first step
-may lead into a branch in which no class is probable. ``best_path`` compares whole paths instead.
+Choosing the best child at every step is fast, but not always correct: the most probable first step
+can lead into a branch in which no class is probable. ``best_path`` compares whole paths instead.
 """
 
 import matplotlib.pyplot as plt
@@ -24,21 +24,19 @@ X_train, X_test, y_train, y_test = train_test_split(
 model = LocalClassifierPerParentNode(GaussianNB()).fit(X_train, y_train)
 
 # %%
-# The decoding is read when the model predicts. One fit serves all of them.
+# The decoding is read in ``predict``, so one fit is enough for all of them.
 
 greedy = model.set_params(decoding="top_down").predict(X_test)
 best = model.set_params(decoding="best_path").predict(X_test)
 for name, paths in (("greedy", greedy), ("best path", best)):
-    print(
-        f"{name:>10}: exact match {exact_match(y_test, paths):.3f}, hF {f1(y_test, paths):.3f}"
-    )
+    print(f"{name:>10}: exact match {exact_match(y_test, paths):.3f}, hF {f1(y_test, paths):.3f}")
 
 # %%
-# Let us look at a row where they differ and the best path is right. The greedy path chooses the
-# class with the largest probability, which is then split among many children.
+# We pick a row where they differ and the best path is correct. The greedy path chooses the class
+# with the highest probability, which is then divided among many children.
 
 differs = (greedy != best).any(axis=1) & (best == y_test).all(axis=1)
-print(f"{differs.sum()} rows are right only with the best path")
+print(f"{differs.sum()} rows are correct only with the best path")
 nodes = model.predict_node_proba(X_test)
 tree = model.hierarchy_
 lead = nodes[:, [tree.find(path) for path in best]].diagonal()
@@ -46,7 +44,7 @@ lead = lead - nodes[:, [tree.find(path) for path in greedy]].diagonal()
 row = int(np.argmax(np.where(differs, lead, -1)))
 
 # %%
-# Blue is the greedy path, orange the best one; the numbers are the probabilities of classes.
+# Blue is the greedy path, orange the best path. The numbers are the probabilities of the classes.
 
 
 def draw(ax, probability, chosen):
@@ -102,11 +100,11 @@ ax.set_title(
 plt.show()
 
 # %%
-# The best path is right more often *as a whole*; that is what it maximises. The page on decisions
-# compares the decodings on six real data sets, with ``"expected_f1"``, which stops
-# early where the next step is more likely wrong than right.
+# ``best_path`` has the higher exact match, because it maximises the probability of the whole path.
+# The page *Which decoding, which calibration?* compares it with other decodings on six real data
+# sets.
 #
-# The gain depends on how certain the model is. Here it is for growing noise:
+# The gain depends on how certain the model is, here with increasing noise:
 
 noises = [0.1, 0.2, 0.35, 0.5, 0.7, 1.0]
 gain = np.empty((len(noises), 5))
@@ -128,8 +126,8 @@ for seed in range(5):
     ax.plot(range(len(noises)), gain[:, seed], "o", color="#c65d1b", ms=4)
 ax.set_xticks(range(len(noises)), noises)
 ax.set_xlabel("noise")
-ax.set_ylabel("points of exact match gained")
-ax.set_title("five data sets each, and their mean", loc="left")
+ax.set_ylabel("gain in exact match, points")
+ax.set_title("five data sets per noise, and their mean", loc="left")
 ax.axhline(0, color="black", lw=0.8)
 ax.spines[["top", "right"]].set_visible(False)
 plt.show()

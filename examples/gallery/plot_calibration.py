@@ -3,8 +3,8 @@ Calibration: is 90 % really 90 %?
 =================================
 
 Of all predictions with a confidence of 90 %, nine in ten should be correct. Naive Bayes is known to
-be overconfident. A single number, a *temperature* learned from out-of-fold scores, corrects most of
-it.
+be overconfident. A single number, the *temperature*, is learned from out-of-fold scores and
+corrects most of this.
 """
 
 import matplotlib.pyplot as plt
@@ -32,10 +32,9 @@ calibrated.fit(X_train, y_train)
 print(f"temperature: {calibrated.temperature_:.2f}")
 
 # %%
-# Dots below the diagonal are overconfident predictions; larger dots
-# stand for more rows. Dividing the log-probabilities by the temperature brings the second level
-# close to the diagonal. There is one temperature for the whole tree: the first level, which needed
-# less of it, is now slightly underconfident.
+# Dots below the diagonal are overconfident predictions; larger dots have more rows. With the
+# temperature, the second level is close to the diagonal. There is one temperature for the whole
+# tree. The first level needed less correction and is now slightly underconfident.
 
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.7), layout="constrained", sharey=True)
 for ax, model, title in zip(
@@ -48,7 +47,7 @@ axes[1].set_ylabel("")
 plt.show()
 
 # %%
-# The same in numbers. The predicted labels hardly change; the probabilities become reliable.
+# The same in numbers: the predicted labels hardly change, but the probabilities become reliable.
 
 for name, model in (("plain", plain), ("calibrated", calibrated)):
     paths, confidences = model.predict(X_test), model.predict_confidence(X_test)
@@ -60,9 +59,9 @@ for name, model in (("plain", plain), ("calibrated", calibrated)):
     )
 
 # %%
-# A linear support vector machine has no probabilities at all. With ``calibration="temperature"``
-# its margins become probabilities, so that ``predict_confidence``, ``min_confidence`` and the other
-# decodings work with it.
+# A linear support vector machine has no probabilities. ``calibration="temperature"`` turns its
+# margins into probabilities, so ``predict_confidence``, ``min_confidence`` and the other decodings
+# work.
 
 svm = LocalClassifierPerParentNode(LinearSVC(), calibration="temperature").fit(X_train, y_train)
 fig, ax = plt.subplots(figsize=(4.4, 4.4), layout="constrained")

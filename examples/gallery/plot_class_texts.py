@@ -2,9 +2,9 @@
 Classes without rows: the words of ICD-10-CM
 ============================================
 
-A medical classification has a title for every code. Coders have examples for some codes and none
-for others. Here the titles are texts of classes, and inclusion terms are the rows. What is a row
-worth where every class has words?
+A medical classification has a title for every code, but training rows for some codes only. Here the
+titles are class texts, and the inclusion terms are the rows. How good are predictions from titles
+alone, and how much do rows add?
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ chosen = np.char.startswith(codes.target[:, 0].astype(str), "1 ")
 data, target, kind = codes.data[chosen], codes.target[chosen], codes.kind[chosen]
 
 # %%
-# The first chapter. Titles of a category and of all codes below it describe the category.
+# We use the first chapter. The titles of a category and of all codes below it are its texts.
 
 texts = {}
 for title, path in zip(data[kind == "title"], target[kind == "title"], strict=True):
@@ -29,8 +29,7 @@ X, y = data[kind != "title"], target[kind != "title"]
 print(f"{len(tree.leaves())} categories, {sum(map(len, tree.texts))} titles, {len(X)} terms")
 
 # %%
-# Half of the terms are for testing. From the others, a model gets none, or up to so many for each
-# category.
+# Half of the terms are test rows. Of the others, the model gets at most 0, 1, 2 or 4 per category.
 
 order = np.random.default_rng(0).permutation(len(X))
 test, rest = order[: len(X) // 2], order[len(X) // 2 :]
@@ -48,7 +47,7 @@ for most in (0, 1, 2, 4):
     print(f"up to {most} terms per category: exact {scores[-1][0]:.2f}, hF {scores[-1][1]:.2f}")
 
 # %%
-# Without a single term, titles alone find many categories; terms add the words that titles lack.
+# Titles alone find many categories. Terms add words that the titles do not contain.
 
 fig, axis = plt.subplots(figsize=(6, 3.2), layout="constrained")
 exact, score = np.array(scores).T
@@ -61,6 +60,7 @@ axis.legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%
-# Why this category? The nearest title, and the words that it shares with the text.
+# Why this category? ``explain`` shows the most similar title and the words that it shares with the
+# row.
 
 print(explain(model, "foodborne poisoning by staphylococcus", top=3, k=1))

@@ -2,9 +2,9 @@
 How many rows can be automated?
 ===============================
 
-Complaints, occupations and diagnoses are coded by people if a model is uncertain. The more errors
-are allowed, the fewer rows need human review. This example draws this curve, with a guarantee for
-every point, and shows what reviewers see.
+If a model is uncertain, people code the complaint, occupation or diagnosis. The more errors you
+allow, the fewer rows need human review. This example draws that curve, with a guarantee for every
+point, and counts how often the suggestions for reviewers contain the correct code.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,8 @@ train, calibrate, new = slice(0, 2000), slice(2000, 5000), slice(5000, 9000)
 model = LocalClassifierPerParentNode(decoding="best_path").fit(X[train], y[train])
 
 # %%
-# For every limit of errors, :func:`hiclass.guarantee_error` chooses thresholds with rows that the
-# model has not seen, and :func:`hiclass.triage` separates new rows with them.
+# For every limit, :func:`hiclass.guarantee_error` chooses thresholds on rows that the model has not
+# seen, and :func:`hiclass.triage` applies them to new rows.
 
 limits = [0.03, 0.05, 0.08, 0.1, 0.15, 0.2]
 shares, errors = [], []
@@ -42,8 +42,8 @@ truth = np.array([found.hierarchy.find(tuple(path)) for path in y[new][found.rev
 listed = [(found.suggestions[:, :k] == truth[:, None]).any(axis=1).mean() for k in range(1, 6)]
 
 # %%
-# The errors stay below the limit, which the line at the left shows. At the right: people find the
-# code in the list nearly always.
+# On the left, the errors stay below the limit. On the right, the correct code is nearly always
+# among the suggestions.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
 left.plot(limits, shares, "o-", label="rows coded by the model")
@@ -52,6 +52,6 @@ left.plot(limits, limits, ":", color="grey", label="errors allowed")
 left.set(xlabel="errors allowed", ylabel="share", ylim=(0, 1))
 left.legend()
 right.bar(range(1, 6), listed, color="tab:orange")
-right.set(xlabel="suggestions", ylabel="right code among them", ylim=(0, 1))
+right.set(xlabel="suggestions", ylabel="correct code among them", ylim=(0, 1))
 figure.tight_layout()
 plt.show()

@@ -2,9 +2,9 @@
 Conformal prediction: stopping with a guarantee
 ===============================================
 
-A confidence of 95 % is an estimate of the model. ``ConformalClassifier`` gives a guarantee: of new
-rows that are like the calibration rows, at least 95 % belong to the predicted class or a class
-below it. It stops paths early to keep this guarantee.
+A confidence of 95 % is an estimate. ``ConformalClassifier`` gives a guarantee: if new rows resemble
+the calibration rows, at least 95 % of them belong to the predicted class or to a class below it. It
+stops paths early to keep this guarantee.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ from hiclass import ConformalClassifier, LocalClassifierPerParentNode
 from hiclass.datasets import make_hierarchical_classification
 
 # %%
-# An overconfident model: naive Bayes that gets every feature three times.
+# Our model is overconfident: naive Bayes with every feature repeated three times.
 
 data = make_hierarchical_classification(
     n_samples=9000, n_features=8, branching=[3, 3, 3], noise=0.7, random_state=0
@@ -34,39 +34,37 @@ def covered(paths):
 
 
 # %%
-# ``min_confidence=1 - alpha`` trusts the confidences; the conformal model measures them on
-# calibration rows first. ``FrozenEstimator`` says that the model is fitted already.
+# ``min_confidence=1 - alpha`` trusts the confidences. The conformal model first checks them on
+# calibration rows. ``FrozenEstimator`` marks the model as fitted already.
 
 alphas = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.3])
-by_word, by_promise, depth = [], [], []
+threshold, conformal, depth = [], [], []
 for alpha in alphas:
     model.set_params(min_confidence=1 - alpha)
-    by_word.append(covered(model.predict(X_test)))
+    threshold.append(covered(model.predict(X_test)))
     model.set_params(min_confidence=0.0)
     safe = ConformalClassifier(FrozenEstimator(model), alpha=alpha).fit(X_cal, y_cal)
     paths = safe.predict(X_test)
-    by_promise.append(covered(paths))
+    conformal.append(covered(paths))
     depth.append((paths != "").mean(axis=0))
-    print(
-        f"wanted {1 - alpha:.0%}: min_confidence {by_word[-1]:.1%}, conformal {covered(paths):.1%}"
-    )
+    row = f"min_confidence {threshold[-1]:.1%}, conformal {conformal[-1]:.1%}"
+    print(f"required {1 - alpha:.0%}: {row}")
 
 # %%
-# On the left, the dots of the conformal model lie on the diagonal; those of ``min_confidence``
-# lie below. On the right is the cost: the higher the coverage, the fewer paths reach
-# the last level.
+# On the left, the conformal model is close to the diagonal, and ``min_confidence`` is below it. The
+# right shows the cost: the higher the coverage, the fewer paths reach the last level.
 
 fig, axes = plt.subplots(1, 2, figsize=(6.6, 3.6), layout="constrained")
 wanted = 1 - alphas
 axes[0].plot(wanted, wanted, color="#8b95a1", ls="--", lw=1)
-axes[0].plot(wanted, by_promise, "o-", color="#3b76b8", label="conformal")
-axes[0].plot(wanted, by_word, "s-", color="#e07b39", label="min_confidence")
-axes[0].set(xlabel="promised", title="covered")
+axes[0].plot(wanted, conformal, "o-", color="#3b76b8", label="conformal")
+axes[0].plot(wanted, threshold, "s-", color="#e07b39", label="min_confidence")
+axes[0].set(xlabel="required coverage", title="measured coverage")
 axes[0].legend(frameon=False)
 shades = ("#1f4e84", "#3b76b8", "#9dbfe2")
 for level, (values, color) in enumerate(zip(np.transpose(depth), shades, strict=True), start=1):
     axes[1].plot(wanted, values, "o-", color=color, label=f"level {level}")
-axes[1].set(xlabel="promised", title="paths that reach a level", ylim=(0, 1.03))
+axes[1].set(xlabel="required coverage", title="paths that reach a level", ylim=(0, 1.03))
 axes[1].legend(frameon=False, loc="lower left")
 for ax in axes:
     ax.xaxis.set_major_formatter("{x:.0%}")
@@ -75,7 +73,7 @@ for ax in axes:
 plt.show()
 
 # %%
-# With ``kind="set"`` several classes are returned instead of a more general one.
+# With ``kind="set"``, it returns several classes instead of a more general one.
 
 sets = ConformalClassifier(FrozenEstimator(model), alpha=0.1, kind="set").fit(X_cal, y_cal)
 for members in sets.predict_set(X_test[:4]):

@@ -2,9 +2,9 @@
 Classes with several parents
 ============================
 
-A dog is a canine, and a pet. In a directed acyclic graph (DAG) a class may have several parents,
-and being in it means being in all of them. hiclass takes such hierarchies as a dict, as edges or
-as a graph of networkx.
+A dog is a canine and a pet. In a directed acyclic graph (DAG) a class may have several parents, and
+a row of the class belongs to all of them. You can pass such a hierarchy as a dict, as edges or as a
+networkx graph.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +17,8 @@ from hiclass.datasets import load_animals
 from hiclass.metrics import f1
 
 # %%
-# We give the mammals of the table of animals a second order, by the way they live: what hunts,
-# what swims, what flies. Bats are mammals and fliers, whales are mammals and swimmers.
+# We classify animals by their kind and by how they move. Bats are mammals and fliers, whales are
+# mammals and swimmers.
 
 animals = load_animals(as_frame=True)
 frame = animals.frame
@@ -26,7 +26,7 @@ print(frame["class"].value_counts().head(3).to_string())
 
 
 def kind_of(row):
-    """A name for what an animal is, from its class and what it can do."""
+    """Return the kind of an animal, from its class and how it moves."""
     if row["class"] == "Mammalia":
         if row["flies"]:
             return "bat"
@@ -50,8 +50,8 @@ hierarchy = Hierarchy.from_dict(edges)
 print(hierarchy)
 
 # %%
-# To make it a task, the model is not told what an animal can do, nor how many legs or wings it
-# has: only its body, its size, its food, and where and when it lives.
+# To make the task harder, we leave out the columns about legs, wings, flying and swimming. The
+# model sees body, size, food, habitat and activity.
 
 columns = [
     i
@@ -71,10 +71,10 @@ predicted = model.predict(X[test])
 print(f"hF on {test.sum()} unseen animals: {f1(labels[test], predicted, hierarchy=hierarchy):.3f}")
 
 # %%
-# Two sea mammals. A class is never more probable than a class above it, and both ways that lead to
-# *sea mammal* have to be believed. The orca is a mammal and a swimmer. Of the elephant seal, which
-# comes ashore, the model knows only that it is a mammal: *land mammal* and *sea mammal* are
-# about equally probable, and it takes the wrong one.
+# Here are two sea mammals. A class is never more probable than any of its parents, so *sea mammal*
+# is probable only if *mammal* and *swimmer* are. The orca is predicted correctly. For the elephant
+# seal, which comes ashore, *land mammal* and *sea mammal* are about equally probable, and the model
+# chooses the wrong one.
 
 names = frame["name"][known].to_numpy()[test]
 sea = labels[test] == "sea mammal"

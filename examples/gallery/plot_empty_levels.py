@@ -2,10 +2,10 @@
 Paths that end early
 ====================
 
-Real labels are often incomplete: some rows are known down to the last level, others only to the
-first. Such rows can mean two things. *"Stop here"*: the row is a mammal, and there is no more
-specific class for it. Or *"unknown below"*: there is one, but it was not recorded.
-The default is the first meaning; ``leaf_only=True`` is the second.
+Real labels are often incomplete: some rows have labels down to the last level, others only at the
+first. A missing label can mean two things. *Stop here*: the row is a mammal, and there is no more
+specific class for it. *Unknown below*: there is a more specific class, but it was not recorded. The
+default assumes the first meaning; ``leaf_only=True`` assumes the second.
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +18,8 @@ from hiclass.datasets import make_hierarchical_classification
 from hiclass.metrics import f1
 
 # %%
-# A third of these rows ends at level one or two. Missing labels may be ``""``, ``None``,
-# ``NaN``, ``pandas.NA``, or by a shorter list.
+# A third of these rows end at level one or two. A missing label is ``""``, ``None``, ``NaN``,
+# ``pandas.NA`` or a shorter list.
 
 data = make_hierarchical_classification(
     n_samples=4000, branching=[3, 3, 3], ragged=0.35, noise=0.6, random_state=3
@@ -30,8 +30,8 @@ X_train, X_test, y_train, y_test = train_test_split(
 print(y_train[:6])
 
 # %%
-# Nothing has to be configured: where training rows stop at a class, "stop here" is one more
-# class of its classifier.
+# By default, if training rows stop at a class, "stop here" becomes one more class of its
+# classifier.
 
 linear = LogisticRegression(max_iter=1000)
 stops = LocalClassifierPerParentNode(linear).fit(X_train, y_train)
@@ -47,9 +47,9 @@ print(f"may stop:   hF {f1(y_test, stops.predict(X_test)):.3f}")
 print(f"leaf only:  hF {f1(y_test, goes_on.predict(X_test)):.3f}")
 
 # %%
-# The model learns where paths end: rows that end at level one are mostly predicted to end there.
-# With ``leaf_only=True`` every prediction is a leaf, which is right if missing labels are merely
-# unknown, and wrong if they are intended.
+# The default model learns where paths end: most rows that end at level one are predicted to end
+# there. With ``leaf_only=True`` every prediction ends at a leaf. This is correct if missing labels
+# are unknown, and wrong if paths really stop.
 
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.4), layout="constrained", sharey=True)
 for ax, model, title in zip(
@@ -71,10 +71,9 @@ axes[0].set_ylabel("true path ends at level")
 plt.show()
 
 # %%
-# What if labels below were merely forgotten? We take rows that all go down to a leaf and forget
-# the lower labels of a growing share. A model that thinks these rows *stop* learns to stop;
-# the one that treats them as unknown keeps its score, and still learns from their upper labels.
-# Dropping such rows is the third option.
+# What if lower labels were not recorded? We take rows that all end at a leaf and remove the lower
+# labels of an increasing share. The default model learns to stop. With ``leaf_only=True``, the
+# model keeps its score and still learns from the upper labels. A third option is to drop such rows.
 
 complete = make_hierarchical_classification(
     n_samples=3000, branching=[3, 3, 3], noise=2.0, random_state=3
@@ -99,7 +98,7 @@ for share in shares:
 fig, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 for (name, values), color in zip(scores.items(), ("#3b76b8", "#6b7785", "#e07b39"), strict=True):
     ax.plot(shares, values, "o-", color=color, label=name)
-ax.set_xlabel("share of training rows whose lower labels are forgotten")
+ax.set_xlabel("share of training rows without lower labels")
 ax.set_ylabel("hF on complete test rows")
 ax.xaxis.set_major_formatter("{x:.0%}")
 ax.legend(frameon=False)

@@ -2,9 +2,9 @@
 Why this path? Explanations from coefficients
 =============================================
 
-For every step of the predicted path, ``explain`` shows the alternatives and the features that made
-the difference. With linear classifiers these are exact: feature by
-feature, they sum to the lead over the runner-up.
+For every level of the predicted path, ``explain`` shows the alternatives and the features that
+decided. For linear classifiers the contributions are exact: they sum to the lead over the
+runner-up.
 """
 
 import matplotlib.pyplot as plt
@@ -22,9 +22,9 @@ platypus = int((names == "Platypus").argmax())
 keep = [i for i in range(len(X)) if i != platypus]
 
 # %%
-# The platypus is left out of training. It lays eggs, is venomous and lives in water; what makes the
-# model take it for a mammal all the same? Numbers are in units of the standard deviation, because
-# the scaler comes before the model.
+# We leave the platypus out of training. It lays eggs, is venomous and lives in water. Why does the
+# model still predict a mammal? Features are in units of the standard deviation, because the scaler
+# comes before the model.
 
 model = make_pipeline(
     StandardScaler(), LocalClassifierPerParentNode(LogisticRegression(C=0.3, max_iter=1000))
@@ -34,10 +34,10 @@ explanation = explain(model, X[platypus], feature_names=animals.feature_names, t
 print(explanation)
 
 # %%
-# The same as a picture. Blue features support the predicted label, orange ones the
-# runner-up. Milk, hair and warm blood outweigh poison and water: a mammal, narrowly. The second
-# step is wrong, and the picture says why. It is a meat eater, like most carnivores; of its own
-# order, the monotremes, the model has seen nothing but echidnas.
+# In the figure, blue features support the predicted label, and orange ones the runner-up. Milk,
+# hair and warm blood narrowly outweigh venom and water. The second level is wrong, and the figure
+# shows why: the platypus eats meat like most carnivores, and the only other monotremes in training
+# are echidnas.
 
 fig, axes = plt.subplots(
     len(explanation.steps), 1, figsize=(6.4, 3.0 * len(explanation.steps)), layout="constrained"

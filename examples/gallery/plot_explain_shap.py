@@ -2,9 +2,9 @@
 SHAP values along the path
 ==========================
 
-Forests have no coefficients. SHAP values show how much each feature of *one* row changed the
-output of a classifier. Every local classifier of a model is accessible, so they can be computed for
-each step of the path.
+Forests have no coefficients. SHAP values show how much each feature of *one* row changes the output
+of a classifier. All local classifiers are accessible, so SHAP values can be computed for each level
+of the path.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ X, y = animals.data, animals.target
 features = np.array(animals.feature_names)
 
 # %%
-# The model learns from all animals except one, a bat, and predicts that one.
+# The model learns from all animals except one bat, and predicts this bat.
 
 who = "Egyptian fruit bat"
 row = int((names == who).argmax())
@@ -33,9 +33,9 @@ confidence = model.predict_confidence(X[[row]])[0]
 print(f"{who}: " + " > ".join(f"{a} ({p:.0%})" for a, p in zip(path, confidence, strict=True)))
 
 # %%
-# ``local_classifiers_`` has the forest of every parent node by its path, and ``local_classes_``
-# the nodes that its classes stand for. SHAP explains each forest by itself; of its values we keep
-# those of the class that was chosen.
+# ``local_classifiers_`` maps the path of every parent node to its forest, and ``local_classes_`` to
+# the nodes of its classes. SHAP explains each forest separately. We keep the values of the
+# predicted class.
 
 
 def steps(path):
@@ -43,7 +43,7 @@ def steps(path):
     for depth, label in enumerate(path):
         above = tuple(path[:depth])
         if above not in model.local_classifiers_:
-            continue  # an only child: there is nothing to decide
+            continue  # a single child: there is nothing to decide
         classifier = model.local_classifiers_[above]
         nodes = list(model.local_classes_[above])
         column = nodes.index(model.hierarchy_.find((*above, label)))
@@ -54,11 +54,11 @@ def steps(path):
 explained = list(steps(path))
 
 # %%
-# Starting from the share of the class among the training rows, every feature moves the
-# probability up (blue) or down (orange); the dotted line is the output of the forest. Hair and milk
-# make it a mammal, flying makes it a bat. The family is wrong: of the three bats that the
-# model has seen two are of the other family. Its food and its length speak against that, in
-# orange, but not enough.
+# The first bar is the share of the class among the training rows. Every feature moves the
+# probability up (blue) or down (orange), and the dotted line is the output of the forest. Hair and
+# milk make it a mammal, flying makes it a bat. The family is wrong: two of the three other bats
+# belong to the predicted family. Its food and length are evidence against it (orange), but not
+# enough.
 
 fig, axes = plt.subplots(
     len(explained), 1, figsize=(6.4, 3.1 * len(explained)), layout="constrained"
@@ -68,7 +68,7 @@ for ax, (above, label, values, base) in zip(np.ravel(axes), explained, strict=Tr
     rest = values.sum() - values[top].sum()
     steps_of = [base, *values[top], rest]
     text = [
-        "before asking",
+        "share in training",
         *(f"{name} = {value:g}" for name, value in zip(features[top], X[row, top], strict=True)),
         "all others",
     ]
@@ -78,7 +78,7 @@ for ax, (above, label, values, base) in zip(np.ravel(axes), explained, strict=Tr
     ax.invert_yaxis()
     ax.axvline(sum(steps_of), color="black", lw=0.8, ls=":")
     where = " > ".join(above) or "the root"
-    ax.set_title(f"{label}: {sum(steps_of):.0%}, asked at {where}", loc="left")
+    ax.set_title(f"{label}: {sum(steps_of):.0%}, decided at {where}", loc="left")
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter("{x:.0%}")
     ax.tick_params(axis="y", length=0)

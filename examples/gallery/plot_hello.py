@@ -2,10 +2,9 @@
 Hello, hierarchy
 ================
 
-The table of animals that comes with hiclass describes 287 species by plain facts: legs, wings,
-eggs, size, where they live. Each species has a path of labels, *class / order / family*. We train
-a model that predicts the first two levels of that path, and look at how it does on species that
-it has never seen.
+The table of animals that comes with hiclass describes 287 species by simple facts: legs, wings,
+eggs, size, habitat. Each species has a path of labels, *class / order / family*. We train a model
+that predicts the first two levels and test it on species that it has not seen.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +25,8 @@ X_train, X_test, y_train, y_test, _, names_test = train_test_split(
 )
 
 # %%
-# One classifier per parent node: the first one chooses the class of the animal, and below each
-# class another one chooses the order. Any scikit-learn classifier will do, and so will pipelines.
+# We fit one classifier per parent node. The first one chooses the class of the animal, and below
+# each class another one chooses the order. Any scikit-learn classifier or pipeline works.
 
 model = LocalClassifierPerParentNode(
     make_pipeline(StandardScaler(), LogisticRegression(C=3, max_iter=1000))
@@ -35,8 +34,8 @@ model = LocalClassifierPerParentNode(
 model.fit(X_train, y_train)
 
 # %%
-# ``predict`` returns paths, ``predict_confidence`` the probability of every label on them. The
-# confidence never rises on the way down: to be a bat, one has to be a mammal first.
+# ``predict`` returns paths, and ``predict_confidence`` the probability of every label. Confidence
+# never rises along a path: an animal can only be a bat if it is a mammal.
 
 paths = model.predict(X_test)
 confidences = model.predict_confidence(X_test)
@@ -45,15 +44,15 @@ for name, path, confidence in list(zip(names_test, paths, confidences, strict=Tr
     print(f"{name:>22}: {steps}")
 
 # %%
-# ``score`` is the hierarchical F-score: an order that is wrong below the right class counts as
-# half right.
+# ``score`` is the hierarchical F-score (hF). A path with the correct class and a wrong order counts
+# as half correct.
 
 print(f"hF on {len(X_test)} unseen species: {model.score(X_test, y_test):.3f}")
 
 # %%
-# Where are the mistakes? Every rectangle is a class of animals, as tall as it has test rows, next
-# to the class above it. Blue is right, red is wrong. Nearly all classes are recognised; what is
-# lost are orders, mostly those with a single species to learn from.
+# Where are the errors? Every rectangle is a class, and its height is the number of test rows. Blue
+# is correct, red is wrong. Nearly all classes of animals are recognised. Most errors are orders
+# with a single species in the training rows.
 
 display = HierarchyDisplay.from_estimator(model, X_test, y_test, layout="icicle")
 display.figure_.set_size_inches(6.4, 6.4)

@@ -2,8 +2,8 @@
 Learning from a stream, with new classes
 ========================================
 
-Data need not fit into memory, and not all classes need be known at the start. Here each batch of a
-stream is predicted first and learned afterwards, so every score is for unseen rows. Half way, a new
+Rows need not fit into memory, and not all classes need to be known at the start. Here each batch of
+a stream is first predicted and then learned, so every score is for unseen rows. Halfway, a new
 branch of the hierarchy appears.
 """
 
@@ -19,15 +19,15 @@ data = make_hierarchical_classification(
     n_samples=8000, n_features=15, branching=[4, 3], depth=2, noise=0.5, random_state=2
 )
 X, y = data.data, data.target
-late = y[:, 0] == "4"  # this branch stays away in the first half
+late = y[:, 0] == "4"  # this branch does not occur in the first half
 half = len(X) // 2
 keep = ~late | (np.arange(len(X)) >= half)
 X, y = X[keep], y[keep]
 arrival = int(np.flatnonzero(y[:, 0] == "4")[0])
 
 # %%
-# ``LocalClassifierPerNode`` adds new classes as they appear; the local classifier must have
-# ``partial_fit``, as ``SGDClassifier`` has.
+# ``LocalClassifierPerNode`` adds new classes as they appear. The local classifier must have
+# ``partial_fit``, like ``SGDClassifier``.
 
 model = LocalClassifierPerNode(SGDClassifier(loss="log_loss", alpha=1e-3), random_state=0)
 size = 100
@@ -45,8 +45,8 @@ for start in range(0, len(X), size):
 print(f"{len(classes)} batches; {classes[0]} classes after the first, {classes[-1]} after the last")
 
 # %%
-# When the new branch arrives the score drops, because its rows cannot be right. One or two
-# batches later the model knows it.
+# When the new branch appears, the score drops, because the model does not know its classes yet. One
+# or two batches later it does.
 
 fig, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 ax.axvspan(arrival, len(X), color="#fbe6d8", lw=0)

@@ -2,8 +2,8 @@
 LightGBM on a table with categories and missing values
 ======================================================
 
-``X`` is passed to the local classifiers unchanged. A gradient boosting library that reads pandas
-frames with categories and missing values can therefore be used without any preparation.
+``X`` is passed to the local classifiers unchanged. So you can use a gradient boosting library that
+reads pandas frames with categories and missing values without preparing the data.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,7 @@ from hiclass.datasets import make_hierarchical_classification
 from hiclass.metrics import level_scores
 
 # %%
-# A table as one finds it: twelve columns, four of which are categories, and a quarter of all cells
-# is empty.
+# The table has twelve columns. Four of them are categories, and a quarter of all cells are empty.
 
 data = make_hierarchical_classification(
     n_samples=6000,
@@ -46,9 +45,9 @@ half = len(X) // 2
 X_train, X_test, y_train, y_test = X[:half], X[half:], y[:half], y[half:]
 
 # %%
-# LightGBM takes the frame. The linear model needs its gaps filled, its numbers scaled and its
-# categories encoded. With all that it is a little ahead at the second level: classes that are
-# clouds around a centre suit it. LightGBM comes close without any of the work.
+# LightGBM takes the frame as it is. The linear model needs missing values filled in, numbers scaled
+# and categories encoded. It is then slightly better at the second level, because these generated
+# classes suit linear models. LightGBM comes close without any preparation.
 
 boosting = LGBMClassifier(n_estimators=60, num_leaves=15, verbose=-1, n_jobs=1)
 numbers = make_pipeline(SimpleImputer(), StandardScaler())
@@ -80,8 +79,8 @@ ax.tick_params(length=0)
 plt.show()
 
 # %%
-# Each local classifier is accessible after a fit. Which features do the one at the root and the
-# ones below it use?
+# All local classifiers are accessible after ``fit``. Which features do the classifier at the root
+# and those below it use?
 
 columns = {"which class of level 1?": (), **{f"which child of {c}?": (c,) for c in ("1", "2", "3")}}
 table = np.array(
@@ -97,6 +96,6 @@ ax.set_yticks(range(len(columns)), columns)
 ax.set_xticks(range(X.shape[1]), X.columns, rotation=45, ha="right", size=8)
 ax.tick_params(length=0)
 ax.spines[:].set_visible(False)
-ax.set_title("share of the gain of each column", loc="left")
+ax.set_title("importance of each column (share of the gain)", loc="left")
 fig.colorbar(image, ax=ax, pad=0.02, format="{x:.0%}")
 plt.show()

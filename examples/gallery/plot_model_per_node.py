@@ -3,8 +3,8 @@ A different model at every node
 ===============================
 
 Near the root there are many rows and broad classes; at the bottom there are few rows and narrow
-classes. One kind of classifier seldom suits both. A function from the path of a node to a
-classifier selects it, and ``GridSearchCV`` as a local classifier tunes every node separately.
+classes. One kind of classifier rarely suits both. You can pass a function that returns a classifier
+for the path of a node, or use ``GridSearchCV`` as local classifier to tune every node separately.
 """
 
 import matplotlib.pyplot as plt
@@ -48,11 +48,11 @@ candidates = {
 }
 
 # %%
-# How well does each of them do? The first decision and the second one, given the first.
+# How good is each of them at the first decision, and at the second one if the first is correct?
 
 rows = {}
-for name, child in candidates.items():
-    model = LocalClassifierPerParentNode(child).fit(X_train, y_train)
+for name, local in candidates.items():
+    model = LocalClassifierPerParentNode(local).fit(X_train, y_train)
     paths = model.predict(X_test)
     first = paths[:, 0] == y_test[:, 0]
     rows[name] = first.mean(), (paths[:, 1] == y_test[:, 1])[first].mean()
@@ -65,7 +65,10 @@ for path, classifier in model.local_classifiers_.items():
 fig, axes = plt.subplots(1, 2, figsize=(6.6, 2.9), layout="constrained", sharey=True)
 colors = ["#9dbfe2"] * 3 + ["#e07b39"]
 for ax, values, title in zip(
-    axes, np.transpose(list(rows.values())), ("class right", "order right, given that"), strict=True
+    axes,
+    np.transpose(list(rows.values())),
+    ("class correct", "order correct, if class is"),
+    strict=True,
 ):
     bars = ax.barh(list(rows), values, color=colors)
     ax.bar_label(bars, fmt="{:.0%}", padding=3)
@@ -76,9 +79,9 @@ axes[0].invert_yaxis()
 plt.show()
 
 # %%
-# Or let every node choose its own strength of regularisation. The local classifiers are fitted
-# searches then, each with its own ``best_params_``. Nodes with very few rows per class get a plain
-# model: a search needs rows to hold out.
+# A search can also choose the regularisation of every node. The local classifiers are then fitted
+# searches, each with its own ``best_params_``. Nodes with very few rows per class get a plain
+# model, because a search needs rows to hold out.
 
 rows_of = {}
 for path in y_train:
@@ -87,7 +90,7 @@ for path in y_train:
 
 
 def search(path):
-    """Return a search where every child has three rows, else a plain model."""
+    """Return a search if every child class has three rows, otherwise a plain model."""
     _, counts = np.unique(rows_of.get(tuple(path), [""]), return_counts=True)
     if counts.min() < 3:
         return linear

@@ -2,9 +2,9 @@
 Six policies: which rows train the classifier of a class?
 =========================================================
 
-``LocalClassifierPerNode`` trains one binary classifier per class. Which rows are
-positive for the class *Wolf*, and which are negative? The policy decides. This example shows the
-six policies on the small hierarchy of the HiClass paper, and then compares their scores.
+``LocalClassifierPerNode`` trains one binary classifier per class. Which rows are positive for the
+class *Wolf*, and which are negative? The policy decides. This example shows the six policies on the
+small hierarchy of the HiClass paper and compares their scores.
 """
 
 import matplotlib.pyplot as plt
@@ -28,13 +28,13 @@ POLICIES = [
 ]
 
 # %%
-# One row for each class of the paper's hierarchy, inner classes included. Instead of a real
-# classifier we use one that only records its training rows: any object with ``fit`` and
-# ``predict_proba`` can be a local classifier.
+# There is one row for each class, including inner classes. Instead of a real classifier we use one
+# that only records its training rows. Any object with ``fit`` and ``predict_proba`` can be a local
+# classifier.
 
 
 class Recorder:
-    """Remember the training rows."""
+    """Record the training rows."""
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)
@@ -77,7 +77,7 @@ ax.set_yticks(np.arange(-0.5, len(POLICIES)), minor=True)
 ax.grid(which="minor", color="white", linewidth=3)
 ax.tick_params(which="both", length=0)
 ax.spines[:].set_visible(False)
-ax.set_title("What the classifier of Wolf learns from", loc="left")
+ax.set_title("Training rows of the classifier of Wolf", loc="left")
 fig.legend(
     handles=[Patch(color=color, label=name) for name, color in colors.items()],
     loc="outside lower center",
@@ -87,10 +87,10 @@ fig.legend(
 plt.show()
 
 # %%
-# Does it matter? Made-up data with 84 classes, in which every fifth path ends at an inner class.
-# ``siblings`` needs far fewer rows than the policies that use all rows. For the policies with
-# "exclusive" in their name, positive means "ends exactly here". Descending the tree needs "is here
-# or below", so their scores are lower.
+# Does the choice matter? We compare the policies on generated data with 84 classes, in which every
+# fifth path ends at an inner class. ``siblings`` needs far fewer rows than the policies that use
+# all rows. The "exclusive" policies have lower scores: for them, positive means "ends exactly
+# here", but the decisions in a tree need "is here or below".
 
 data = make_hierarchical_classification(
     n_samples=3000, branching=4, depth=3, ragged=0.2, noise=0.8, random_state=0
@@ -108,7 +108,7 @@ for policy in POLICIES:
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.0), layout="constrained", sharey=True)
-panels = ((scores, "hF on unseen rows", "%.2f"), (work, "rows to learn from", "{:,.0f}"))
+panels = ((scores, "hF on unseen rows", "%.2f"), (work, "training rows", "{:,.0f}"))
 for ax, (values, title, fmt) in zip(axes, panels, strict=True):
     bars = ax.barh(POLICIES, values, color="#3b76b8")
     ax.bar_label(bars, fmt=fmt, padding=3)

@@ -2,8 +2,8 @@
 Probabilities over the whole tree
 =================================
 
-A hierarchical model predicts not only a path, but a probability for every class. The
-children of a class share what it has, so that the picture adds up at every level.
+A hierarchical model predicts a path and a probability for every class. The probabilities of the
+children of a class sum to the probability of the class.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ y = y[:, :2]  # class and order
 names = animals.frame["name"].to_numpy()
 
 # %%
-# We leave out two animals that are easy to take for something else, train on the others, and
-# predict them.
+# We leave out two animals that are easily confused with others, train on the rest, and predict the
+# two.
 
 test = np.isin(names, ["Humpback whale", "Platypus"])
 model = LocalClassifierPerParentNode(
@@ -34,9 +34,9 @@ model = LocalClassifierPerParentNode(
 # %%
 # There are four views of the same probabilities:
 #
-# - ``predict_node_proba``: a column per node of the hierarchy, the root first;
-# - ``predict_proba``: one array per level, as a scikit-learn classifier would give it;
-# - ``predict_confidence``: only the labels of the predicted path;
+# - ``predict_node_proba``: one column per node of the hierarchy, the root first;
+# - ``predict_proba``: one array per level, as in scikit-learn;
+# - ``predict_confidence``: the labels of the predicted path only;
 # - ``predict_paths``: the most probable paths, best first.
 
 paths, probabilities = model.predict_paths(X[test], k=3)
@@ -46,8 +46,8 @@ for name, some, values in zip(names[test], paths, probabilities, strict=True):
         print(f"  {value:6.1%}  {' > '.join(path)}")
 
 # %%
-# Everything adds up: the children of a class have its probability together, and so the classes
-# of the first level sum to one.
+# The probabilities of the children of a class sum to its own, so the classes of the first level sum
+# to one.
 
 nodes = model.predict_node_proba(X[test])
 tree = model.hierarchy_
@@ -56,9 +56,9 @@ for node in (0, tree.find("Mammalia")):
     print(nodes[:, tree.children(node)].sum(axis=1).round(3))
 
 # %%
-# The picture draws every class as tall as its probability. The whale is a mammal, and hardly
-# anything else. The platypus, which lays eggs and lives in water, might as well be an amphibian;
-# but no other single path is as probable as the right one.
+# In the figure, the height of a class is its probability. The whale is a mammal with high
+# probability. The platypus, which lays eggs and lives in water, could also be an amphibian, but no
+# single path is as probable as the correct one.
 
 
 def draw(ax, probability, title):

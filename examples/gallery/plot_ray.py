@@ -3,8 +3,8 @@ Fitting on a Ray cluster
 ========================
 
 The local classifiers of a model are independent, so a cluster can fit them in parallel. hiclass
-uses the running Ray cluster; here that is a small one on this machine. The model does not depend on
-where it is fitted.
+uses the running Ray cluster, here a small one on this machine. The result does not depend on where
+it is fitted.
 """
 
 import time
@@ -26,18 +26,18 @@ X_train, y_train = data.data[:4000], data.target[:4000]
 X_test, y_test = data.data[4000:], data.target[4000:]
 
 # %%
-# On a real cluster this would be ``ray.init(address="auto")``.
+# On a real cluster, use ``ray.init(address="auto")``.
 
 ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
 register_ray()
 
 # %%
-# The only change to the program is the ``with`` line. A little classifier that notes when and
-# in which process it was fitted lets us look at the work.
+# The only change to the program is the line with ``with``. To show the work, we use a classifier
+# that records when and in which process it was fitted.
 
 
 class Noted(RandomForestClassifier):
-    """A forest that remembers when and where it was fitted."""
+    """A forest that records when and where it was fitted."""
 
     def fit(self, X, y, sample_weight=None):
         import os
@@ -61,8 +61,8 @@ print("same predictions:", bool((alone.predict(X_test) == model.predict(X_test))
 ray.shutdown()
 
 # %%
-# Every bar is the fit of a local classifier in a worker. Large problems are handed out first, the
-# one of the root before all others; a worker that is still starting up begins later.
+# Every bar is the fit of a local classifier in a worker. Large problems start first, beginning with
+# the root. A worker that is still starting up begins later.
 
 work = [(*classifier.work_, path) for path, classifier in model.local_classifiers_.items()]
 first = min(start for _, start, _, _ in work)

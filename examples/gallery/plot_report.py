@@ -2,9 +2,9 @@
 The report: a model on one page
 ===============================
 
-``make_report`` writes one HTML file that shows how a model performs, class by class: scores, a
-zoomable hierarchy, confusions, reliability, and a slider for the confidence. It
-needs no network and no server. Here it is, live, for the animals.
+``make_report`` writes one HTML file that shows how good a model is, class by class: scores, a
+zoomable hierarchy, confusions, reliability, and a slider for the confidence. The file needs no
+network and no server. Below is a live report for the animals.
 """
 
 import matplotlib.pyplot as plt
@@ -27,21 +27,21 @@ model = make_pipeline(
 model.fit(X_train, y_train)
 
 # %%
-# ``report.save("animals.html")`` writes the file. In a notebook, and here, the report shows
-# itself.
+# ``report.save("animals.html")`` writes the file. In a notebook, the report is shown in place, as
+# here.
 
 report = make_report(model, X_test, y_test, title="Animals", feature_names=animals.feature_names)
 report
 
 # %%
-# Everything on the page is also in ``report.data``, for example the scores,
+# Everything on the page is also in ``report.data``, for example the scores.
 
 for name, value in report.data["scores"].items():
     if isinstance(value, float):
         print(f"{name:>12}: {value:.3f}")
 
 # %%
-# and there are displays for papers and slides, such as the confusion matrix of every level.
+# For papers and slides there are displays, such as the confusion matrix of a level.
 
 display = ConfusionByLevelDisplay.from_estimator(model, X_test, y_test, levels=[1])
 display.figure_.set_size_inches(6.4, 5.6)

@@ -2,8 +2,8 @@
 Several labels per row
 ======================
 
-A document may be about physics *and* about politics. With ``multi_label=True`` a row has a list
-of labels, and predictions are sets of classes that always contain what is above them.
+A document may be about physics *and* politics. With ``multi_label=True``, a row has a list of
+labels, and a prediction is a set of classes that contains all their ancestors.
 """
 
 import matplotlib.pyplot as plt
@@ -32,8 +32,8 @@ print(data.hierarchy)
 print("labels of the first rows:", y_train[:4])
 
 # %%
-# Every class is a separate binary problem, so probabilities of siblings need not sum to
-# one. Extra trees learn all children of a parent at once.
+# Every class is a separate binary problem, so the probabilities of siblings need not sum to one.
+# Extra trees learn all children of a parent at once.
 
 forest = ExtraTreesClassifier(n_estimators=60, min_samples_leaf=2, random_state=0)
 model = LocalClassifierPerParentNode(
@@ -72,8 +72,8 @@ plt.show()
 print(f"best single threshold: hF {curve[:, 2].max():.3f}; tuned per class: {best[2]:.3f}")
 
 # %%
-# The probabilities of six rows. Frames mark the true classes; no class is more probable than
-# the one above it.
+# The figure shows the probabilities of six rows. Frames mark the true classes. No class is more
+# probable than its parent.
 
 tree = model.hierarchy_
 order = np.arange(1, tree.n_nodes)

@@ -2,10 +2,10 @@
 Word vectors and words together
 ===============================
 
-An encoder makes a vector of a text, in which texts of similar meaning are near to each other.
-``TextEncoder`` puts any of them into a pipeline: sentence-transformers, model2vec, wordllama, a
-pipeline of scikit-learn or a function. Here it is wordllama, which brings a table of word vectors
-(16 MB) with its package: ``pip install wordllama``.
+An encoder turns a text into a vector, so that texts with similar meanings have similar vectors.
+``TextEncoder`` makes any encoder a step of a pipeline: sentence-transformers, model2vec, wordllama,
+a scikit-learn pipeline or a function. This example uses wordllama, whose package contains word
+vectors (16 MB): ``pip install wordllama``. Are vectors better than words?
 """
 
 import tempfile
@@ -24,8 +24,8 @@ from hiclass.datasets import load_icd10cm
 from hiclass.metrics import f1
 
 # %%
-# Texts are terms of the diagnoses in ICD-10-CM, classes its chapters and blocks. Of every block, up
-# to 16 terms are there to learn from, and 4,000 others to test.
+# The texts are diagnoses of ICD-10-CM, and the classes are its chapters and blocks. Up to 16 terms
+# of every block are training rows, and 4,000 others are test rows.
 
 data = load_icd10cm()
 rng = np.random.default_rng(0)
@@ -41,7 +41,7 @@ test = np.flatnonzero(rank >= 16)[:4000]
 print(len(counts), "blocks, for example", y[test[0]].tolist(), "-", texts[test[0]])
 
 # %%
-# The encoder. Where wordllama is not installed, words that occur together take its place.
+# Load the encoder. If wordllama is not installed, a scikit-learn pipeline takes its place.
 
 try:
     import wordllama
@@ -50,7 +50,7 @@ try:
     folder = Path(wordllama.__file__).parent
     encoder = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
 except ImportError:
-    print("wordllama is not installed: the figures are those of a pipeline of scikit-learn.")
+    print("wordllama is not installed: this run uses a scikit-learn pipeline instead.")
     encoder = make_pipeline(TfidfVectorizer(), TruncatedSVD(100, random_state=0))
 
 vectors = TextEncoder(encoder)
@@ -58,8 +58,8 @@ X = vectors.fit_transform(texts[test])
 print("vectors:", X.shape, X.dtype)
 
 # %%
-# With ``cache``, a text is encoded once for all: the second call reads vectors from a file. For a
-# table of words that saves little, for a language model most of the time.
+# With ``cache``, every text is encoded only once: the second call reads the vectors from a file.
+# For word vectors this saves little; for a language model it saves most of the time.
 
 if hasattr(encoder, "embed"):
     with tempfile.TemporaryDirectory() as place:
@@ -70,8 +70,8 @@ if hasattr(encoder, "embed"):
             print(f"{call} call: {time.perf_counter() - start:.2f} s")
 
 # %%
-# Words, vectors and both, by the number of terms per block. Words tell more than vectors of words;
-# together they are best throughout. A ``make_union`` puts both side by side.
+# We compare words, vectors, and both (with ``make_union``), by the number of terms per block. Words
+# are better than word vectors here, and both together are always best.
 
 words = TfidfVectorizer(sublinear_tf=True)
 features = {"words": words, "vectors": vectors, "both": make_union(words, vectors)}
@@ -88,7 +88,7 @@ for name, found in scores.items():
     print(f"{name:8}", " ".join(f"{score:.3f}" for score in found))
 
 # %%
-# The same as a picture.
+# The same as a figure:
 
 fig, ax = plt.subplots(figsize=(6, 3.6))
 for name, found in scores.items():

@@ -2,9 +2,9 @@
 A PyTorch network as local classifier
 =====================================
 
-A local classifier is any object with ``fit``, ``predict`` and ``predict_proba``: forty lines
-around a network of PyTorch are enough. It is worth it here, because no linear model can separate
-the classes.
+A local classifier is any object with ``fit``, ``predict`` and ``predict_proba``. Forty lines around
+a PyTorch network are enough. Here the network helps, because no linear model can separate the
+classes.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ from hiclass.metrics import level_scores
 torch.set_num_threads(1)
 
 # %%
-# ``BaseEstimator`` makes its parameters visible to searches. Targets of local problems are always
-# 0, 1, 2, ...: there is nothing to encode.
+# ``BaseEstimator`` makes the parameters visible to searches. The targets of local problems are
+# always 0, 1, 2, ..., so there is nothing to encode.
 
 
 class TorchClassifier(ClassifierMixin, BaseEstimator):
@@ -65,20 +65,23 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):
 
 
 # %%
-# Classes that are not linearly separable: what counts is how far a row is from the origin
-# in every direction, not on which side.
+# The classes are not linearly separable, because half of the rows are replaced by their mirror
+# image.
 
 data = make_hierarchical_classification(
     n_samples=4000, n_features=10, branching=[3, 4], depth=2, noise=0.35, random_state=0
 )
 rng = np.random.default_rng(0)
-X = data.data * rng.choice([-1, 1], size=(len(data.data), 1))  # every row, or its mirror image
+X = data.data * rng.choice([-1, 1], size=(len(data.data), 1))  # the row or its mirror image
 X_train, X_test, y_train, y_test = train_test_split(X, data.target, random_state=0)
 
-children = {"network": TorchClassifier(), "logistic regression": LogisticRegression(max_iter=1000)}
+classifiers = {
+    "network": TorchClassifier(),
+    "logistic regression": LogisticRegression(max_iter=1000),
+}
 models = {
-    name: LocalClassifierPerParentNode(child, random_state=0).fit(X_train, y_train)
-    for name, child in children.items()
+    name: LocalClassifierPerParentNode(classifier, random_state=0).fit(X_train, y_train)
+    for name, classifier in classifiers.items()
 }
 for name, model in models.items():
     print(f"{name:>20}: hF {model.score(X_test, y_test):.3f}")
@@ -96,8 +99,8 @@ for offset, (name, model), color in zip(
 axes[0].set_xticks([0, 1], ["level 1", "level 2"])
 axes[0].set(ylim=(0, 1.5), yticks=[], title="accuracy")
 axes[0].legend(frameon=False, loc="upper left")
-for path, child in models["network"].local_classifiers_.items():
-    axes[1].plot(child.losses_, label=" > ".join(path) or "the root")
+for path, network in models["network"].local_classifiers_.items():
+    axes[1].plot(network.losses_, label=" > ".join(path) or "the root")
 axes[1].set(title="training loss of each network", xlabel="epoch")
 axes[1].legend(frameon=False)
 for ax in axes:

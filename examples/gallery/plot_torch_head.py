@@ -2,10 +2,10 @@
 A hierarchical head for your own encoder
 ========================================
 
-``HierarchicalHead`` is a last layer for any network of PyTorch: a transformer or an image model
-that is fine-tuned, or, as here, a small convolutional network that is trained from scratch on
-images of digits. The head knows the hierarchy. It has the loss, and it turns outputs into paths,
-confidences and the most probable alternatives, on the device where the outputs are.
+``HierarchicalHead`` is a last layer for any PyTorch network: a transformer or an image model that
+you fine-tune or, as here, a small convolutional network for images of digits. The head provides the
+loss and turns outputs into paths, confidences and the most probable alternatives, on the device of
+the outputs.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,7 @@ torch.set_num_threads(1)
 torch.manual_seed(0)
 
 # %%
-# Digits by their shape: with a closed loop or without one, then round or straight. A label is a
-# path from the top down.
+# The hierarchy groups digits by shape: with or without a closed loop, then round or straight.
 
 SHAPES = {
     "loop": {"round": "0 6 8 9", "straight": "4"},
@@ -45,8 +44,8 @@ y = np.array([path_of[str(digit)] for digit in digits.target])
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 # %%
-# Any encoder will do, as long as it returns a row of numbers per image. Labels are encoded once;
-# then training is the loop that one would write anyway.
+# Any encoder works that returns a vector per image. Encode the labels once; training is then an
+# ordinary PyTorch loop.
 
 encoder = nn.Sequential(
     nn.Conv2d(1, 16, 3, padding=1),
@@ -70,8 +69,8 @@ for _ in range(20):
         optimiser.step()
 
 # %%
-# Outputs become paths, with a probability for every step. ``min_confidence`` truncates the paths
-# of which the model is not sure.
+# The head turns outputs into paths, with a probability for every level. ``min_confidence``
+# truncates uncertain paths.
 
 model.eval()
 with torch.no_grad():
@@ -80,21 +79,22 @@ paths = head.predict(outputs)
 confidence = head.predict_confidence(outputs)
 print(f"hierarchical F-score on test rows: {f1(y_test, paths):.3f}")
 short = head.predict(outputs, min_confidence=0.95)
-print(f"paths that are truncated at 0.95: {(short[:, 2] == '').mean():.1%}")
+print(f"paths truncated at 0.95: {(short[:, 2] == '').mean():.1%}")
 others, proba = head.predict_paths(outputs, k=2)
 
 # %%
-# The images of which the model is least sure, with its two most probable paths.
+# The figure shows the six most uncertain images with their two most probable digits, and below them
+# the truth.
 
-unsure = np.argsort(confidence[:, -1])[:6]
+uncertain = np.argsort(confidence[:, -1])[:6]
 figure, axes = plt.subplots(1, 6, figsize=(12, 2.8))
-for ax, i in zip(axes, unsure, strict=True):
+for ax, i in zip(axes, uncertain, strict=True):
     ax.imshow(X_test[i, 0].numpy(), cmap="gray_r")
     lines = [f"{path[-1]} ({p:.2f})" for path, p in zip(others[i], proba[i], strict=True)]
     ax.set_title(" or ".join(lines), fontsize=9)
     ax.set_xlabel(f"{y_test[i, -1]}: {y_test[i, 0]}, {y_test[i, 1]}", fontsize=8)
     ax.set_xticks([])
     ax.set_yticks([])
-figure.suptitle("Least sure of; below, what they are")
+figure.suptitle("The most uncertain images, and the truth below")
 figure.tight_layout()
 plt.show()
