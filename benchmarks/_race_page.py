@@ -178,8 +178,8 @@ def summary_text(results: list[dict[str, Any]]) -> str:
     lines.append(
         f"- **hiclass 5.0.8**, with the same local classifier in {len(both)} comparisons: ours "
         f"needs {min(times):.2f} to {max(times):.2f} times its processor time (median "
-        f"{median(times):.2f}). {sentence('Slower', slower)} {sentence('A lower hF', worse)} "
-        f"{sentence('More memory', more)}"
+        f"{median(times):.2f}). {sentence('is', 'slower', slower)} "
+        f"{sentence('has', 'a lower hF', worse)} {sentence('needs', 'more memory', more)}"
     )
     gains = {
         r["set"]: 100 * (r["peers"][FLAT]["hF"] - r["peers"][FAST]["hF"])
@@ -193,9 +193,9 @@ def summary_text(results: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def sentence(what: str, where: list[str]) -> str:
-    """Where something is so; or that it is so nowhere."""
-    return f"{what}: {listed(where)}." if where else f"{what}: never."
+def sentence(verb: str, what: str, where: list[str]) -> str:
+    """A sentence on where our model is worse, or that it never is."""
+    return f"It {verb} {what} on {listed(where)}." if where else f"It never {verb} {what}."
 
 
 def lower(result: dict[str, Any], ours: str, other: str) -> bool:
