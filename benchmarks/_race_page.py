@@ -178,8 +178,9 @@ def summary_text(results: list[dict[str, Any]]) -> str:
     lines.append(
         f"- **hiclass 5.0.8**, with the same local classifier in {len(both)} comparisons: ours "
         f"needs {min(times):.2f} to {max(times):.2f} times its processor time (median "
-        f"{median(times):.2f}). {sentence('is', 'slower', slower)} "
-        f"{sentence('has', 'a lower hF', worse)} {sentence('needs', 'more memory', more)}"
+        f"{median(times):.2f}). {sentence('is never slower', 'is slower', slower)} "
+        f"{sentence('never has a lower hF', 'has a lower hF', worse)} "
+        f"{sentence('never needs more memory', 'needs more memory', more)}"
     )
     gains = {
         r["set"]: 100 * (r["peers"][FLAT]["hF"] - r["peers"][FAST]["hF"])
@@ -188,14 +189,14 @@ def summary_text(results: list[dict[str, Any]]) -> str:
     }
     flat_wins = [f"{name} ({gain:+.1f} points)" for name, gain in gains.items() if gain > 0]
     lines.append(
-        f"- **Flat models.** {FLAT} has a higher hF than our greedy SVC on {listed(flat_wins)}."
+        f"- **Flat models.** A {FLAT} has a higher hF than our greedy SVC on {listed(flat_wins)}."
     )
     return "\n".join(lines)
 
 
-def sentence(verb: str, what: str, where: list[str]) -> str:
+def sentence(never: str, worse: str, where: list[str]) -> str:
     """A sentence on where our model is worse, or that it never is."""
-    return f"It {verb} {what} on {listed(where)}." if where else f"It never {verb} {what}."
+    return f"It {worse} on {listed(where)}." if where else f"It {never}."
 
 
 def lower(result: dict[str, Any], ours: str, other: str) -> bool:

@@ -452,14 +452,17 @@ def sections():
 
 INTRODUCTION = """# What works with what
 
-Everything that is public, tried on four kinds of labels: one path per row in a tree; one label per
-row in a DAG, where a class may have several parents; several labels per row (`multi_label=True`) in
-a tree and in a DAG. "yes" is a call that went through; a number is the sentence, below, with which
-it is refused, and what to use instead. "…" stands for the name of an estimator.
+Which methods, parameters, functions and metrics work with which labels? The columns are:
 
-The tables are written from real calls by `tests/docs/test_docs_what_works.py`, and a test compares
-them with what happens now. Run that file as a program to write the page anew. The network of
-`hiclass.torch` is not in them.
+- **tree**: one path per row in a tree;
+- **DAG**: one label per row in a DAG, in which a class may have several parents;
+- **sets, tree** and **sets, DAG**: several labels per row (`multi_label=True`).
+
+"yes" means that the call works. A number links to the error message in the [notes](#notes), which
+names the alternative. In messages, "…" stands for the name of an estimator.
+
+The tables are the results of real calls: `python tests/docs/test_docs_what_works.py` writes this
+page, and a test compares it with the library. The network of `hiclass.torch` is not included.
 """
 
 
