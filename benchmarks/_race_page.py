@@ -238,36 +238,40 @@ def losses_text(results: list[dict[str, Any]]) -> str:
         slower += [f"{peer} on {listed(late)}"] if late else []
     slow = ratios(results, RECOMMENDED, FAST, "fit_s")
     sizes = [
-        f"{span(ratios(results, FAST, peer, 'peak_bytes'))} times the memory and "
-        f"{span(ratios(results, FAST, peer, 'size_bytes'))} times the disk of {peer}"
+        f"  - {peer}: {span(ratios(results, FAST, peer, 'peak_bytes'))} times its memory, "
+        f"{span(ratios(results, FAST, peer, 'size_bytes'))} times its disk space"
         for peer in ("PECOS XLinear", "napkinXC PLT", "omikuji")
     ]
     one = [
-        f"{span(ratios(results, ONE_PROCESS, GREEDY_LOGISTIC, key))} times {what}"
+        f"{span(ratios(results, ONE_PROCESS, GREEDY_LOGISTIC, key))} times the {what}"
         for key, what in (
-            ("fit_cpu_s", "our processor time to fit"),
-            ("predict_cpu_s", "that to predict"),
-            ("peak_bytes", "our memory"),
+            ("fit_cpu_s", "processor time in fit"),
+            ("predict_cpu_s", "processor time in predict"),
+            ("peak_bytes", "memory"),
         )
     ]
     predicts = {
         w: value_of(o, "predict_s") / value_of(t, "predict_s") for w, o, t in pairs_of(results)
     }
-    longer = [f"{w} ({r:.1f}x)" for w, r in predicts.items() if r > LIMIT_PUBLISHED]
-    late_text = f"at most {LIMIT_PEERS} times their time"
+    longer = [f"  - {w}: {r:.1f}x" for w, r in predicts.items() if r > LIMIT_PUBLISHED]
+    late_text = f"at most {LIMIT_PEERS} times the time of each library"
     if slower:
-        late_text += f", except beside {'; '.join(slower)}"
+        late_text += f". The exception is {'; '.join(slower)}"
     return "\n".join(
         [
             f"- All three linear recipes have a lower hF than "
             f"{'; '.join(behind_all) or 'none of PECOS, napkinXC PLT and HSM'}.",
             f"- On the other sets, the fastest recipe with at least the same hF fits in "
             f"{late_text}.",
-            f"- The recommended recipe needs {span(slow)} times as long to fit as greedy SVC.",
-            f"- Greedy SVC needs {'; '.join(sizes)}.",
-            f"- With the same local classifier, `predict` alone is slower than in 5.0.8 for: "
-            f"{'; '.join(longer) or 'none'}.",
-            f"- {ONE_PROCESS} needs {listed(one)}, compared with our greedy logistic.",
+            f"- The recommended recipe takes {span(slow)} times as long to fit as greedy SVC.",
+            "- Greedy SVC needs more memory or disk space than three libraries:",
+            *sizes,
+            "- With the same local classifier, `predict` alone is slower than in 5.0.8 in these "
+            "cases:"
+            if longer
+            else "- `predict` alone is never slower than in 5.0.8.",
+            *longer,
+            f"- {ONE_PROCESS} needs {listed(one)} of our greedy logistic.",
         ]
     )
 
@@ -441,13 +445,14 @@ def versions_text(results: list[dict[str, Any]]) -> str:
     environments: dict[str, dict[str, str]] = {}
     for result in results:
         environments |= result["environments"]
-    parts = [
-        ", ".join(f"{k} {v}" for k, v in packages.items() if k.lower() in SHOWN)
-        for packages in environments.values()
+    rows = [
+        (name, ", ".join(f"{k} {v}" for k, v in packages.items() if k.lower() in SHOWN))
+        for name, packages in environments.items()
     ]
     m = results[0]["machine"]
     machine = f"{m['processor']}, {m['cpus']} CPUs, {m['memory_gib']} GiB, {m['system']}"
-    return f"{machine}, Python {results[0]['versions']['python']}. " + "; ".join(parts) + "."
+    machine += f", Python {results[0]['versions']['python']}."
+    return f"{machine}\n\n{table(('environment', 'versions'), rows)}"
 
 
 def mean_points(results: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
