@@ -1,6 +1,6 @@
 """Scores of linear classifiers are those of their own methods, to the last bit."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from hiclass import FlatClassifier, LocalClassifierPerNode, LocalClassifierPerParentNode
+from hiclass import (
+    FastLinearSVC,
+    FlatClassifier,
+    LocalClassifierPerNode,
+    LocalClassifierPerParentNode,
+)
 from hiclass._engine.linear import linear_choice, linear_scores
+from hiclass._state import Packed
 
 LINEAR = [
     LinearSVC(random_state=0),
@@ -67,6 +73,39 @@ def test_scores_and_choices_are_those_of_the_classifier(estimator, k, form):
     X = FORMS[form](X)
     np.testing.assert_array_equal(linear_scores(estimator, X), estimator.decision_function(X))
     np.testing.assert_array_equal(linear_choice(estimator, X), estimator.predict(X))
+
+
+def in_disorder(X):
+    """The same rows with entries in descending order of columns, and the first one in halves."""
+    X = sp.csr_matrix(X)
+    rows = [(X.indices[a:b][::-1], X.data[a:b][::-1]) for a, b in pairwise(X.indptr)]
+    indices = np.concatenate([np.append(columns[:1], columns) for columns, _ in rows])
+    data = np.concatenate([np.append(v[:1] / 2, [*(v[:1] / 2), *v[1:]]) for _, v in rows])
+    indptr = X.indptr + np.arange(len(X.indptr), dtype=np.int32)
+    return sp.csr_matrix((data, indices, indptr), shape=X.shape)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("rows_of", [sp.csr_matrix, sp.csr_array, in_disorder])
+@pytest.mark.parametrize("n", [1, 60])
+def test_scores_in_single_precision_are_those_of_the_classifier(k, rows_of, n):
+    """Of the narrow one, on the columns that it has, and of one with all columns."""
+    rng = np.random.default_rng(1)
+    X = sp.random(60, 40, density=0.2, format="csr", random_state=rng)
+    target = np.arange(60) % k
+    X = X + sp.csr_matrix((target + 1.0, (np.arange(60), np.full(60, 3))), shape=X.shape)
+    estimator = FastLinearSVC(random_state=0).fit(X, target)
+    estimator.coef_ = estimator.coef_.astype(np.float32)
+    some = rows_of(X[:n])
+    np.testing.assert_array_equal(linear_scores(estimator, some), estimator.decision_function(some))
+    columns = np.arange(2, 40, 3, dtype=np.int32)
+    narrow = FastLinearSVC(random_state=0).fit(X[:, columns], target)
+    narrow.coef_ = narrow.coef_.astype(np.float32)
+    packed = Packed(narrow, columns, 40)
+    own = narrow.decision_function(sp.csr_matrix(some)[:, columns])
+    np.testing.assert_allclose(linear_scores(packed, some), own, rtol=1e-6, atol=1e-6)
+    if rows_of is not in_disorder:
+        np.testing.assert_array_equal(linear_scores(packed, some), own)
 
 
 def test_labels_need_not_be_numbers_from_zero():

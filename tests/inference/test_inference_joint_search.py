@@ -236,6 +236,49 @@ def test_rows_that_are_not_proven_are_searched_again_before_all_is_computed(monk
     assert calls[2.0] < calls[0.0]
 
 
+@pytest.mark.parametrize(("lead", "n_searches"), [(3.0, 1), (1e-3, 3), (1e-6, 6)])
+def test_the_closer_a_decision_the_smaller_what_is_left_out(lead, n_searches, monkeypatch):
+    """A and B have so close scores that C to F, and all below them, have to be known well."""
+    y = [[a, b, c] for a in "ABCDEF" for b in "uvwxyz" for c in "stuvwxyz"]
+    tables = {}
+    models = models_of("parent", y, tables, soft=False, temperature=1.0, joint=True)
+    for node, width in enumerate(np.diff(models.options.indptr).tolist()):
+        if width:
+            tables[node] = Scores([9.0] + [-9.0] * (width - 1))
+    tables[0] = Scores([lead, 0.0, -9.0, -9.0, -9.0, -9.0])
+    searched = []
+    search = joint_search.search_joint
+
+    def counted(models, rows, only_best, most_held, least):
+        searched.append(least)
+        return search(models, rows, only_best, most_held, least)
+
+    monkeypatch.setattr(f"{MODULE}.search_joint", counted)
+    nodes, full = both(models, "top_down")
+    np.testing.assert_array_equal(nodes, full)
+    assert models.hierarchy.labels[nodes[0]] == "s"
+    steps = list(dict.fromkeys(searched))  # where memory is short, halves of the rows
+    assert steps == [10.0**-digits for digits in range(2, 2 + n_searches)]
+
+
+def test_rows_that_tie_are_not_searched_once_all_is_known(monkeypatch):
+    """Everything has to be opened at once here, so that smaller parts would add nothing."""
+    models, tables = sure_models()
+    for table in tables.values():
+        table.prediction[:] = 0.0
+    steps = []
+    search = joint_search.search_joint
+
+    def counted(models, rows, only_best, most_held, least):
+        steps.append(least)
+        return search(models, rows, only_best, most_held, least)
+
+    monkeypatch.setattr(f"{MODULE}.search_joint", counted)
+    nodes, full = both(models, "top_down")
+    np.testing.assert_array_equal(nodes, full)
+    assert steps == [1e-2]
+
+
 def test_a_classifier_is_queried_about_a_row_once():
     y = [[a, b, c] for a in "ABC" for b in "xyz" for c in "uvw"]
     models = random_models("parent", y, 0, scale=1.0, temperature=0.5)

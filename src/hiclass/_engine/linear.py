@@ -61,6 +61,7 @@ def _packed_product(packed: Packed, X: Any) -> AnyArray:
     a weight of zero, of few with a value of zero.
     """
     weights, n = packed.estimator.coef_.T, len(packed.columns)
+    X = _as_weights_are(X, weights, packed.estimator)
     numbers, data = numbers_of(X, packed.columns), X.data
     if _COPY_COST * X.nnz > weights.size:
         weights = np.concatenate([weights, np.zeros((1, weights.shape[1]), dtype=weights.dtype)])
@@ -70,9 +71,20 @@ def _packed_product(packed: Packed, X: Any) -> AnyArray:
     return _product(rows, weights, packed.estimator)
 
 
+def _as_weights_are(X: Any, weights: Any, estimator: Any) -> Any:
+    """Rows in the precision of the weights, as ``FastLinearSVC`` does: not a copy of all weights.
+
+    ``astype`` of SciPy also adds up duplicate entries. To find none takes it longer than a product.
+    """
+    if X.dtype == weights.dtype or not isinstance(estimator, FastLinearSVC) or not sp.issparse(X):
+        return X
+    if not is_csr(X) or not X.has_canonical_format:
+        return X.astype(weights.dtype)
+    return csr_like(X, X.data.astype(weights.dtype), X.indices, X.indptr, X.shape[1])
+
+
 def _product(X: Any, weights: Any, estimator: Any) -> AnyArray:
-    if isinstance(estimator, FastLinearSVC) and sp.issparse(X):
-        X = X.astype(weights.dtype, copy=False)  # as it does: not a copy of all weights
+    X = _as_weights_are(X, weights, estimator)
     with np.errstate(invalid="ignore", over="ignore"):  # callers look at what is not finite
         found = X @ weights
         found = found.toarray() if sp.issparse(found) else found

@@ -31,11 +31,12 @@ from hiclass._state import LocalModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
 #: A node is opened if all below it may have more than this part of the mass of the best final
-#: class, and a smaller part for rows whose decision is not proven by that. Final classes, which
-#: are known already, are kept above a hundredth of it.
-_LEAST_OPENED = (1e-2, 1e-4)
+#: class, and smaller and smaller parts for rows whose decision is not proven by that. Final
+#: classes, which are known already, are kept above a hundredth of it. Steps are small: every one
+#: proves most of the rows that are left, and all nodes are many calls, however few these rows are.
+_LEAST_OPENED = tuple(10.0**-digits for digits in range(2, 9))
 #: That pays where so small a part of all branches was looked at before.
-_LARGEST_PART_AGAIN = 1 / 20
+_LARGEST_PART_AGAIN = 1 / 8
 #: No lead below this counts, relative to the best score: rounding might turn it.
 _ROUNDING = 1e-9
 #: The full computation is faster where fewer nodes than this have a choice, for the best class only
@@ -188,6 +189,8 @@ def settle(
         if not len(left):
             return settled
         rows = take_rows(X, left)
+        if not (found.missed > found.rounding)[~proven].any():  # they tie
+            break
         if found.n_seen > _LARGEST_PART_AGAIN * found.n * models.hierarchy.n_nodes:
             break
     parts = [compute(slice_rows(rows, part)) for part in chunks_of_rows(rows, width)]
