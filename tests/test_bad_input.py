@@ -294,7 +294,7 @@ def test_a_local_classifier_without_fit(estimator_class, estimator):
 
 
 def test_leaf_only_contradicts_min_confidence(any_class):
-    message = "leaf_only=True wants .* but min_confidence=0.5 ends paths earlier"
+    message = "leaf_only=True requires .* but min_confidence=0.5 stops paths early"
     with pytest.raises(ValueError, match=message):
         any_class(leaf_only=True, min_confidence=0.5).fit(X2, ["a", "b"])
     model = any_class(leaf_only=True).fit(X2, ["a", "b"]).set_params(min_confidence=0.5)

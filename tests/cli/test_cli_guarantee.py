@@ -25,7 +25,7 @@ class TestGuarantee:
     ):
         sure = tmp_path / "sure.skops"
         out, err = run("guarantee", model, valid, "--max-error", "0.1", "-o", sure)
-        assert out.startswith("With 95% certainty, of the rows that are answered (from 200 rows")
+        assert out.startswith("With 95% certainty, for rows with a predicted label (from 200 rows")
         assert f"Wrote {sure}: the same model with these thresholds" in err
         classifier = load_model(str(sure)).opened.model
         found = guarantee_of(classifier)
@@ -64,8 +64,8 @@ class TestGuarantee:
         self, fails, model, train, tmp_path
     ):
         message = fails("guarantee", model, train, "-o", tmp_path / "sure.skops")
-        assert "train.csv: No threshold can be promised" in message
-        assert "60 rows of calibration are too few; at least 72 are needed" in message
+        assert "train.csv: No threshold guarantees" in message
+        assert "60 calibration rows are too few; at least 72 are needed" in message
         assert list(tmp_path.iterdir()) == []
 
     def test_wrong_options(self, fails, model, valid, tmp_path):

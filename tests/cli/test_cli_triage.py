@@ -183,7 +183,7 @@ def labelled(tmp_path):
 def test_a_limit_of_errors_is_kept_with_labelled_rows(run, easy, new, labelled, tmp_path):
     options = ("-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
     _, err = run("triage", easy, new, "--max-error", "0.2", "--labelled", labelled, *options)
-    assert "With 95% certainty, of the rows that are answered (from 200 rows" in err
+    assert "With 95% certainty, for rows with a predicted label (from 200 rows" in err
     direct = read((tmp_path / "d.csv").read_text())
     sure = tmp_path / "sure.skops"
     run("guarantee", easy, labelled, "--max-error", "0.2", "-o", sure)

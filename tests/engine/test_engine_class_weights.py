@@ -332,7 +332,7 @@ def test_the_nearest_names_are_found_whatever_their_case():
         ({1: 2}, r"no class 1. The nearest is '1'. There is '1', of the type str"),
         ({("A", "1", "x"): 2}, r"no class 'x' below A > 1"),
         ({(): 2}, r"the root, which is not a class"),
-        ({"A": -1}, r"has the weight -1 for 'A'; weights are finite numbers from 0 on"),
+        ({"A": -1}, r"has the weight -1 for 'A'; weights must be finite and not negative"),
         ({"A": "much"}, r"has the weight 'much' for 'A'"),
         ({"A": float("nan")}, r"has the weight nan for 'A'"),
         ([{0: 1}], r"class_weight of KeepsWeights is a list"),
@@ -380,11 +380,11 @@ def test_numbers_of_another_type_are_named():
         ),
         (
             OneVsRestClassifier(LogisticRegression(class_weight={"a": 2})),
-            r"OneVsRestClassifier gives LogisticRegression problems of two classes",
+            r"OneVsRestClassifier gives LogisticRegression binary problems",
         ),
         (
             make_pipeline(MultiOutputClassifier(LogisticRegression(class_weight={"a": 2}))),
-            r"MultiOutputClassifier gives LogisticRegression problems of two classes",
+            r"MultiOutputClassifier gives LogisticRegression binary problems",
         ),
     ],
 )
@@ -405,7 +405,7 @@ def test_a_grid_without_classes_is_fine(local_class):
 def test_a_new_class_has_to_be_declared_before_it_can_have_a_weight():
     model = LocalClassifierPerNode(KeepsWeights({"later": 2}))
     rows, paths = [[0.0], [1.0]], [["A"], ["B"]]
-    with pytest.raises(ValueError, match=r"no class 'later'.*in partial_fit: in classes="):
+    with pytest.raises(ValueError, match=r"no class 'later'.*in partial_fit, in classes="):
         model.partial_fit(rows, paths)
     model.partial_fit(rows, paths, classes=[["A"], ["B"], ["later"]])
     model.partial_fit([[2.0]], [["later"]])

@@ -442,7 +442,7 @@ def test_a_killed_worker_gives_a_clear_error_and_the_next_fit_works():
     model = LocalClassifierPerParentNode(Unruly(kill_at=240), n_jobs=2)
     with pytest.raises(TerminatedWorkerError) as caught:
         model.fit(X, y)
-    assert "Use fewer jobs; with checkpoint_dir" in caught.value.__notes__[0]
+    assert "Use fewer jobs. With checkpoint_dir" in caught.value.__notes__[0]
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
     model.set_params(local_classifier__kill_at=None).fit(X, y)

@@ -545,7 +545,7 @@ def test_a_class_without_weight_is_refused(cls, n_jobs):
     y = np.column_stack([np.full(1200, "a"), target.astype(str)])
     weights = (target != 2).astype(float)
     model = cls(LinearSVC(tol=0.1, random_state=0), n_jobs=n_jobs)
-    with pytest.raises(ValueError, match=r"weight of 0\. LinearSVC .* Leave these rows out"):
+    with pytest.raises(ValueError, match=r"weight of 0\. LinearSVC .* Remove these rows"):
         model.fit(X, y, sample_weight=weights)
     weights[np.flatnonzero(target == 2)[0]] = 1e-3
     assert model.fit(X, y, sample_weight=weights).score(X, y) > 0.3

@@ -109,7 +109,7 @@ def test_a_biased_model_is_compared_with_itself_and_not_with_labels():
     model = FlatClassifier(Leaning(), calibration="temperature").fit(X, y)
     by_itself = model.adapted_to(X_new, strength=0, max_iter=1000)
     object.__setattr__(model._models, "expected_own", None)
-    with pytest.warns(UserWarning, match="has not learned its average out of fold"):
+    with pytest.warns(UserWarning, match="has no out-of-fold predictions"):
         by_labels = model.adapted_to(X_new, strength=0, max_iter=1000)
     away = [np.abs(final_shares(m) - shares).sum() for m in (by_itself, by_labels)]
     assert away[0] < 0.3 * away[1]
@@ -272,7 +272,7 @@ def test_batches_add_up_to_shares_also_with_weights_and_new_classes(kind):
     assert model.prior_[model.hierarchy_.find("c")] == pytest.approx(share)
     light = model.adapted_to(prior={"c": 0.9})
     assert light.prior_[light.hierarchy_.find("c")] == pytest.approx(0.9)
-    with pytest.raises(ValueError, match="adapted to other shares of classes does not learn"):
+    with pytest.raises(ValueError, match="adapted to other shares of classes cannot be updated"):
         light.partial_fit(rows_for(y, 0), y)
 
 
@@ -310,7 +310,7 @@ def test_rows_or_shares_must_be_given_and_not_both():
         model.adapted_to()
     with pytest.raises(ValueError, match="got both"):
         model.adapted_to(X, prior={})
-    with pytest.raises(ValueError, match="reference is for shares that are estimated"):
+    with pytest.raises(ValueError, match="reference is only used if shares are estimated"):
         model.adapted_to(prior={}, reference=X)
     for strength in (-1, float("nan"), float("inf"), "much", True):
         with pytest.raises(ValueError, match="strength must be a number of rows, 0 or more; got"):

@@ -125,7 +125,7 @@ def test_a_threshold_is_refused_before_any_fold_is_fitted(monkeypatch, animals):
     monkeypatch.setattr(Counting, "fits", 0)
     models = [("flat", FlatClassifier(Counting()))]
     ensemble = EnsembleClassifier(models, decoding="expected_f1", threshold=0.3)
-    with pytest.raises(ValueError, match=r"threshold=0.3 .* one path. Use min_confidence"):
+    with pytest.raises(ValueError, match=r"threshold=0.3 .* one path per row. Use min_confidence"):
         ensemble.fit(*animals)
     assert Counting.fits == 1
 
@@ -321,7 +321,7 @@ def test_expected_f1_of_single_labels_and_of_a_given_hierarchy():
         ({"models": [("lr", LogisticRegression())]}, TypeError, "'lr' is a LogisticRegression"),
         ({"models": [("s", FlatClassifier(LinearSVC()))]}, ValueError, "'s' has no probabilities"),
         ({"weights": [1]}, ValueError, "must be 2 numbers, one per model"),
-        ({"weights": [1, -1]}, ValueError, "none negative"),
+        ({"weights": [1, -1]}, ValueError, "not negative"),
         ({"weights": [0, 0]}, ValueError, "not all zero"),
         ({"weights": [np.nan, 1]}, ValueError, "must be 2 numbers"),
         ({"voting": "sum"}, ValueError, "'voting' parameter"),
@@ -493,7 +493,7 @@ def test_an_ensemble_of_leaf_only_models_ends_at_leaves():
     assert model.leaf_only
     assert "" not in model.predict(X)[:, 1]
     assert 0 < model.expected_f1_ <= 1
-    with pytest.raises(ValueError, match="leaf_only=True wants every path to end at a leaf"):
+    with pytest.raises(ValueError, match="leaf_only=True requires every path to end at a leaf"):
         model.set_params(min_confidence=0.5).predict(X)
 
 

@@ -131,7 +131,7 @@ def test_parameters_of_a_forest_that_was_given_are_its_own():
     model = GlobalClassifier(ExtraTreesRegressor(3, max_features=0.5))
     model.fit(X, np.where(X[:, 0] > 0, "a", "b"))
     assert model.estimator_.max_features == 0.5
-    with pytest.raises(AttributeError, match="no forest_params_: its estimator was given"):
+    with pytest.raises(AttributeError, match="no forest_params_, because its estimator was given"):
         _ = model.forest_params_
 
 

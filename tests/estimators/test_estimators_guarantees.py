@@ -129,25 +129,25 @@ def test_branches_with_few_rows_have_one_promise_together(model, data):
 
 def test_what_has_no_promise_is_not_answered_and_says_why(model, data):
     X, y = data[1]
-    with pytest.warns(UserWarning, match=r"Level 2: .* wrong labels among the surest 80 rows"):
+    with pytest.warns(UserWarning, match=r"Level 2: .* wrong labels among the most confident 80 "):
         found = guarantee_error(model, X[:800], y[:800], [0.2, 1e-2], certainty=0.05, levels=[1, 2])
     assert found.min_confidence == [found.promises[0].threshold, math.inf]
     assert not found.promises[1].reached
     assert found.promises[1].share == found.promises[1].mean_loss == 0
     assert (found.apply(model).predict(X)[:, 1] == "").all()
     assert "Level 2:" in str(found)
-    assert "does not hold after a drift" in str(found)
+    assert "does not hold if the data change" in str(found)
 
 
 def test_a_level_below_one_without_a_promise_has_none(model, data):
     X, y = data[1]
-    with pytest.raises(ValueError, match="Level 2: nothing can be promised about a level above"):
+    with pytest.raises(ValueError, match="Level 2: no promise is possible for a level above"):
         guarantee_error(model, X, y, [1e-3, 0.4])
 
 
 def test_too_few_rows_are_refused_with_the_number_needed(model, data):
     X, y = data[1]
-    with pytest.raises(ValueError, match=r"58 rows of calibration are too few; at least 59 are"):
+    with pytest.raises(ValueError, match=r"58 calibration rows are too few; at least 59 are"):
         guarantee_error(model, X[:58], y[:58], levels=1)
     with pytest.raises(ValueError, match=r"too few; at least"):
         guarantee_cost(model, X[:20], y[:20], 0.1, costs={}, levels=1)
@@ -155,7 +155,9 @@ def test_too_few_rows_are_refused_with_the_number_needed(model, data):
 
 def test_a_limit_out_of_reach_is_refused_with_what_was_found(model, data):
     X, y = data[1]
-    with pytest.raises(ValueError, match=r"Level 2: \d+\.\d% wrong labels among the surest"):
+    with pytest.raises(
+        ValueError, match=r"Level 2: \d+\.\d% wrong labels among the most confident"
+    ):
         guarantee_error(model, X, y[::-1], 0.1, levels=2)
 
 
@@ -167,7 +169,7 @@ def test_a_limit_out_of_reach_is_refused_with_what_was_found(model, data):
         ({"max_error": [0.1]}, "has 1 numbers for 2 levels"),
         ({"certainty": 1}, "certainty must be above 0"),
         ({"levels": 3}, "Give numbers from 1 to 2"),
-        ({"levels": [1, 1]}, "none twice"),
+        ({"levels": [1, 1]}, "no level twice"),
         ({"levels": []}, "at least one level"),
         ({"levels": True}, "Give numbers from 1 to 2"),
         ({"branch_level": 2, "levels": 1}, "branch_level must be a level from 1 to 1"),
@@ -197,7 +199,7 @@ def test_models_without_thresholds_are_refused(data):
         guarantee_error(conformal, *rows)
     with pytest.raises(ValueError, match="no probabilities"):
         guarantee_error(LocalClassifierPerNode(LinearSVC()).fit(X, y), *rows)
-    with pytest.raises(ValueError, match="leaf_only=True wants"):
+    with pytest.raises(ValueError, match="leaf_only=True requires"):
         guarantee_error(FlatClassifier(leaf_only=True).fit(X, y), *rows)
 
 

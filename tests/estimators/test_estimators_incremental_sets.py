@@ -128,11 +128,11 @@ def test_classes_are_announced_by_the_first_call():
     model.partial_fit(X[2:], [[("a", "y"), ("b",)], []], classes=classes)
     assert model.classes_.tolist() == [("a",), ("a", "x"), ("a", "y"), ("b",)]
     before = model.predict_node_proba(X)
-    with pytest.raises(ValueError, match=r"Row 0 of y.*must know all classes before the first"):
+    with pytest.raises(ValueError, match=r"Row 0 of y.*needs all classes in the first batch"):
         model.partial_fit(X[:1], [[("c",)]])
     np.testing.assert_array_equal(model.predict_node_proba(X), before)
     other = Hierarchy.from_dict({"q": ["r"]})
-    with pytest.raises(ValueError, match="classes has other classes than the hierarchy"):
+    with pytest.raises(ValueError, match="classes differs from the hierarchy"):
         model.partial_fit(X[:1], [[("b",)]], classes=other)
     same = LocalClassifierPerParentNode(BernoulliNB(), multi_label=True)
     same.partial_fit(X[:2], [[("a", "x")], [("b",)]], classes=model.hierarchy_)
@@ -153,11 +153,11 @@ def test_a_failed_batch_leaves_the_model_as_it_was():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"calibration": "sigmoid"}, "calibration='sigmoid' is for fit"),
-        ({"min_coef": 0.1}, r"min_coef=0\.1 is for fit"),
-        ({"checkpoint_dir": "somewhere"}, "checkpoint_dir='somewhere' is for fit"),
+        ({"calibration": "sigmoid"}, "calibration='sigmoid' is supported by fit"),
+        ({"min_coef": 0.1}, r"min_coef=0\.1 is supported by fit"),
+        ({"checkpoint_dir": "somewhere"}, "checkpoint_dir='somewhere' is supported by fit"),
         ({"threshold": "tuned"}, "threshold='tuned' is learned out of fold.*tune_confidence"),
-        ({"decoding": "best_path"}, "threshold decides"),
+        ({"decoding": "best_path"}, "threshold selects"),
     ],
 )
 def test_what_batches_cannot_serve_is_refused(options, message):
@@ -170,11 +170,11 @@ def test_what_batches_cannot_serve_is_refused(options, message):
 def test_streams_of_sets_begin_with_the_first_batch_and_keep_their_policy():
     X, y = zoo(40)
     model = LocalClassifierPerNode(BernoulliNB(), hierarchy=DAG, multi_label=True).fit(X, y)
-    with pytest.raises(ValueError, match=r"This model was made by fit.*Clone the model"):
+    with pytest.raises(ValueError, match=r"This model was fitted with fit.*Clone the model"):
         model.partial_fit(X, y)
     model = LocalClassifierPerNode(BernoulliNB(), hierarchy=DAG, multi_label=True)
     light = model.partial_fit(X, y).restricted_to(["pet"])
-    with pytest.raises(ValueError, match="made by fit, or from another model"):
+    with pytest.raises(ValueError, match="fitted with fit, or derived from another model"):
         light.partial_fit(X, y)
     with pytest.raises(ValueError, match="binary_policy must stay as it was"):
         model.set_params(binary_policy="inclusive").partial_fit(X, y)

@@ -171,7 +171,9 @@ def test_a_classifier_is_found_by_path_or_by_a_label_that_is_unique():
     assert len(found) == 8
     with pytest.raises(KeyError, match="3 classes are called 'x'"):
         found["x"]
-    with pytest.raises(KeyError, match="c > x has no classifier: there was nothing to decide"):
+    with pytest.raises(
+        KeyError, match="c > x has no classifier, because there was nothing to decide"
+    ):
         found["c", "x"]
     with pytest.raises(KeyError, match="nowhere"):
         found["nowhere"]

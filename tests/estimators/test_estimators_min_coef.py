@@ -186,7 +186,7 @@ def test_batches_are_refused_until_it_is_zero():
     model = LocalClassifierPerParentNode(SGD, min_coef=0.2).fit(X, Y)
     before = model.predict_node_proba(NEW)
     for one in (model, LocalClassifierPerParentNode(SGD, min_coef=0.2)):
-        with pytest.raises(ValueError, match=r"min_coef=0\.2 is for fit\. Set min_coef=0"):
+        with pytest.raises(ValueError, match=r"min_coef=0\.2 is for fit only\. Set min_coef=0"):
             one.partial_fit(X, Y)
     np.testing.assert_array_equal(model.predict_node_proba(NEW), before)
     kept = copy.deepcopy(model)

@@ -45,7 +45,7 @@ def test_a_flat_classifier_refuses_steps_in_both_forms():
             FlatClassifier(decoding=given).fit(X, Y)
         with pytest.raises(ValueError, match="decoding"):
             model.set_params(decoding=given).predict(X)
-    message = r"decoding='top_down' goes down the tree step by step, which FlatClassifier does not"
+    message = r"decoding='top_down' descends the tree step by step, but FlatClassifier"
     with pytest.raises(ValueError, match=message):
         model.predict(X)
     assert model.set_params(decoding=DECODINGS["best_path"]).predict(X).shape == (40, 2)

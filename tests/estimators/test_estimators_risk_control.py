@@ -191,7 +191,7 @@ def test_classes_that_the_model_does_not_know_are_missed():
     assert lacking.tolist() == [2, 1]
     assert closed.toarray()[0].sum() == 2  # the root and a
     frozen = ConformalClassifier(FrozenEstimator(model), kind="false_negatives")
-    with pytest.warns(UserWarning, match="classes that the model does not know"):
+    with pytest.warns(UserWarning, match="labels that the model was not trained on"):
         frozen.fit(X, [[("q",)]] * 90)
     everything = frozen.predict(X[:2])
     assert everything.tolist() == [[("a", "x"), ("b", "y"), ("c",)]] * 2
@@ -208,7 +208,7 @@ def test_classes_without_training_rows_are_missed(alpha):
     y[200::3] = [["never"]] * len(y[200::3])
     promised = ConformalClassifier(FrozenEstimator(model), alpha, kind="false_negatives")
     if alpha < 1 / 6:
-        with pytest.warns(UserWarning, match="No threshold keeps alpha"):
+        with pytest.warns(UserWarning, match="No threshold satisfies alpha"):
             promised.fit(X[200:], y[200:])
         assert promised.threshold_ == -np.inf
     else:
@@ -238,7 +238,7 @@ def test_promises_about_the_other_kind_of_predictions_are_refused():
         (FlatClassifier(hierarchy=DAG, multi_label=True), y),
         (FlatClassifier(hierarchy=EDGES), single),
     ):
-        with pytest.raises(ValueError, match=r"kind='path' is about one path.*kind='false_neg"):
+        with pytest.raises(ValueError, match=r"kind='path' requires one path.*kind='false_neg"):
             ConformalClassifier(model).fit(X, labels)
     for kind in KINDS:
         with pytest.raises(ValueError, match=r"is about sets of classes.*kind='path'"):

@@ -137,7 +137,7 @@ def test_a_dag_with_one_label_per_row_predicts_one_label_per_row(estimator_class
     assert model.predict_node_proba(X).shape == (50, DAG.n_nodes)
     for name in ("predict_proba", "adapted_to", "prior_"):
         assert not hasattr(model, name)
-    with pytest.raises(AttributeError, match="change its threshold"):
+    with pytest.raises(AttributeError, match="change the threshold"):
         model.adapted_to(prior={})
     integers = np.array([NAMES.index(name) for name in y])
     numbered = [(NAMES.index(a) if a in NAMES else a, NAMES.index(b) if b in NAMES else b)
@@ -516,7 +516,7 @@ def test_threshold_is_read_when_predicting(estimator_class):
     everything = model.set_params(threshold=0.01).predict(X8[:1])
     assert none.tolist() == [[]]
     assert set(everything[0]) == {"cat", "lion", "wolf", "pug"}
-    with pytest.raises(ValueError, match=r"Fit again with it\."):
+    with pytest.raises(ValueError, match=r"Fit the model again"):
         model.set_params(threshold="tuned").predict(X8)
 
 
@@ -584,7 +584,7 @@ def test_parameters_for_single_paths_are_refused(estimator_class, options, messa
 def test_a_threshold_is_refused_where_predictions_are_paths(estimator_class):
     X, y = zoo(10)
     y = [row[0] for row in y]
-    with pytest.raises(ValueError, match=r"threshold=0.3 .* one path. Use min_confidence"):
+    with pytest.raises(ValueError, match=r"threshold=0.3 .* one path per row. Use min_confidence"):
         estimator_class(threshold=0.3).fit(X, y)
     model = estimator_class().fit(X, y).set_params(threshold=0.3)
     with pytest.raises(ValueError, match="Use min_confidence"):
@@ -680,7 +680,7 @@ def test_sets_below_an_inner_class_with_rows_of_its_own_are_found(policy):
 def test_a_local_classifier_for_several_labels_only_is_told_where_one_question_is():
     y = [["A"], ["B"], ["A", "B"], ["B"]] * 10
     estimator = ClassifierChain(LogisticRegression())
-    with pytest.raises(ValueError, match="ClassifierChain takes several labels per row only"):
+    with pytest.raises(ValueError, match="ClassifierChain supports only several labels per row"):
         LocalClassifierPerNode(estimator, multi_label=True).fit(COUNTS, y)
 
 

@@ -245,7 +245,7 @@ def test_a_known_temperature_needs_no_folds(kind, calibration):
 
 
 def test_a_known_temperature_without_a_calibration_is_refused(kind):
-    message = r"temperature=2.0 is for calibrated models. Set calibration='temperature', too"
+    message = r"temperature=2.0 requires a calibration. Set calibration='temperature'"
     with pytest.raises(ValueError, match=message):
         make(kind, temperature=2.0).fit(rows_for(FOREST, 0), FOREST)
     for bad in (0, -1.0, "warm"):

@@ -229,7 +229,7 @@ def test_one_label_per_row_has_targets_but_no_ranks():
     model.fit(X, labels)
     assert model.predict(X).shape == (60,)
     for threshold in (("top", 2), ("precision", 0.5)):
-        with pytest.raises(ValueError, match=r"one label\. Use a number, or predict_paths"):
+        with pytest.raises(ValueError, match=r"one label here\. Use a number, or predict_paths"):
             model.set_params(threshold=threshold).predict(X)
 
 
@@ -238,11 +238,11 @@ def test_what_was_not_learned_is_an_error_that_says_so():
     model = FlatClassifier(hierarchy=DAG, multi_label=True).fit(X, y)
     assert model.set_params(threshold=("top", 1)).predict(X).shape == (30,)
     for threshold in ALL[:-1]:
-        with pytest.raises(ValueError, match=r"learned out of fold.*Fit again"):
+        with pytest.raises(ValueError, match=r"learned out of fold.*Fit the model again"):
             model.set_params(threshold=threshold).predict(X)
     model.thresholds_ = np.full(DAG.n_nodes, 0.4)  # as in files without a curve
     assert model.set_params(threshold="tuned").predict(X).shape == (30,)
-    with pytest.raises(ValueError, match=r"learned out of fold.*Fit again"):
+    with pytest.raises(ValueError, match=r"learned out of fold.*Fit the model again"):
         model.set_params(threshold="micro_f1").predict(X)
 
 

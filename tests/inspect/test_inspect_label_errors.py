@@ -162,7 +162,7 @@ def test_sets_of_classes_are_refused(data):
         LocalClassifierPerNode(hierarchy=several),
         LocalClassifierPerNode(hierarchy=several.to_edges()),
     ):
-        with pytest.raises(ValueError, match="about one path per row in a tree"):
+        with pytest.raises(ValueError, match="requires one path per row in a tree"):
             find_label_errors(model, X, y)
 
 

@@ -53,7 +53,7 @@ def test_steps_of_the_slider_are_points_of_the_curve(model, data):
 
 def test_the_promises_of_a_model_are_shown(model, data):
     model = copy.copy(model)
-    with pytest.warns(UserWarning, match="No label is given"):
+    with pytest.warns(UserWarning, match="No label is predicted"):
         guarantee = guarantee_error(model, *data[1], [0.1, 0.01])
     report = make_report(guarantee.apply(model), *data[2])
     found = report.data["automation"]
@@ -61,7 +61,7 @@ def test_the_promises_of_a_model_are_shown(model, data):
     assert (shown["kind"], shown["certainty"], shown["rows"]) == ("error", 0.95, 500)
     assert [row["limit"] for row in shown["table"]] == [0.1, 0.01]
     assert [math.isinf(row["threshold"]) for row in shown["table"]] == [False, True]
-    assert "wrong labels among the surest" in shown["table"][1]["reason"]
+    assert "wrong labels among the most confident" in shown["table"][1]["reason"]
     assert ":Infinity" not in report.html
 
 

@@ -241,7 +241,7 @@ def test_a_model_without_probabilities_or_with_whole_paths_only_is_refused(model
             LocalClassifierPerParentNode(LinearSVC()).fit(X, Y).set_params(min_confidence=0.5), NEW
         )
     leaves = LocalClassifierPerParentNode(leaf_only=True).fit(X, Y).set_params(min_confidence=0.5)
-    with pytest.raises(ValueError, match="leaf_only=True wants every path to end at a leaf"):
+    with pytest.raises(ValueError, match="leaf_only=True requires every path to end at a leaf"):
         triage(leaves, NEW)
 
 

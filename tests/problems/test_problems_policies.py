@@ -124,7 +124,8 @@ def assert_matches_the_table(index, rows, policy, leaf_only):
                 list(problems)
             assert str(error.value) in {
                 f"The class {index.hierarchy.describe(node)} has no {lack} training rows under "
-                f"binary_policy={policy!r}. Use binary_policy='siblings', which always has both."
+                f"binary_policy={policy!r}. Use binary_policy='siblings', which always has "
+                f"positive and negative rows."
                 for node, lack in lacks.items()
             }
         else:

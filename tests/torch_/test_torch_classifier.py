@@ -455,7 +455,7 @@ def test_a_row_without_labels_and_a_single_class_of_sets():
         ({"batch_size": 0}, "batch_size"),
         ({"max_epochs": 0}, "max_epochs"),
         ({"learning_rate": 0.0}, "learning_rate"),
-        ({"leaf_only": True, "min_confidence": 0.5}, "leaf_only=True wants every path"),
+        ({"leaf_only": True, "min_confidence": 0.5}, "leaf_only=True requires every path"),
         ({"threshold": 0.3}, "threshold=0.3 selects sets"),
     ],
 )

@@ -54,7 +54,7 @@ def test_partial_fit_learns_a_batch_as_a_whole_or_not_at_all(hard):
     np.testing.assert_array_equal(model.predict_node_proba(X), before)
     fitted = network().fit(X, y)
     shallow = network(max_epochs=1).fit(X, np.where(y == "Fern", "", y))
-    with pytest.raises(ValueError, match="A model that fit has begun knows only classes"):
+    with pytest.raises(ValueError, match="After fit, partial_fit supports only classes"):
         network(hierarchy=fitted.hierarchy_).fit(X[:6], y[:6]).partial_fit(X, y)
     assert fitted.partial_fit(X, y).score(X, y) > 0.7
     assert shallow.n_epochs_ == 1
@@ -127,7 +127,7 @@ def test_partial_fit_of_sets_and_what_it_refuses():
     assert paths.hierarchy_.n_nodes == 4
     with pytest.raises(ValueError, match="threshold='tuned' needs thresholds"):
         network(multi_label=True, threshold="tuned").partial_fit(X, y)
-    message = r"decoding='expected_f1' needs the F-score .*, give it \(expected_f1=0.8\)"
+    message = r"decoding='expected_f1' needs an out-of-fold F-score.*, set expected_f1"
     with pytest.raises(ValueError, match=message):
         network(decoding="expected_f1").partial_fit(X, [row[0] for row in y])
 

@@ -97,7 +97,7 @@ def set_measure(optimize: Any) -> str:
     if optimize not in (None, "average_precision", "f1"):
         raise ValueError(
             f"optimize={optimize!r} is about whole paths, but predictions are sets of classes here "
-            f"(multi_label=True, or a class with several parents). Use optimize="
-            f"'average_precision' or 'f1', or leave it out."
+            f"(multi_label=True, or a DAG). Use optimize='average_precision' or 'f1', or leave it "
+            f"out."
         )
     return optimize or "average_precision"

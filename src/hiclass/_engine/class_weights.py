@@ -94,8 +94,8 @@ def read_class_weights(
             _check_grid(owner, last, value)
         elif last == _NAME and isinstance(value, list | tuple):
             raise ValueError(
-                f"class_weight of {owner} is a list, with an entry per column of a target that "
-                f"only the local problems have. Give a dict whose keys are labels of classes."
+                f"class_weight of {owner} is a list, but local problems have different targets. "
+                f"Give a dict with labels of classes as keys."
             )
         elif last == _NAME and isinstance(value, Mapping):
             _check_place(owner, prefix, estimator, params)
@@ -104,8 +104,8 @@ def read_class_weights(
                 _warn_of_inner_classes(weights[name], final, hierarchy)
         elif _refers_to_classes(last, value) or ((owner, last) == _CONSTANT and value is not None):
             raise ValueError(
-                f"{last} of {owner} refers to classes, but every local classifier has classes of "
-                f"its own, in an order of its own. Leave {last} out, and weigh the classes by "
+                f"{last} of {owner} refers to classes, but every local classifier has different "
+                f"classes. Leave {last} out, and weigh the classes by "
                 f"class_weight={{label: weight}}, where the classifier takes it, or by "
                 f"sample_weight in fit."
             )
@@ -123,9 +123,9 @@ def _check_grid(owner: str, name: str, grids: Any) -> None:
             if any(_holds_classes(last, value) for value in tried):
                 raise ValueError(
                     f"{name} of {owner} sets {parameter!r} to values that refer to classes. Every "
-                    f"local classifier has classes of its own, and inside a search they cannot be "
-                    f"translated. Search around the hierarchical model instead, for class_weight "
-                    f"with the parameter 'local_classifier__class_weight'."
+                    f"local classifier has different classes, and labels cannot be translated "
+                    f"inside a search. Put the search around the hierarchical model instead; "
+                    f"class_weight is then the parameter 'local_classifier__class_weight'."
                 )
 
 
@@ -152,9 +152,9 @@ def _check_place(owner: str, prefix: str, estimator: Any, params: dict[str, Any]
         if any(kind.__module__ in _BINARY for kind in type(outer).__mro__):
             name = type(outer).__name__
             raise ValueError(
-                f"class_weight of {owner} is a dict, but {name} gives {owner} problems of two "
-                f"classes, 0 and 1, so that a label means nothing there. Use {owner} without "
-                f"{name}; LocalClassifierPerNode tells every class from the others itself."
+                f"class_weight of {owner} is a dict, but {name} gives {owner} binary problems with "
+                f"the classes 0 and 1, in which labels do not occur. Use {owner} without {name}; "
+                f"LocalClassifierPerNode already fits one binary classifier per class."
             )
 
 
@@ -165,8 +165,8 @@ def _by_node(owner: str, weights: Mapping[Any, Any], hierarchy: Hierarchy) -> di
     for key, weight in weights.items():
         if not isinstance(weight, Real) or not isfinite(weight) or weight < 0:
             raise ValueError(
-                f"class_weight of {owner} has the weight {weight!r} for {key!r}; weights are "
-                f"finite numbers from 0 on."
+                f"class_weight of {owner} has the weight {weight!r} for {key!r}; weights must be "
+                f"finite and not negative."
             )
         if isinstance(key, tuple) and not hierarchy._has_label(key):
             by_path[_find(owner, key, hierarchy)] = float(weight)
@@ -183,10 +183,9 @@ def _find(owner: str, key: Any, hierarchy: Hierarchy) -> int:
         node = hierarchy.find(key)
     except ValueError as error:
         raise ValueError(
-            f"class_weight of {owner} has a weight for {key!r}. {error}"
-            f"{_other_type(key, hierarchy)} Its keys are labels of classes or tuples of labels, "
-            f"paths from the top; classes without rows have to be in hierarchy= (in partial_fit: "
-            f"in classes=)."
+            f"class_weight of {owner} has a weight for {key!r}. "
+            f"{error}{_other_type(key, hierarchy)} Keys must be labels or path tuples of classes. "
+            f"Classes without rows must be in hierarchy= (in partial_fit, in classes=)."
         ) from None
     if node == 0:
         raise ValueError(
@@ -217,8 +216,8 @@ def _warn_of_inner_classes(
     if inner:
         warn_user(
             f"class_weight has a weight for {hierarchy.describe(inner[0])}, at which no training "
-            f"row ends. A flat model weighs final classes only, so this weight has no effect: "
-            f"weigh the classes below it."
+            f"row ends. A flat model uses weights of final classes only, so this weight has no "
+            f"effect. Give weights to the classes below it."
         )
 
 

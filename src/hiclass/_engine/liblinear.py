@@ -118,9 +118,8 @@ def check_weights(estimator: Any, target: IntArray, weight: Any) -> None:
         return
     if len(np.unique(target[np.asarray(weight) != 0])) <= target.max():
         raise ValueError(
-            "All rows of one of the classes have a sample weight of 0. LinearSVC leaves such rows "
-            "out and would then confuse the classes. Leave these rows out yourself, or give them "
-            "a small weight."
+            "All rows of one of the classes have a sample weight of 0. LinearSVC drops such rows "
+            "and would then confuse the classes. Remove these rows, or give them a small weight."
         )
 
 

@@ -113,7 +113,7 @@ class Prototype:
             meaning = f", which stands for {self.default}," if inside is None else ""
             raise ValueError(
                 f"{inner!r} cannot be set, because {self.parameter}={inside!r}{meaning} has no "
-                f"parameters. Give the estimator whose parameters are meant, for example "
+                f"parameters. Give an estimator with this parameter, for example "
                 f"{type(owner).__name__}({self.default})."
             )
 

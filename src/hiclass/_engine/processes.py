@@ -34,7 +34,7 @@ def run_in_processes(
     except TerminatedWorkerError as error:
         error.add_note(
             "A worker process was killed while fitting, most often because memory ran out. Use "
-            "fewer jobs; with checkpoint_dir, the next fit continues where this one stopped."
+            "fewer jobs. With checkpoint_dir, the next fit resumes where this one stopped."
         )
         raise
     finally:

@@ -120,8 +120,8 @@ def adapted_to(
     self._check_fitted()
     if (X is None) == (prior is None):
         raise ValueError(
-            f"adapted_to takes either rows, X, to estimate shares of classes from, or the shares, "
-            f"prior; got {'neither' if X is None else 'both'}."
+            f"adapted_to needs either X, rows from which class shares are estimated, or prior, the "
+            f"shares; got {'neither' if X is None else 'both'}."
         )
     if X is not None:
         X = self._check_rows(X)  # before the models are looked at: it may move them to a device
@@ -129,7 +129,7 @@ def adapted_to(
     training = _known_shares(base, type(self).__name__)
     if prior is not None:
         if reference is not None:
-            raise ValueError("reference is for shares that are estimated from X; leave it out.")
+            raise ValueError("reference is only used if shares are estimated from X. Leave it out.")
         adapted = adapt(base, given_shares(base, prior, training), training)
     else:
         how = _check_how(max_iter, strength)
@@ -152,10 +152,10 @@ def _adapt_to_rows(
         expected = reference_shares(base, training)
     if expected is None:
         warn_user(
-            f"This {type(self).__name__} has not learned its average out of fold, so that the "
-            f"shares of its predictions are compared with those of the training rows. That is good "
-            f"for calibrated probabilities only. Give reference=, rows as in training that it was "
-            f"not fitted on; models with calibration='joint' need none."
+            f"This {type(self).__name__} has no out-of-fold predictions, so the estimated shares "
+            f"are compared with those of the training rows. This is only valid for calibrated "
+            f"probabilities. Give reference=, rows from the distribution of training that the "
+            f"model was not fitted on, or fit with calibration='joint'."
         )
         expected = training
     found = estimate(base, final, expected, **how)

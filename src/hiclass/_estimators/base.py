@@ -196,8 +196,8 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
             self._refuse_threshold()
         if self.leaf_only and self._truncates():
             raise ValueError(
-                f"leaf_only=True wants every path to end at a leaf, but min_confidence="
-                f"{self.min_confidence} ends paths earlier. Set one of the two."
+                f"leaf_only=True requires every path to end at a leaf, but "
+                f"min_confidence={self.min_confidence} stops paths early. Set only one of the two."
             )
 
     def _check_thresholds(self, hierarchy: Hierarchy) -> None:
@@ -208,9 +208,8 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
 
     def _refuse_threshold(self) -> None:
         raise ValueError(
-            f"threshold={self.threshold!r} selects sets of classes by their probabilities, but "
-            f"here a prediction is one path. Use min_confidence, or multi_label=True if rows "
-            f"have several labels."
+            f"threshold={self.threshold!r} selects sets of classes, but this model predicts one "
+            f"path per row. Use min_confidence, or multi_label=True if rows have several labels."
         )
 
     # -- setting and forgetting what fit learns ------------------------------------------------

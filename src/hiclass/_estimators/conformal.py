@@ -90,7 +90,7 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
     right = paths[decision.nodes] == paths[held_out.true]
     given = ~np.isnan(decision.confidence)
     if not given.any():
-        raise ValueError("The model predicts nothing but empty paths: there is no label to judge.")
+        raise ValueError("The model predicts only empty paths, so no precision can be computed.")
     confidence, right = decision.confidence[given], right[given]
     order = np.argsort(-confidence, kind="stable")
     confidence, right = confidence[order], right[order]
@@ -101,7 +101,7 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
     if not len(good):
         raise ValueError(
             f"No threshold reaches a precision of {precision}; the best is "
-            f"{reached[last_of_value].max():.3f}. Ask for less, or improve the model."
+            f"{reached[last_of_value].max():.3f}. Use a lower precision, or improve the model."
         )
     return float(confidence[good[-1]])
 
@@ -125,8 +125,8 @@ def _tune_threshold(model: Any, X: Any, y: Any, precision: float) -> float:
     threshold, best = smallest_precise(curve, precision)
     if threshold is None:
         raise ValueError(
-            f"No threshold reaches a precision of {precision}; the best is {best:.3f}. Ask for "
-            f"less, or improve the model."
+            f"No threshold reaches a precision of {precision}; the best is {best:.3f}. Use a lower "
+            f"precision, or improve the model."
         )
     return threshold
 
@@ -353,10 +353,9 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         of_sets, name = inside._is_about_sets(), type(self).__name__
         if of_sets and self.kind not in RISKS:
             raise ValueError(
-                f"kind={self.kind!r} is about one path per row in a tree, but this "
-                f"{type(inside).__name__} predicts sets of classes (multi_label=True, or a class "
-                f"with several parents). Use {name}(kind='false_negatives'), or "
-                f"kind='false_discoveries'."
+                f"kind={self.kind!r} requires one path per row in a tree, but this "
+                f"{type(inside).__name__} predicts sets of classes (multi_label=True, or a DAG). "
+                f"Use {name}(kind='false_negatives'), or kind='false_discoveries'."
             )
         # Before it is fitted, a model may not know yet that its hierarchy is a DAG.
         if not of_sets and self.kind in RISKS and "_models" in vars(inside):
@@ -388,15 +387,16 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         threshold = risk.choose(np.concatenate(parts), n, float(self.alpha), allowed)
         if np.isneginf(threshold):
             warn_user(
-                f"No threshold keeps alpha={self.alpha} on {n} rows of calibration: every set "
-                f"will be full. At least {int(np.ceil(1 / self.alpha)) - 1} rows are needed, and "
-                f"fewer than this share of the labels may be of classes that the model does not "
-                f"know, or has no rows of. Give more rows, or a larger alpha."
+                f"No threshold satisfies alpha={self.alpha} on {n} calibration rows: every set "
+                f"will contain all classes. At least {int(np.ceil(1 / self.alpha)) - 1} rows are "
+                f"needed, and the share of labels that the model was not trained on must be below "
+                f"alpha. Give more rows, or a larger alpha."
             )
         elif risk.certain and np.isinf(threshold):
             warn_user(
-                f"{n} rows of calibration do not show for any threshold that alpha={self.alpha} is "
-                f"kept: every set will be empty. Give more rows, a larger alpha, or less certainty."
+                f"{n} calibration rows are not enough to guarantee alpha={self.alpha} with any "
+                f"threshold: every set will be empty. Give more rows, a larger alpha, or less "
+                f"certainty."
             )
         return threshold
 
@@ -439,7 +439,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             check_is_fitted(unwrap(self.model).model)
             if fit_params:
                 raise ValueError(
-                    f"A frozen model is not fitted, so it has no use for {sorted(fit_params)}."
+                    f"A frozen model is not fitted and does not accept {sorted(fit_params)}."
                 )
             return detached(self._given()), X, y  # as it is now: its owner may let it learn
         n_rows = n_rows_of(X)
@@ -500,8 +500,9 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         if rank <= n:
             return float(np.sort(scores)[rank - 1])
         warn_user(
-            f"{n} rows of calibration are too few for alpha={self.alpha}: every path will be empty "
-            f"and every set full. At least {int(np.ceil(1 / self.alpha)) - 1} are needed."
+            f"{n} calibration rows are too few for alpha={self.alpha}: every path will be empty, "
+            f"and every set will contain all classes. At least {int(np.ceil(1 / self.alpha)) - 1} "
+            f"are needed."
         )
         return float("inf")
 

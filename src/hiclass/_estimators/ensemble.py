@@ -45,8 +45,8 @@ from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import read_groups
 
 _NO_PROBA = (
-    "The model {!r} has no probabilities. Give it calibration='temperature' or a local classifier "
-    "with predict_proba."
+    "The model {!r} has no probabilities. Use calibration='temperature' or a local classifier with "
+    "predict_proba."
 )
 
 
@@ -327,8 +327,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         """Refuse what does not go together with class texts."""
         if self.multi_label:
             raise ValueError(
-                "Class texts are for models that predict one path per row. Leave class_texts out, "
-                "or multi_label=True."
+                "Class texts require models that predict one path per row. Leave out class_texts, "
+                "or use models without multi_label=True."
             )
         if self.voting != "product":
             raise ValueError("Class texts need voting='product'.")
@@ -490,15 +490,14 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             if not isinstance(model, BaseHierarchicalClassifier):
                 raise TypeError(
                     f"The model {name!r} is a {type(model).__name__}; an ensemble is made of "
-                    f"hierarchical classifiers of this library, for example FlatClassifier. What "
-                    f"transforms X belongs before the ensemble: make_pipeline(transformer, "
-                    f"EnsembleClassifier(...)); a search belongs around it."
+                    f"hierarchical classifiers of this library, for example FlatClassifier. Put "
+                    f"transformers before the ensemble, as in make_pipeline(transformer, "
+                    f"EnsembleClassifier(...)), and a search around it."
                 )
             if hasattr(model, "_opened"):
                 raise TypeError(
-                    f"The model {name!r} is a {type(model).__name__}, which makes features of X by "
-                    f"itself, and chooses an ensemble where one is better. Use it alone, or give "
-                    f"the models that it would choose from."
+                    f"The model {name!r} is a {type(model).__name__}, which computes its own "
+                    f"features and already combines models. Use it alone, or give other models."
                 )
             if not hasattr(model, "min_confidence"):
                 raise TypeError(
@@ -521,8 +520,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         usable = weights.shape == (n_models,) and np.isfinite(weights).all()
         if not usable or weights.min() < 0 or not weights.any():
             raise ValueError(
-                f"weights must be {n_models} numbers, one per model, none negative and not all "
-                f"zero, or None for equal ones, or 'learned'; got {self.weights!r}."
+                f"weights must be {n_models} numbers, one per model, not negative and not all "
+                f"zero, None for equal weights, or 'learned'; got {self.weights!r}."
             )
         return tuple((weights / weights.sum()).tolist())
 

@@ -43,9 +43,9 @@ def refuse_groups(groups: Any) -> None:
     """Refuse groups, whose rows tell about one another."""
     if groups is not None:
         raise ValueError(
-            "temperature='estimated' leaves out one row at a time, so that the other rows of its "
-            "group would tell what it is. Leave temperature out: it is then learned from folds of "
-            "whole groups."
+            "temperature='estimated' leaves out single rows, not whole groups, and cannot be "
+            "combined with groups. Leave temperature out: it is then learned from folds of whole "
+            "groups."
         )
 
 

@@ -78,7 +78,8 @@ class LocalClassifiers(LevelClassifiers):
             raise KeyError(str(error)) from None
         if node not in self._estimators:
             raise KeyError(
-                f"{self._hierarchy.describe(node)} has no classifier: there was nothing to decide."
+                f"{self._hierarchy.describe(node)} has no classifier, because there was nothing to "
+                f"decide."
             )
         return self._estimators[node]
 

@@ -179,8 +179,8 @@ def encode_labels(
         if model.calibration in SET_CALIBRATIONS:
             raise ValueError(
                 f"calibration={model.calibration!r} is for sets of classes (multi_label=True, or a "
-                f"class with several parents), but here a prediction is one path. Use "
-                f"calibration='temperature', or 'joint'."
+                f"DAG), but this model predicts one path per row. Use calibration='temperature' or "
+                f"'joint'."
             )
         target = encode(y, hierarchy)
         model._check_thresholds(target.hierarchy)
@@ -569,8 +569,8 @@ def check_temperature(model: Any) -> None:
     """Refuse a temperature without a calibration."""
     if model.temperature is not None and model.calibration is None:
         raise ValueError(
-            f"temperature={model.temperature!r} is for calibrated models. Set "
-            f"calibration='temperature', too, or leave it out."
+            f"temperature={model.temperature!r} requires a calibration. Set "
+            f"calibration='temperature' or 'joint', or leave temperature out."
         )
 
 

@@ -197,7 +197,6 @@ class FlatClassifier(BaseHierarchicalClassifier):
         given = self.decoding
         if isinstance(given, Decoding) and given.step_by_step:  # names are in the constraints
             raise ValueError(
-                f"decoding={given!r} goes down the tree step by step, which FlatClassifier does "
-                f"not: it predicts final classes at once. Use another decoding, such as "
-                f"'best_path'."
+                f"decoding={given!r} descends the tree step by step, but FlatClassifier predicts "
+                f"final classes directly. Use another decoding, such as 'best_path'."
             )

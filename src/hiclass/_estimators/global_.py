@@ -360,9 +360,9 @@ class GlobalClassifier(BaseHierarchicalClassifier):
             )
         if self.level_weight != 1:
             raise ValueError(
-                f"level_weight={self.level_weight} weighs classes in the squared error of a "
-                f"regressor, but {name} is a classifier. Use level_weight=1, by which all classes "
-                f"count the same, or a regressor such as ExtraTreesRegressor()."
+                f"level_weight={self.level_weight} sets weights in the squared error of a "
+                f"regressor, but {name} is a classifier. Use level_weight=1, or a regressor such "
+                f"as ExtraTreesRegressor()."
             )
 
     # -- what was fitted -----------------------------------------------------------------------
@@ -382,8 +382,8 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         """The parameters that were chosen for the default forest."""
         if self.estimator is not None:
             raise AttributeError(
-                f"This {type(self).__name__} has no forest_params_: its estimator was given, with "
-                f"all of its parameters."
+                f"This {type(self).__name__} has no forest_params_, because its estimator was "
+                f"given."
             )
         forest = self.estimator_
         return {name: getattr(forest, name) for name in FOREST_PARAMS}

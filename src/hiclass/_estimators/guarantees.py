@@ -191,13 +191,13 @@ class Guarantee:
         ]
         return "\n".join(
             [
-                f"With {self.certainty:.0%} certainty, of the rows that are answered "
-                f"(from {self.n_rows:,} rows of calibration):",
+                f"With {self.certainty:.0%} certainty, for rows with a predicted label (from "
+                f"{self.n_rows:,} rows of calibration):",
                 first.rstrip(),
                 *(line.rstrip() for line in lines),
                 *missing,
-                "It holds for rows that come from where these rows came from. It does not hold "
-                "after a drift, nor row by row.",
+                "The guarantee holds for rows from the same source, on average. It does not hold "
+                "if the data change, nor for each single row.",
             ]
         )
 

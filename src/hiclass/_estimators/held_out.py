@@ -15,7 +15,7 @@ from hiclass._typing import IntArray
 from hiclass._wrapping import named, unwrap
 
 NO_PROBA = (
-    "The model has no probabilities. Give it calibration='temperature' or a local classifier with "
+    "The model has no probabilities. Use calibration='temperature' or a local classifier with "
     "predict_proba."
 )
 
@@ -78,8 +78,8 @@ def decide_held_out(model: Any, X: Any, y: Any, caller: str) -> HeldOut:
         raise ValueError(NO_PROBA)
     if model.leaf_only:
         raise ValueError(
-            "leaf_only=True wants every path to end at a leaf, which min_confidence would end "
-            "earlier. Fit with leaf_only=False to use a threshold."
+            "leaf_only=True requires every path to end at a leaf, but min_confidence stops paths "
+            "early. Fit with leaf_only=False to use a threshold."
         )
     decision: Decision = without_thresholds(model)._decide(opened.transform(X))
     return HeldOut(model, decision, true_nodes(model, y, len(decision.nodes)))

@@ -83,7 +83,7 @@ def _has_partial_fit(self: Any) -> None:
     if self._strategy.plan is None:
         raise AttributeError(
             f"{type(self).__name__} has no partial_fit because its strategy, "
-            f"{self._strategy.name!r}, does not say what a batch updates. Call fit with all rows."
+            f"{self._strategy.name!r}, does not support batches. Call fit with all rows."
         )
     prototype = self._prototype()
     if not prototype.is_factory and not hasattr(prototype.typical, "partial_fit"):
@@ -245,14 +245,14 @@ def check_learns(model: Any) -> None:
     }.get(type(model.__dict__.get("_models")))
     if light is not None:
         raise ValueError(
-            f"A model that is {light} does not learn: call partial_fit of the model that it was "
+            f"A model that is {light} cannot be updated. Call partial_fit of the model that it was "
             f"made from."
         )
     if model._decoding.needs_f and model._f_to_expect() is None:
         raise ValueError(
-            f"decoding={model.decoding!r} needs the F-score that is reached out of fold, which a "
-            f"stream cannot give. Call fit on a part of the rows before partial_fit, give it "
-            f"(expected_f1=0.8), or use another decoding."
+            f"decoding={model.decoding!r} needs an out-of-fold F-score, which partial_fit cannot "
+            f"compute. Call fit on some rows before partial_fit, set expected_f1 (for example "
+            f"0.8), or use another decoding."
         )
 
 
@@ -261,36 +261,35 @@ def _check_stream_parameters(model: Any) -> None:
         model._refuse_threshold()
     if model.calibration is not None:
         raise ValueError(
-            f"calibration={model.calibration!r} has one temperature for all rows, which "
-            f"partial_fit never has together. Set calibration=None, or call fit."
+            f"calibration={model.calibration!r} needs all rows at once, but partial_fit gets "
+            f"batches. Set calibration=None, or call fit."
         )
     if model.min_coef:
         raise ValueError(
-            f"partial_fit learns with all weights; min_coef={model.min_coef!r} is for fit. Set "
-            f"min_coef=0: a model that was fitted goes on with the weights that it has kept."
+            f"partial_fit keeps all weights; min_coef={model.min_coef!r} is for fit only. Set "
+            f"min_coef=0; a fitted model continues with the weights that it has."
         )
     check_learns(model)
     models = model.__dict__.get("_models")
     if models is not None and not isinstance(models, LocalModels):
         raise ValueError(
-            "This model was fitted on sets of classes, but multi_label=False and a tree are about "
-            "one path per row. Set multi_label=True, or clone the model to start again."
+            "This model was fitted on sets of classes, but multi_label=False with a tree means one "
+            "path per row. Set multi_label=True, or clone the model to start again."
         )
     if models is not None and models.temperature is not None:
         raise ValueError(
-            "This model was calibrated by fit: after more rows its temperature would be wrong. "
+            "This model was calibrated by fit, and its temperature would be wrong after more rows. "
             "Call fit with calibration=None before partial_fit."
         )
     if model.checkpoint_dir is not None:
         raise ValueError(
-            "checkpoint_dir keeps the classifiers of a fit; a model that learns from batches "
-            "is its own checkpoint. Set checkpoint_dir=None and pickle the model between "
+            "checkpoint_dir is for fit only. Set checkpoint_dir=None, and pickle the model between "
             "batches."
         )
     stream = model.__dict__.get("_stream")
     if stream is not None and stream.settings != _stream_settings(model):
         raise ValueError(
-            f"{', '.join(_setting_names(model))} must stay as they were in the first batch: "
+            f"{', '.join(_setting_names(model))} must not change after the first batch: "
             f"{stream.settings} then, {_stream_settings(model)} now. Call fit to start again."
         )
 
@@ -386,19 +385,19 @@ def _cannot_grow(model: Any, hierarchy: Hierarchy, columns: LabelColumns) -> str
     """Why a new class is an error, and what to do about it; empty if it is none."""
     if not model._strategy.is_binary:
         return (
-            f"{type(model).__name__} must know all classes before the first batch: start again "
-            f"and give them with classes= in the first call or with hierarchy=, or use "
-            f"LocalClassifierPerNode, which takes up new classes as they come."
+            f"{type(model).__name__} needs all classes in the first batch. Start again and give "
+            f"them with classes= in the first call or with hierarchy=, or use "
+            f"LocalClassifierPerNode, which accepts new classes in later batches."
         )
     if model.hierarchy is not None:
-        return "With hierarchy= the classes are fixed: add it there and start again."
+        return "With hierarchy=, the classes are fixed. Add the class there and start again."
     if hierarchy.identity == "label":
         return (
-            "A hierarchy in which a class is its label does not grow: start again with the new "
-            "class in it, or with paths, Hierarchy.from_paths."
+            "A hierarchy whose nodes are identified by label cannot grow. Start again with the new "
+            "class in it, or with a hierarchy from Hierarchy.from_paths."
         )
     if columns.ndim == 1 and hierarchy.depth > 1:
-        return "A new class needs its whole path, which a single label does not tell."
+        return "A new class needs its whole path; a single label is not enough."
     return ""
 
 
@@ -597,7 +596,8 @@ def _classes_as_paths(classes: Any, models: BatchModels) -> LabelColumns:
 
 def _warn_of_late_stops(policy: str, read_as: str) -> None:
     warn_user(
-        f"Rows end at inner nodes for the first time. Nothing announced that in the first batch, "
-        f"so binary_policy={policy!r} has been read as {read_as!r} from the beginning and stays "
-        f"so. To have it literally, start with classes=, paths of which some end at inner nodes."
+        f"Rows end at inner nodes for the first time. The first batch had no such rows, so "
+        f"binary_policy={policy!r} has been read as {read_as!r} from the beginning and remains so. "
+        f"To apply the policy literally, start again with classes= that include paths which end at "
+        f"inner nodes."
     )

@@ -122,8 +122,9 @@ def _check_parameters(model: Any) -> None:
     models = model.__dict__.get("_models")
     if models is not None and not isinstance(models, SetBatchModels):
         raise ValueError(
-            "This model was made by fit, or from another model; partial_fit learns sets of classes "
-            "only from the first batch on. Clone the model, and call partial_fit of the clone."
+            "This model was fitted with fit, or derived from another model. For sets of classes, "
+            "partial_fit cannot continue from there. Clone the model, and call partial_fit of the "
+            "clone."
         )
     for name, value in (
         ("calibration", model.calibration),
@@ -132,13 +133,13 @@ def _check_parameters(model: Any) -> None:
     ):
         if value is not None:
             raise ValueError(
-                f"{name}={value!r} is for fit, which has all rows together; partial_fit has one "
-                f"batch after the other. Leave {name} out, or call fit."
+                f"{name}={value!r} is supported by fit, but not by partial_fit. Leave {name} out, "
+                f"or call fit."
             )
     if read_threshold(model.threshold).is_learned:
         raise ValueError(
-            f"threshold={model.threshold!r} is learned out of fold, which a stream cannot give. "
-            f"Give a number, which tune_confidence finds on rows that are left out, or ('top', 3)."
+            f"threshold={model.threshold!r} is learned out of fold, which partial_fit cannot do. "
+            f"Use a number, which tune_confidence can choose on held-out rows, or ('top', 3)."
         )
 
 
@@ -158,9 +159,8 @@ def _encode(model: Any, y: Any, classes: Any, models: SetBatchModels | None) -> 
         if models is None:
             raise
         raise ValueError(
-            f"{error} Where rows have several labels, or a class several parents, partial_fit must "
-            f"know all classes before the first batch: start again with hierarchy=, or with "
-            f"classes= in the first call."
+            f"{error} With several labels per row or a DAG, partial_fit needs all classes in the "
+            f"first batch. Start again with hierarchy=, or with classes= in the first call."
         ) from None
 
 
@@ -169,8 +169,8 @@ def _declared(classes: Any, hierarchy: Hierarchy | None) -> Hierarchy:
     if isinstance(classes, Hierarchy):
         if hierarchy is not None and not classes._same_classes(hierarchy):
             raise ValueError(
-                "classes has other classes than the hierarchy of the model, which does not change "
-                "between batches. Leave classes out, or start again."
+                "classes differs from the hierarchy of the model, which cannot change between "
+                "batches. Leave classes out, or start again."
             )
         return classes if hierarchy is None else hierarchy
     return encode_sets([[name] for name in classes], hierarchy).hierarchy
@@ -224,10 +224,10 @@ def _check_policy(models: SetBatchModels, recipe: Recipe, index: SetIndex) -> No
         and not models.n_own[inner].any()
     ):
         warn_user(
-            f"Rows end at inner nodes for the first time. Nothing announced that in the first "
-            f"batch, so binary_policy={recipe.policy.name!r} has been read as {read.name!r} from "
-            f"the beginning and stays so. To have it literally, start with a batch in which rows "
-            f"end at inner nodes."
+            f"Rows end at inner nodes for the first time. The first batch had no such rows, so "
+            f"binary_policy={recipe.policy.name!r} has been read as {read.name!r} from the "
+            f"beginning and remains so. To apply the policy literally, start again with a batch in "
+            f"which rows end at inner nodes."
         )
 
 

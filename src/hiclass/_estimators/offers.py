@@ -19,9 +19,9 @@ def has_paths(model: Any) -> None:
     """Say why a row has no path, or no probabilities, before and after fit."""
     if model._is_about_sets():
         raise AttributeError(
-            f"A prediction of this {type(model).__name__} is a set of classes, which has no path "
-            f"and no columns per level. Use predict_node_proba, which has a column per class, or "
-            f"predict_paths, which ranks them."
+            f"This {type(model).__name__} predicts sets of classes, which have no paths and no "
+            f"columns per level. Use predict_node_proba, which has a column per class, or "
+            f"predict_paths, which ranks the classes."
         )
     has_proba(model)
 
@@ -30,9 +30,9 @@ def adapts(model: Any) -> None:
     """Say why shares of classes play no role, before and after fit."""
     if model._is_about_sets():
         raise AttributeError(
-            f"A prediction of this {type(model).__name__} is a set of classes, whose shares need "
-            f"not sum to one. To predict a class more or less often, change its threshold: "
-            f"threshold=0.3, or threshold='tuned' for one per class."
+            f"This {type(model).__name__} predicts sets of classes, whose shares need not sum to "
+            f"one. To predict classes more or less often, change the threshold: threshold=0.3, or "
+            f"threshold='tuned' for one per class."
         )
     has_proba(model)
 
@@ -41,8 +41,8 @@ def require_paths(model: Any, name: str) -> None:
     """Refuse, for something that needs one path per row, to serve sets of classes."""
     if model._is_about_sets():
         raise ValueError(
-            f"{name} is about one path per row in a tree, but this {type(model).__name__} "
-            f"predicts sets of classes (multi_label=True, or a class with several parents). "
-            f"For those, use predict_paths, which ranks labels, threshold=('precision', 0.9), or "
-            f"ConformalClassifier(model, kind='false_discoveries')."
+            f"{name} requires one path per row in a tree, but this {type(model).__name__} predicts "
+            f"sets of classes (multi_label=True, or a DAG). For those, use predict_paths, which "
+            f"ranks labels, threshold=('precision', 0.9), or ConformalClassifier(model, "
+            f"kind='false_discoveries')."
         )

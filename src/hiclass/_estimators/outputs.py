@@ -191,9 +191,9 @@ class FinalOutputs(NodeOutputs):
 
 
 _TAKES_ONE = (
-    "{0} takes a target of one column, but a global model has a column per class. Use an estimator "
-    "of several outputs, such as ExtraTreesRegressor(), or wrap it into MultiOutputRegressor or "
-    "MultiOutputClassifier of sklearn.multioutput."
+    "{0} does not support several outputs, but a global model has one output per class. Use a "
+    "multi-output estimator, such as ExtraTreesRegressor(), or wrap it into MultiOutputRegressor "
+    "or MultiOutputClassifier of sklearn.multioutput."
 )
 
 
@@ -209,7 +209,7 @@ def _predicted(estimator: Any, X: Any, k: int) -> FloatArray:
         )
     if not np.isfinite(found).all():
         raise ValueError(
-            f"{type(estimator).__name__} predicted something that is not a number. Check X for "
-            f"extreme values, or use another estimator."
+            f"{type(estimator).__name__} returned NaN. Check X for extreme values, or use another "
+            f"estimator."
         )
     return found

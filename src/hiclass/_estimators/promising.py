@@ -136,7 +136,7 @@ def _levels(levels: Any, depth: int) -> list[int]:
         if not _is_level(level, depth):
             raise ValueError(f"levels has {level!r}. Give numbers from 1 to {depth}.")
     if not asked or len(set(asked)) < len(asked):
-        raise ValueError(f"levels={levels!r} must name at least one level, and none twice.")
+        raise ValueError(f"levels={levels!r} must contain at least one level, and no level twice.")
     return sorted(int(level) for level in asked)
 
 
@@ -268,7 +268,9 @@ def _losses(costs: Any, held_out: HeldOut, asked: list[int]) -> tuple[Any, float
         each[0] = each.max()  # of rows whose true class is not known at all
         most = float(each.max())
         if not math.isfinite(most):
-            raise ValueError("costs has an infinite cost, which no limit can hold. Leave it out.")
+            raise ValueError(
+                "costs has an infinite cost, which cannot be bounded. Use finite costs."
+            )
 
         def by_class(level: int) -> FloatArray:
             truth, found = (
@@ -403,20 +405,20 @@ def _promise(
     promise = Promise(level, (), limit * scale, math.inf, len(loss), 0, 0.0, n_needed)
     if len(loss) < n_needed:
         reason = (
-            f"{len(loss):,} rows of calibration are too few; at least {n_needed:,} are needed, "
-            f"more if any of them is wrong."
+            f"{len(loss):,} calibration rows are too few; at least {n_needed:,} are needed, and "
+            f"more if some of them are wrong."
         )
         return replace(promise, reason=reason)
     walk = plan.walk(confidence, loss, limit, plan.risk)
     if math.isinf(walk.threshold):
         reason = (
-            f"{plan.shown(scale * walk.total / walk.n_answered)} among the surest "
-            f"{walk.n_answered:,} rows of calibration are too close to the limit of "
+            f"{plan.shown(scale * walk.total / walk.n_answered)} among the most confident "
+            f"{walk.n_answered:,} calibration rows are too close to the limit of "
             f"{limit * scale:g}. Allow more, give more rows, or improve the model."
         )
         return replace(promise, reason=reason)
     if math.isinf(above):
-        return replace(promise, reason="nothing can be promised about a level above it.")
+        return replace(promise, reason="no promise is possible for a level above it.")
     threshold = max(walk.threshold, above)
     answered = confidence >= threshold
     total = float(loss[answered].sum()) * scale
@@ -429,6 +431,6 @@ def _check_any(promises: list[Promise], kind: str) -> None:
     some = [p for p in missing if p.n_rows] or missing
     each = [f"Level {p.level}{of_branch(p.branch)}: {p.reason}" for p in some]
     if len(missing) == len(promises):
-        raise ValueError(f"No threshold can be promised to limit the {kind}. {' '.join(each)}")
+        raise ValueError(f"No threshold guarantees a limit on the {kind}. {' '.join(each)}")
     if any(p.n_rows for p in missing):
-        warn_user(f"No label is given where nothing can be promised. {' '.join(each)}")
+        warn_user(f"No label is predicted at levels without a promise. {' '.join(each)}")

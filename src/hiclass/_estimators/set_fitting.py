@@ -91,9 +91,9 @@ def _warn_of_slow_forest(estimator: Any, n_classes: int) -> None:
         return
     name = type(estimator).__name__
     warn_user(
-        f"{name} takes minutes and gigabytes for {n_classes:,} classes that a row may have "
-        f"together: every node of its trees has two numbers per class. Use "
-        f"hiclass.MultiLabelForestClassifier, which is fitted in seconds."
+        f"{name} needs minutes and gigabytes for {n_classes:,} classes, because every node of its "
+        f"trees stores two numbers per class. Use hiclass.MultiLabelForestClassifier, which is "
+        f"fitted in seconds."
     )
 
 
@@ -108,7 +108,7 @@ def check_has_proba(estimator: Any, calibration: str | None = None) -> Any:
     if calibration is None or not scored:
         remedy = "Use calibration='sigmoid', or wrap it" if scored else "Wrap it"
         raise ValueError(
-            f"A set of classes is selected by probabilities, but {name} has no predict_proba. "
+            f"Sets of classes are selected by probability, but {name} has no predict_proba. "
             f"{remedy}: sklearn.calibration.CalibratedClassifierCV({name}())."
         )
     return estimator
@@ -170,9 +170,9 @@ def fit_set_problems(
         tags = estimator_tags(estimator)
         if problem.target.ndim == 1 and tags is not None and not tags.target_tags.single_output:
             raise ValueError(
-                f"{type(estimator).__name__} takes several labels per row only, but "
-                f"{describe(problem)} is one question. Give the classifier inside it: one copy is "
-                f"fitted per class."
+                f"{type(estimator).__name__} supports only several labels per row, but "
+                f"{describe(problem)} is a single binary problem. Give the classifier inside it: "
+                f"one clone is fitted per class."
             )
         several = problem.target.ndim == 2 and not takes_sets(estimator)
         if problem.target.ndim == 2:

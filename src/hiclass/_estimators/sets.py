@@ -24,12 +24,12 @@ def check_set_parameters(model: Any) -> None:
     why = "the hierarchy is a DAG" if not model.multi_label else "multi_label=True"
     read_threshold(model.threshold)
     for name, remedy in (
-        ("decoding", "leave it out: threshold decides"),
-        ("expected_f1", "leave it out: threshold decides"),
+        ("decoding", "leave it out: threshold selects the classes"),
+        ("expected_f1", "leave it out: threshold selects the classes"),
         ("min_confidence", "use threshold" if "threshold" in own else "leave it out"),
         ("leaf_only", "leave it out: a set may end anywhere"),
         ("calibration", f"use one of {', '.join(map(repr, SET_CALIBRATIONS))}"),
-        ("temperature", "leave it out: a calibration of sets has a map per class"),
+        ("temperature", "leave it out: sets are calibrated by one function per class"),
     ):
         value = getattr(model, name, None)
         given = name in own and (
@@ -39,8 +39,8 @@ def check_set_parameters(model: Any) -> None:
             continue
         if given:
             raise ValueError(
-                f"{name}={value!r} is for one path per row in a tree, but {why}, so that a "
-                f"prediction is a set of classes; {remedy}."
+                f"{name}={value!r} is for one path per row in a tree, but {why}, so the model "
+                f"predicts sets of classes; {remedy}."
             )
 
 
@@ -122,8 +122,8 @@ def rule_of(model: Any) -> Rule:
     chosen = read_threshold(model.threshold)
     if not are_sets(model) and chosen.selection is not None and chosen.selection.only_sets:
         raise ValueError(
-            f"threshold={model.threshold!r} selects any number of classes, but here a row has one "
-            f"label. Use a number, or predict_paths, which ranks the labels."
+            f"threshold={model.threshold!r} selects any number of classes, but a row has one label "
+            f"here. Use a number, or predict_paths, which ranks the labels."
         )
     known = vars(model)
     learned = None
@@ -131,7 +131,7 @@ def rule_of(model: Any) -> Rule:
         learned = Learned(model.thresholds_, known.get("threshold_curve_"))
     if not chosen.can_use(learned):
         raise ValueError(
-            f"threshold={model.threshold!r} needs what is learned out of fold, which fit does if "
-            f"it is set before. Fit again with it."
+            f"threshold={model.threshold!r} is learned out of fold during fit. Fit the model again "
+            f"with this threshold."
         )
     return make_rule(chosen, learned, model.hierarchy_.n_nodes)

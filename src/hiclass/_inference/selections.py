@@ -121,7 +121,7 @@ def _precise(learned: Learned, precision: float) -> float:
     if threshold is None:
         raise ValueError(
             f"threshold=('precision', {precision}): no threshold reaches this precision out of "
-            f"fold; the best is {reached:.3f}. Ask for less, or improve the model."
+            f"fold; the best is {reached:.3f}. Use a lower precision, or improve the model."
         )
     return threshold
 

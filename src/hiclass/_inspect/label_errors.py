@@ -153,8 +153,8 @@ def find_label_errors(
         opened = unwrap_fitted(again)
         if not hasattr(opened.model, "predict_paths"):
             raise ValueError(
-                "The model has no probabilities of paths. Give it calibration='temperature' or a "
-                "local classifier with predict_proba."
+                "The model has no probabilities of paths. Use calibration='temperature' or a local "
+                "classifier with predict_proba."
             )
         known = _with_rows(hierarchy, nodes[train])
         rows = opened.transform(take_rows(X, test))
@@ -171,9 +171,9 @@ def _hierarchy_of(model: Any, y: Any) -> Hierarchy:
     found = None if given is None else as_hierarchy(given)
     if model.multi_label or (found is not None and not found.is_tree):
         raise ValueError(
-            f"find_label_errors is about one path per row in a tree, but this "
-            f"{type(model).__name__} predicts sets of classes (multi_label=True, or a class with "
-            f"several parents). For those, use sklearn.model_selection.cross_val_predict with "
+            f"find_label_errors requires one path per row in a tree, but this "
+            f"{type(model).__name__} predicts sets of classes (multi_label=True, or a DAG). For "
+            f"those, use sklearn.model_selection.cross_val_predict with "
             f"method='predict_node_proba', and look at labels with small probabilities."
         )
     return Hierarchy.from_paths(y) if found is None else found

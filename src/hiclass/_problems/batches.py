@@ -150,15 +150,17 @@ def check_layout(hierarchy: Hierarchy, layout: Options, nodes: IntArray, leaf_on
     known = np.zeros(hierarchy.n_nodes, dtype=bool)
     known[layout.indices] = True
     remedy = (
-        "A model that fit has begun knows only classes of which fit had rows. Call fit with such "
-        "rows, or start again with partial_fit and classes=."
+        "After fit, partial_fit supports only classes that had rows in fit. Call fit with rows of "
+        "this class, or start again with partial_fit and classes=."
     )
     path = hierarchy._paths[nodes]
     unknown = (path >= 0) & ~known[path]
     if unknown.any():
         row, level = (int(i[0]) for i in np.nonzero(unknown))
         name = hierarchy.describe(int(path[row, level]))
-        raise ValueError(f"Row {row} of y: the classifiers do not know the class {name}. {remedy}")
+        raise ValueError(
+            f"Row {row} of y: the classifiers were not fitted for the class {name}. {remedy}"
+        )
     stops = ~hierarchy.is_leaf[nodes] & ~layout.can_stop[nodes]
     if stops.any() and not leaf_only:
         row = int(np.argmax(stops))
@@ -305,15 +307,15 @@ def learns_by_counting(estimator: Any) -> bool:
 def warn_of_lack(guard: Guard, describe: Callable[[LocalProblem], str]) -> None:
     """Warn of classifiers that sat a batch out, and of those that learned it and may forget."""
     for problems, what in (
-        (guard.left_out, "were left as they were, because they would forget these classes"),
-        (guard.forgetting, "learned it and may forget these classes"),
+        (guard.left_out, "skipped the batch, because they would forget these classes"),
+        (guard.forgetting, "learned the batch and may forget these classes"),
     ):
         if problems:
             names = ", ".join(describe(problem) for problem in problems[:3])
             more = f" and {len(problems) - 3} more" if len(problems) > 3 else ""
             warn_user(
                 f"The batch has no rows of classes that local classifiers have learned: those of "
-                f"{names}{more} {what}. Mix rows of the classes so far into every batch, for "
+                f"{names}{more} {what}. Include rows of all classes so far in every batch, for "
                 f"example by shuffling the stream."
             )
 

@@ -203,7 +203,7 @@ def _binary_problems(
             raise ValueError(
                 f"The class {index.hierarchy.describe(node)} has no {lacks} training rows under "
                 f"binary_policy={policy.name!r}. Use binary_policy='siblings', which always has "
-                f"both."
+                f"positive and negative rows."
             )
 
 
@@ -215,9 +215,9 @@ def _check_work(index: TreeIndex, options: Options) -> None:
     if rows.sum() >= _MOST_ROWS:
         node = int(np.argmax(rows))
         raise ValueError(
-            f"One binary classifier per node would have to learn {rows.sum():.1e} rows in all, "
-            f"which is not below the limit of {_MOST_ROWS:.0e}: {index.hierarchy.describe(node)} "
-            f"has {n_children[node]} children with {index.n_below[node]} rows. Use "
+            f"One binary classifier per node would need {rows.sum():.1e} rows in all, which is not "
+            f"below the limit of {_MOST_ROWS:.0e}: {index.hierarchy.describe(node)} has "
+            f"{n_children[node]} children with {index.n_below[node]} rows. Use "
             f"LocalClassifierPerParentNode, or group the children."
         )
 
