@@ -79,7 +79,13 @@ sphinx_gallery_conf = {
 if not (ROOT / "examples" / "gallery").is_dir():
     extensions.remove("sphinx_gallery.gen_gallery")
 
-WIDE = [f"appendix/{name}" for name in ("six_sets", "all_libraries", "published", "scaling")]
+WIDE = [
+    f"appendix/{name}"
+    for name in (
+        "all_libraries", "calibration", "class_frequencies", "class_texts", "efforts", "embeddings",
+        "kinds_of_rows", "published", "scaling", "six_sets",
+    )
+]  # fmt: skip
 html_theme = "pydata_sphinx_theme"
 html_title = f"hiclass {version}"
 html_static_path = ["_static"]
