@@ -484,9 +484,25 @@ def _scores(found):
     return f"{found['exact']:.3f} / {found['hF']:.3f}" if found else "-"
 
 
+def gains(sets):
+    """Exact matches without texts, with texts, and with embeddings: one row per class, and all."""
+    rows = []
+    for name, entry in sets.items():
+        for key in ("1", "all"):
+            models = entry["few"][key]["models"]
+            cells = [f"{models[m]['exact']:.3f}" for m in (NO_TEXTS, OURS, OURS_EMBEDDED)]
+            rows.append((name, key, *cells))
+    head = ("taxonomy", "rows per class", "without texts", "with texts", "with word vectors, too")
+    return table(head, rows)
+
+
 def write_page(page):
-    """Write the tables of the stored results into a page."""
-    write_section(page, "class_texts", tables(json.loads(RESULT.read_text())["sets"]))
+    """Write the tables of the stored results into a page that has places for them."""
+    sets = json.loads(RESULT.read_text())["sets"]
+    text = Path(page).read_text(encoding="utf-8")
+    for name, make in (("class_texts", tables), ("class_texts_gain", gains)):
+        if f"<!-- {name} -->" in text:
+            write_section(page, name, make(sets))
 
 
 def show(title, entry):

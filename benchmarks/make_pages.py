@@ -149,6 +149,7 @@ WRITERS: dict[str, Callable[[str], None]] = {
     "docs/appendix/kinds_of_rows.md": kinds_of_rows.write_page,
     "docs/appendix/embeddings.md": embeddings.write_page,
     "docs/appendix/class_texts.md": class_texts.write_page,
+    "docs/guide/class_texts.md": class_texts.write_page,
     "docs/appendix/class_frequencies.md": prior_shift.write_page,
     **{f"docs/{page}.md": _decisions_page.write_page for page in DECISION_PAGES},
     "docs/appendix/calibration.md": write_calibration,

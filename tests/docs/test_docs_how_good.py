@@ -38,7 +38,7 @@ PAGES = [
             "appendix/recipe_settings", "appendix/recipes", "appendix/scaling",
             "appendix/six_sets", "appendix/speed_linear", "appendix/taxonomies",
             "checking", "decisions", "does_it_help",
-            "guarantees", "guide/first_model",
+            "guarantees", "guide/class_texts", "guide/first_model",
             "hierarchies", "how_good", "incremental", "index", "parallel", "performance",
             "persistence", "study",
         )
