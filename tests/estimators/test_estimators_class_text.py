@@ -11,6 +11,8 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 import hiclass
 from hiclass import ClassTextClassifier, Hierarchy
+from hiclass._inference.class_texts import as_vectors, factors_of, profiles_of
+from hiclass._inference.mixing import sum_scores
 
 TEXTS = {
     ("Animal",): "animals and beasts",
@@ -353,3 +355,49 @@ def test_texts_without_words_are_an_error():
     # One of several is not.
     model = ClassTextClassifier(class_texts={"a": "?!", "b": "words"}).fit(None, None)
     assert model.predict(["words"]).tolist() == ["b"]
+
+
+def test_only_ratios_of_sample_weights_count():
+    weights = np.linspace(1, 2, len(X))
+    one = ClassTextClassifier(class_texts=TEXTS).fit(X, Y, weights)
+    many = ClassTextClassifier(class_texts=TEXTS).fit(X, Y, 1000 * weights)
+    np.testing.assert_allclose(one._models.parameters, many._models.parameters)
+
+
+@pytest.mark.parametrize("rows", [(None, None), (X, Y)])
+def test_no_texts_are_an_error(rows):
+    with pytest.raises(ValueError, match="class_texts is empty: it has no class"):
+        ClassTextClassifier(class_texts={}).fit(*rows)
+    with pytest.raises(ValueError, match="No class of the hierarchy has a text"):
+        ClassTextClassifier(hierarchy=Hierarchy.from_paths(Y), class_texts={}).fit(*rows)
+
+
+@pytest.mark.parametrize("with_rows", [False, True])
+@pytest.mark.parametrize("encoder", [None, encode])
+def test_scores_are_sums_of_weighted_similarities(with_rows, encoder):
+    # One class has rows and no text, others have texts and no rows; a class above has a text.
+    texts = {name: text for name, text in TEXTS.items() if name != ("Plant", "Tree")}
+    y = [["Animal", "Cat"], ["Plant", "Tree"]]
+    tree = Hierarchy.from_paths([list(name) for name in TEXTS], texts=texts)
+    model = ClassTextClassifier(encoder, hierarchy=tree)
+    model.fit(*((["my cat", "an oak"], y) if with_rows else (None, None)))
+    models = model._models
+    profiles, vectors = profiles_of(models), as_vectors(models, ["purring cats", "oaks", ""])
+    similar = profiles.similarities(vectors)
+    assert similar.shape == (5, 3, len(models.options.ends))
+    assert similar[2].any()
+    assert similar[3].any() == with_rows
+    rng = np.random.default_rng(0)
+    weights, bias = rng.random(models.weights.shape), rng.random(len(models.bias))
+    weights[1] = 0
+    expected = sum_scores(similar, weights, bias)
+    np.testing.assert_allclose(profiles.scores(vectors, weights, bias), expected, rtol=1e-6)
+
+
+def test_what_parameters_are_multiplied_by():
+    found = factors_of(np.array([0, 4]), np.array([4, 0]))
+    few, alike, some = np.array([1, 0.5]), np.array([2 / 5, 1]), np.array([0, 1])
+    expected = [few, few * alike, few, 1 - few, (1 - few) * alike, 1 - few]
+    expected += [few * some] * 2 + [(1 - few) * some] * 2
+    expected += [1 - some, [0, 1], few * np.log([5, 1]), [0.5, 0]]
+    np.testing.assert_allclose(found, expected)

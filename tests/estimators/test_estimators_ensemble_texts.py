@@ -19,6 +19,7 @@ from hiclass import (
 from hiclass._estimators import ensemble_texts
 from hiclass._estimators.texted import options_with_texts
 from hiclass._inference.paths import final_proba
+from hiclass._out_of_fold import words_and_rows
 
 WORDS = {
     "cat": "purr meow feline whiskers",
@@ -209,3 +210,25 @@ def test_a_fold_compares_with_the_texts_of_its_classes_and_of_those_above():
     assert shown == {"animal", "cat"}
     assert part.texts.shape[0] == 3
     assert part.row_numbers.tolist() == [0, 1, 2, 3]
+
+
+def test_classes_of_one_row_are_learned_from_as_if_they_had_none(monkeypatch):
+    monkeypatch.setattr(ensemble_texts, "_ENOUGH_ROWS", 2)
+    monkeypatch.setattr(ensemble_texts, "_ENOUGH_CLASSES", 2)
+    held = []
+
+    def hold_rows(joint, mixture, X, vectors, nodes, rows, weights, rest):
+        held.append((len(joint.options.ends), len(rows), len(rest)))
+        return kept(joint, mixture, X, vectors, nodes, rows, weights, rest)
+
+    kept = words_and_rows.hold_rows
+    monkeypatch.setattr(words_and_rows, "hold_rows", hold_rows)
+    EnsembleClassifier([("flat", flat())], class_texts=TREE).fit(*sample(SEEN, 1))
+    # The last are the three rows of a part of the classes, by models that know none of them.
+    assert held[-1] == (3, 3, 0)
+
+
+def test_texts_without_words_are_an_error_of_texts():
+    texts = {("a", "x"): "?!", ("b", "y"): ".."}
+    with pytest.raises(ValueError, match="No text has a letter or a digit"):
+        EnsembleClassifier([("flat", flat())], class_texts=texts).fit(["!", "-"], list(texts))

@@ -9,7 +9,7 @@ from hiclass._inference.class_texts import FEATURE as FEATURES
 from hiclass._inference.mixing import BIAS, class_weights, sum_scores
 from hiclass._out_of_fold import mixtures
 from hiclass._out_of_fold.folds import hold_out_classes
-from hiclass._out_of_fold.mixtures import hold, learn_mixture, limited_share
+from hiclass._out_of_fold.mixtures import hold, learn_mixture, unseen_weight
 from hiclass._out_of_fold.words_and_rows import ROWS, WORDS, factors_of, mixture_of, most_lose_all
 from hiclass.hierarchy import Hierarchy
 
@@ -99,11 +99,11 @@ def test_without_rows_or_with_a_strong_pull_nothing_changes():
     np.testing.assert_allclose(found / found[0], start, rtol=1e-3)
 
 
-def test_rows_of_classes_without_rows_have_at_most_their_share():
-    assert limited_share(70, 10) == 1.0
-    assert limited_share(70, 5) == 1.0
-    assert limited_share(7, 10) == 0.1
-    assert limited_share(0, 10) == limited_share(10, 0) == 0.0
+def test_rows_of_classes_without_rows_have_their_share():
+    assert unseen_weight(40, 10) == 1.0
+    assert unseen_weight(4, 10) == 0.1
+    assert unseen_weight(40, 2) == 2.0  # and not five, however few there are
+    assert unseen_weight(0, 10) == unseen_weight(10, 0) == 0.0
 
 
 def test_every_eighth_class_is_held_out_as_a_whole():

@@ -197,11 +197,7 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
         """Fit the encoder; return the vectors of texts and of rows, None if there are no rows."""
         everything = [*texts, *rows]
         if self.encoder is None:
-            if not any(map(_WORD.search, everything)):
-                raise ValueError(
-                    f"No text has a letter or a digit, neither those of classes nor those of rows; "
-                    f"the first is {shorten(everything[0])!r}. Give texts of words, or an encoder."
-                )
+            check_words(everything)
             self.encoder_ = default_encoder()  # fit_transform reads texts once
             vectors = normalize(self.encoder_.fit_transform(everything))
         else:
@@ -387,6 +383,15 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
 def _stack(one: Any, two: Any) -> Any:
     both = [one, two]
     return sp.vstack(both, format="csr") if sp.issparse(one) else np.vstack(both)
+
+
+def check_words(texts: list[str]) -> None:
+    """Refuse texts of which the default encoder can make nothing."""
+    if not any(map(_WORD.search, texts)):
+        raise ValueError(
+            f"No text has a letter or a digit, neither those of classes nor those of rows; the "
+            f"first is {shorten(texts[0])!r}. Give texts of words, or an encoder."
+        )
 
 
 def default_encoder() -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from hiclass._estimators.class_text import ClassTextClassifier
+from hiclass._estimators.class_text import ClassTextClassifier, check_words
 from hiclass._estimators.texted import encode_texted, options_with_texts
 from hiclass._estimators.words import TextRows, with_text_rows
 from hiclass._out_of_fold.class_texts import with_parameters
@@ -121,6 +121,8 @@ def fit_ensemble(
     check(target.hierarchy)
     most = max(_MOST_TEXTS, len(target.nodes))
     rows = with_text_rows(X, target, sample_weight, most, distinct=True)
+    if any(_kind_of(model) == WORDS for _, model in named):
+        check_words([*target.texts, *rows.X])  # before a model that learns from rows refuses them
     unit = None if groups is None else read_groups(groups, rows.n_rows)
     weighted = sample_weight is not None
     fitted = [_fit(model, rows, weighted, unit, alone=not learn) for _, model in named]

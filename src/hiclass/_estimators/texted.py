@@ -117,6 +117,10 @@ def _of_texts_and_rows(class_texts: Any, y: Any) -> Hierarchy:
     """The tree of all paths that have texts, and of all rows."""
     named = isinstance(class_texts, str)
     names = [] if named else [name for name, _ in list_texts(class_texts)]
+    if not named and not names:
+        raise ValueError(
+            "class_texts is empty: it has no class. Give texts, or leave class_texts out."
+        )
     paths = [name for name in names if isinstance(name, tuple)]
     if y is None:
         if named:

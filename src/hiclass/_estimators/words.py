@@ -18,7 +18,7 @@ from hiclass._targets.paths import check_n_labels, decode
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
 #: Texts of a class whose words have at least this similarity say nearly the same.
-_NEAR = 0.65
+_NEAR = 0.6
 #: So many texts are compared at once, and so many of one class.
 _AT_ONCE, _OF_CLASS = 256, 2048
 #: What the words of a text have.

@@ -16,26 +16,27 @@ from scipy.special import softmax
 from sklearn.preprocessing import normalize
 
 from hiclass._encoders.encoding import check_texts, encode_texts
-from hiclass._inference.mixing import BIAS, sum_scores
+from hiclass._inference.mixing import BIAS
 from hiclass._inference.paths import direct_final_proba
 from hiclass._state import TextModels
 from hiclass._typing import FloatArray, IntArray
 
 #: Similarities: nearest text or row, all texts, texts above, nearest row, all rows.
 N_SIMILARITIES = 5
-#: The similarity of every parameter, for classes with few rows and with many; and what is added for
-#: classes without rows, without texts, and with few rows and many texts.
-FEATURE = np.array([0, 1, 2, 0, 1, 2, 3, 4, 3, 4, BIAS, BIAS, BIAS])
+#: The similarity of every parameter, for classes with few rows and with many; what is added for
+#: classes without rows, without texts, and with few rows and many texts; and the similarity to all
+#: texts, where there are many.
+FEATURE = np.array([0, 1, 2, 0, 1, 2, 3, 4, 3, 4, BIAS, BIAS, BIAS, 1])
 #: What serves where there are no rows to learn from: of words, and of what an encoder makes of
 #: them; ``benchmarks/class_texts.py --defaults`` learns it from training rows of three taxonomies.
-OF_WORDS = np.array([10.5, 2.3, 5.3, 9.3, 0.7, 2.9, 0.0, 0.0, 0.0, 6.0, 0.0, 0.0, 0.3])
-OF_MEANINGS = np.array([15.2, 1.1, 3.2, 13.0, 0.2, 2.1, 0.0, 0.0, 0.0, 4.0, 0.1, 0.0, 0.2])
+OF_WORDS = np.array([10.0, 2.3, 5.5, 8.7, 0.3, 2.9, 0.0, 0.0, 0.0, 5.6, 0.1, 0.0, 0.2, 5.4])
+OF_MEANINGS = np.array([15.3, 1.0, 2.4, 12.5, 0.3, 1.6, 0.0, 0.0, 0.0, 3.5, 0.1, 0.0, -0.1, 3.7])
 #: By how many rows what is learned is drawn to that. Much: where classes have few rows, those that
 #: are held out have shares of classes that new rows do not have. But what is added for classes
 #: without rows differs from one taxonomy to the next.
-STRENGTH = np.where(np.arange(len(FEATURE)) == 10, 10.0, 500.0)
-#: With so many rows, a class is half way from one without rows to one with many.
-_FEW_ROWS = 4
+STRENGTH = np.where(np.arange(len(FEATURE)) == 10, 50.0, 1000.0)
+#: With so many rows, a class is half way from one without rows to one with many; so with texts.
+_FEW_ROWS = _FEW_TEXTS = 4
 #: So many similarities are held at a time.
 _NUMBERS_AT_A_TIME = 1 << 23
 
@@ -57,6 +58,7 @@ def factors_of(n_rows: IntArray, n_texts: IntArray) -> FloatArray:
             *[few * some] * 2,
             *[(1 - few) * some] * 2,
             *(1 - some, (n_texts == 0).astype(float), few * np.log1p(n_texts)),
+            1 - 1 / (1 + n_texts / _FEW_TEXTS),
         ]
     )
 
@@ -85,7 +87,10 @@ class Profiles:
         self._rows = _Groups(models.rows, models.row_nodes)
         self._of_texts = self._texts.columns(ends)
         self._of_rows = self._rows.columns(ends)
-        self._above = _means_above(hierarchy, self._texts.nodes, ends)
+        above = _means_above(hierarchy, self._texts.nodes, ends)
+        # Most classes are above no other one: to leave them out saves most of the product.
+        self._inner = np.flatnonzero(np.diff(above.indptr))
+        self._above = above[self._inner]
         self.n_final = len(ends)
         self._width = (
             len(models.text_nodes) + len(models.row_nodes) + 2 * N_SIMILARITIES * len(ends)
@@ -93,18 +98,35 @@ class Profiles:
 
     def similarities(self, vectors: Any) -> FloatArray:
         """Similarities of rows and final classes: (n_similarities, n_rows, n_final)."""
+        each = self._each(vectors)
+        found = np.zeros((N_SIMILARITIES, vectors.shape[0], self.n_final), dtype=each[0].dtype)
+        for place, values in zip(found, each, strict=True):
+            if values is not None:
+                place[:] = values
+        return found
+
+    def scores(self, vectors: Any, weights: FloatArray, bias: FloatArray) -> FloatArray:
+        """Sums of similarities times weights, plus what is added for a class."""
+        total = np.tile(bias, (vectors.shape[0], 1))
+        for values, weight in zip(self._each(vectors), weights, strict=True):
+            if values is not None and weight.any():
+                total += values * weight
+        return total
+
+    def _each(self, vectors: Any) -> list[Any]:
+        """All similarities; None where every class has 0."""
         nearest, together = self._texts.similarities(vectors)
         nearest_row, all_rows = self._rows.similarities(vectors)
         of_row = _take(nearest_row, self._of_rows)
-        return np.stack(
-            [
-                np.maximum(_take(nearest, self._of_texts), of_row),
-                _take(together, self._of_texts),
-                np.asarray(together @ self._above),
-                of_row,
-                _take(all_rows, self._of_rows),
-            ]
-        )
+        of_text = _take(nearest, self._of_texts)
+        above = together[:, self._inner] @ self._above if len(self._inner) else None
+        return [
+            np.maximum(of_text, 0 if of_row is None else of_row),
+            _take(together, self._of_texts),
+            None if above is None else np.asarray(above),
+            of_row,
+            _take(all_rows, self._of_rows),
+        ]
 
     def chunks(self, vectors: Any) -> Any:
         """Parts of rows, so that few numbers are held at a time."""
@@ -145,18 +167,24 @@ class _Groups:
             return each, each
         return np.maximum.reduceat(each, self._starts, axis=1), as_array(vectors @ self._means)
 
-    def columns(self, nodes: IntArray) -> IntArray:
-        """The column of every node; -1 where it has no vectors."""
+    def columns(self, nodes: IntArray) -> IntArray | None:
+        """The column of every node, -1 where it has no vectors; None if these are all columns."""
         place = np.searchsorted(self.nodes, nodes)
         known = np.isin(nodes, self.nodes)
+        if known.all() and len(nodes) == len(self.nodes):
+            return None
         return np.where(known, place, -1)
 
 
-def _take(values: FloatArray, columns: IntArray) -> FloatArray:
-    """Some columns; zeros for the column -1."""
+def _take(values: FloatArray, columns: IntArray | None) -> Any:
+    """Some columns, zeros for the column -1; None if there is no other one."""
+    if columns is None:
+        return values
     if not values.shape[1]:
-        return np.zeros((len(values), len(columns)), dtype=values.dtype)
-    return np.where(columns >= 0, values[:, columns], 0)
+        return None
+    found = values[:, columns]
+    found[:, columns < 0] = 0
+    return found
 
 
 def as_array(product: Any) -> FloatArray:
@@ -180,6 +208,6 @@ def _of_texts(models: TextModels, X: Any) -> FloatArray:
     profiles = profiles_of(models)
     proba = np.empty((vectors.shape[0], profiles.n_final))
     for part in profiles.chunks(vectors):
-        scores = sum_scores(profiles.similarities(vectors[part]), models.weights, models.bias)
+        scores = profiles.scores(vectors[part], models.weights, models.bias)
         proba[part] = softmax(scores, axis=1)
     return proba

@@ -19,7 +19,8 @@ from hiclass._inference.class_texts import (
 )
 from hiclass._inference.mixing import class_weights
 from hiclass._out_of_fold.folds import N_FOLDS
-from hiclass._out_of_fold.mixtures import Held, hold, learn_mixture, limited_share
+from hiclass._out_of_fold.mixtures import Held, hold, learn_mixture, unseen_weight
+from hiclass._out_of_fold.temperatures import mean_one
 from hiclass._state import TextModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
@@ -50,7 +51,7 @@ def learn_similarities(
     TextModels
         The model with weights.
     """
-    models = replace(models, parameters=start)
+    models, weights = replace(models, parameters=start), mean_one(weights)
     parts = _without_rows(models, nodes, weights)
     for k in range(N_FOLDS):
         parts += _held_out(models, nodes, fold, weights, k)
@@ -87,10 +88,10 @@ def _held_out(
     has_rows = np.isin(nodes[out], nodes[rest])
     seen, unseen = out[has_rows], out[~has_rows & np.isin(nodes[out], models.text_nodes)]
     seen, unseen = _some(seen, models), _some(unseen, models)
-    share = limited_share(len(seen), len(unseen))
-    unseen = unseen if share else unseen[:0]
+    weight = unseen_weight(len(seen), len(unseen))
+    unseen = unseen if weight else unseen[:0]
     return _similarities(without, models, nodes, seen, weights) + _similarities(
-        without, models, nodes, unseen, weights * share
+        without, models, nodes, unseen, weights * weight
     )
 
 

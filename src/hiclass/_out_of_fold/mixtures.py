@@ -22,8 +22,11 @@ from scipy.optimize import minimize
 from hiclass._inference.mixing import BIAS, class_weights, sum_scores
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: The share of rows whose class has no rows, among those that are learned from.
-UNSEEN_SHARE = 1 / 8
+#: The share of rows whose class has no rows, among those that are learned from. More than the
+#: eighth of classes that is held out: it costs classes with rows little, and gains others much.
+UNSEEN_SHARE = 1 / 5
+#: Such a row counts as so many others at most.
+_MOST_WEIGHT = 2.0
 #: So many classes of every row are looked at: those with the largest scores at the start.
 N_CANDIDATES = 128
 #: The power of the second loss, (1 - p ** power) / power; 0 would be the log loss.
@@ -99,15 +102,15 @@ def hold(
     return Held(design, np.asarray(weights, dtype=np.float64))
 
 
-def limited_share(n_seen: int, n_unseen: int) -> float:
-    """The weight of rows of classes without rows, so that they have at most their share.
+def unseen_weight(n_seen: int, n_unseen: int) -> float:
+    """The weight of a row of a class without rows, so that such rows have their share.
 
     Where most classes have one row, most would have none left when it is held out, which says
     nothing about classes that have one.
     """
     if not n_seen or not n_unseen:
         return 0.0
-    return min(1.0, n_seen * UNSEEN_SHARE / (1 - UNSEEN_SHARE) / n_unseen)
+    return min(_MOST_WEIGHT, n_seen * UNSEEN_SHARE / (1 - UNSEEN_SHARE) / n_unseen)
 
 
 def learn_mixture(

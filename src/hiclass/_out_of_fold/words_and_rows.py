@@ -26,7 +26,8 @@ from hiclass._inference.class_texts import (
 from hiclass._inference.mixing import BIAS, class_weights
 from hiclass._inference.paths import final_proba, floored_logs
 from hiclass._out_of_fold.class_texts import text_factors, with_parameters
-from hiclass._out_of_fold.mixtures import Held, hold, learn_mixture, limited_share
+from hiclass._out_of_fold.mixtures import Held, hold, learn_mixture, unseen_weight
+from hiclass._out_of_fold.temperatures import mean_one
 from hiclass._rows import take_rows
 from hiclass._state import EnsembleModels, TextModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
@@ -37,7 +38,7 @@ from hiclass.hierarchy import Hierarchy
 _MOST_NUMBERS, _FEWEST_ROWS, _MOST_ROWS = 2_000_000, 96, 2000
 #: By how many rows the weight of a model that learns from rows is drawn to what serves where
 #: nothing is learned.
-_STRENGTH = 500.0
+_STRENGTH = 1000.0
 #: With so many rows, a class is half way from one without rows to one with many.
 _FEW_ROWS = 4
 #: The kinds of models: those that learn from rows, those that know words, and those that know what
@@ -49,17 +50,17 @@ ROWS, WORDS, MEANINGS = "rows", "words", "meanings"
 #: siblings. Of the others: what ``FEATURE`` names.
 STARTS: dict[frozenset[str], dict[str, tuple[float, ...]]] = {
     frozenset([WORDS]): {
-        ROWS: (1.0, 1.1, 1.1),
-        WORDS: (6.2, 1.3, 7.8, 3.3, 0.2, 5.4, 0.0, 0.0, 0.0, 1.2, 0.0, 0.0, 0.3),
+        ROWS: (1.0, 1.2, 1.2),
+        WORDS: (5.0, 0.8, 7.6, 2.0, 0.1, 5.3, 0.0, 0.0, 0.0, 0.8, 0.2, 0.0, 0.1, 2.1),
     },
     frozenset([MEANINGS]): {
-        ROWS: (1.0, 1.2, 1.0),
-        MEANINGS: (9.2, 0.9, 4.3, 5.3, 0.1, 5.0, 0.0, 0.0, 0.0, 1.4, 0.1, 0.0, 0.3),
+        ROWS: (1.0, 1.2, 1.1),
+        MEANINGS: (8.3, 0.8, 3.9, 3.7, 0.1, 4.7, 0.0, 0.0, 0.0, 0.9, 0.1, 0.0, -0.1, 2.1),
     },
     frozenset([WORDS, MEANINGS]): {
         ROWS: (0.9, 1.1, 1.0),
-        WORDS: (0.5, 0.4, 3.2, 0.7, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0, -0.1, 0.0, 0.1),
-        MEANINGS: (8.8, 0.6, 2.5, 4.6, 0.1, 5.1, 0.0, 0.0, 0.0, 1.5, 0.1, 0.0, 0.1),
+        WORDS: (0.5, 0.4, 3.7, 0.5, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.3),
+        MEANINGS: (7.9, 0.5, 1.8, 3.6, 0.1, 4.9, 0.0, 0.0, 0.0, 1.0, 0.1, 0.0, 0.0, 1.9),
     },
 }
 #: What serves for a model by words that is used alone.
@@ -180,17 +181,19 @@ def learn_words_and_rows(
         The parameters of each model by words, if it is used alone; empty for other models.
     """
     parts: list[Held] = []
+    weights = mean_one(weights)
     for joint, out in held_out:
-        rest = nodes[np.setdiff1d(np.arange(len(nodes)), out)]
+        rest = np.delete(nodes, out)
+        rest = rest[np.isin(rest, joint.options.ends)]
         out = out[np.isin(nodes[out], joint.options.ends) & (weights[out] > 0)]
         has_rows = np.isin(nodes[out], rest)
         seen, unseen = (_some(rows, joint) for rows in (out[has_rows], out[~has_rows]))
         # Where no class has rows, all are alike.
-        share = limited_share(len(seen), len(unseen)) if len(rest) else 1.0
-        if not share:
+        weight = unseen_weight(len(seen), len(unseen)) if len(rest) else 1.0
+        if not weight:
             unseen = unseen[:0]
         rows = np.concatenate([seen, unseen])
-        each = np.concatenate([weights[seen], weights[unseen] * share])
+        each = np.concatenate([weights[seen], weights[unseen] * weight])
         parts += hold_rows(joint, mixture, X, vectors, nodes, rows, each, rest)
     alone = [
         learn_mixture([part.of(own) for part in parts], FEATURE, _ALONE[kind], STRENGTH)
