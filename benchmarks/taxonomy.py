@@ -75,8 +75,6 @@ def measure(name, file, size, result, options):
     entries: dict = {}
     result["sets"][name] = {"size": size, "runs": entries}
     chosen = [c for c in all_contestants().values() if c.name in options.only]
-    if not size.get("sparse", True):  # weights of dense rows are not dropped
-        chosen = [c for c in chosen if c.name != QUICK_SMALL]
     for turn in range(options.repeat):
         for contestant in chosen if turn % 2 == 0 else reversed(chosen):
             try:

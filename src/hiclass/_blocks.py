@@ -10,7 +10,8 @@ changes by a part of 2^-25 on average, a score by that part of the norm of the p
 and values, since errors are independent, and a probability by a quarter of that, divided by the
 temperature. So the largest weight times the largest norm of a training row decides. From a memory
 map rounded weights are used as they are; otherwise they have 64 bits again after loading. Whole
-numbers take as few bytes as possible.
+numbers take as few bytes as possible. Where small weights were dropped, the others are stored, with
+a bit for every weight, and are not used from a memory map.
 """
 
 from __future__ import annotations
@@ -140,10 +141,13 @@ def _as_group(places: list[int], classifiers: list[Any], temperature: float) -> 
         path, values = entries[0][0], [value for _, value in entries]
         dtype = None
         if _are_weights(values, classifiers):
-            rounds = _can_be_rounded(values, classifiers, temperature)
+            rounds = _are_single(values) or _can_be_rounded(values, classifiers, temperature)
             dtype = np.dtype(np.float32) if rounds else values[0].dtype
         if dtype is not None or not all(_is_same(values[0], value) for value in values[1:]):
-            columns.append({"path": list(path), **_block(values, dtype, classifiers[0].double)})
+            block = _block(values, dtype, classifiers[0].double)
+            if dtype is not None and all(packed.dropped for packed in classifiers):
+                block = _without_zeros(block)
+            columns.append({"path": list(path), **block})
     taken = {tuple(column["path"]): None for column in columns}
     template = _rebuilt(classifiers[0], taken)
     return {"places": np.array(places), "template": template, "columns": columns}
@@ -171,6 +175,14 @@ def _can_be_rounded(values: list[Any], classifiers: list[Any], temperature: floa
         _largest(weights) * packed.norm <= _LARGEST_SCORE * temperature
         for weights, packed in zip(values, classifiers, strict=True)
     )
+
+
+def _are_single(values: list[Any]) -> bool:
+    """Whether sparse weights have 32 bits only, although their type has 64."""
+    if not all(map(sp.issparse, values)):
+        return False
+    with np.errstate(over="ignore"):
+        return all(np.array_equal(v.data, v.data.astype(np.float32)) for v in values)
 
 
 def _largest(weights: Any) -> float:
@@ -214,6 +226,14 @@ def _stacked(arrays: list[AnyArray], stored: Any = None, double: bool = False) -
     return {"numbers": numbers, "shapes": shapes, "order": order, "dtype": dtype.str}
 
 
+def _without_zeros(block: dict[str, Any]) -> dict[str, Any]:
+    """The same dense weights, of which those that are not 0 are stored, and where they are."""
+    if "numbers" not in block:  # sparse
+        return block
+    filled = block["numbers"] != 0
+    return {**block, "numbers": block["numbers"][filled], "filled": np.packbits(filled)}
+
+
 # -- and back ----------------------------------------------------------------------------------
 
 
@@ -236,6 +256,9 @@ def _separated(stacked: dict[str, Any], copy: bool = False) -> list[AnyArray]:
         numbers = numbers.astype(dtype, copy=False)
     numbers = np.asarray(numbers)
     ends = np.cumsum(shapes.prod(axis=1))
+    if "filled" in stacked:
+        known, numbers = numbers, np.zeros(ends[-1], dtype=dtype)
+        numbers[np.unpackbits(stacked["filled"], count=ends[-1]).view(bool)] = known
     return [
         part.reshape(shape, order=stacked["order"])
         for part, shape in zip(np.split(numbers, ends[:-1]), shapes.tolist(), strict=True)
@@ -245,6 +268,6 @@ def _separated(stacked: dict[str, Any], copy: bool = False) -> list[AnyArray]:
 def _is_mapped(column: dict[str, Any]) -> bool:
     """Whether rounded weights, in a dense block, are in a file that is mapped to memory."""
     numbers = column.get("numbers")
-    if not isinstance(numbers, np.memmap):
+    if not isinstance(numbers, np.memmap) or "filled" in column:
         return False
     return numbers.dtype.kind == "f" and numbers.dtype.str != column["dtype"]

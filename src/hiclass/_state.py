@@ -128,6 +128,8 @@ class Packed:
     norm : float
         The largest norm of a training row; infinite where scores do not follow from weights and
         rows alone, so that files have all bits of the weights.
+    dropped : bool
+        Whether small weights were dropped, so that files leave out what is 0.
     """
 
     estimator: Any
@@ -135,6 +137,7 @@ class Packed:
     n_features: int
     double: bool = False
     norm: float = np.inf
+    dropped: bool = False
 
     @property
     def classes_(self) -> AnyArray:

@@ -5,6 +5,7 @@ import pickle
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from estimator_classes import ESTIMATOR_CLASSES
@@ -25,7 +26,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
-from sklearn.naive_bayes import MultinomialNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer
 from sklearn.svm import LinearSVC
@@ -153,6 +154,35 @@ def test_folds_are_fitted_that_way_too():
     assert ensemble.fit(X, Y).predict(NEW).shape == (40, 3)
 
 
+@pytest.mark.parametrize("estimator", [SVC, SGD, RidgeClassifier()], ids=["svc", "sgd", "ridge"])
+@pytest.mark.parametrize("estimator_class", ESTIMATOR_CLASSES)
+def test_small_weights_of_dense_rows_are_dropped(estimator_class, estimator):
+    params = {} if estimator is SGD else CALIBRATED
+    rows, new = X.toarray(), NEW.toarray()
+    model = estimator_class(estimator, min_coef=0.2, **params).fit(rows, Y)
+    plain = estimator_class(estimator, **params).fit(rows, Y)
+    for key, theirs in plain.local_classifiers_.items():
+        mine = model.local_classifiers_[key]
+        coef = mine.coef_.toarray() if sp.issparse(mine.coef_) else mine.coef_
+        np.testing.assert_array_equal(coef, np.atleast_2d(dropped(theirs.coef_, 0.2)))
+        assert mine.n_features_in_ == N_FEATURES
+        theirs.coef_ = dropped(theirs.coef_, 0.2)
+    assert_same(model, plain, new, atol=1e-12)
+    assert_same(model, plain, new[:1], atol=1e-12)
+    assert_same(pickle.loads(pickle.dumps(model)), model, new, atol=1e-6)
+    # Rows in another form.
+    np.testing.assert_array_equal(model.predict(NEW), model.predict(new))
+
+
+def test_nan_in_dense_rows_is_refused_also_where_weights_were_dropped():
+    model = LocalClassifierPerParentNode(SVC, min_coef=0.2).fit(X.toarray(), Y)
+    for column in range(0, N_FEATURES, 20):
+        bad = NEW[:2].toarray()
+        bad[1, column] = np.nan
+        with pytest.raises(ValueError, match="NaN"):
+            model.predict(bad)
+
+
 # -- where it runs, and what follows ---------------------------------------------------------------
 
 
@@ -210,11 +240,16 @@ def test_only_numbers_from_zero_on(min_coef):
 
 
 @pytest.mark.parametrize("estimator_class", ESTIMATOR_CLASSES)
-def test_dense_rows_are_refused(estimator_class):
-    message = r"min_coef=0\.1 drops .* but X is not sparse: it has numpy\.ndarray rows\. Convert it"
+def test_frames_are_refused(estimator_class):
+    message = r"min_coef=0\.1 drops .* but X has pandas\..*DataFrame rows\. Convert it with numpy"
     with pytest.raises(ValueError, match=message) as caught:
-        estimator_class(SGD, min_coef=0.1).fit(X.toarray(), Y)
+        estimator_class(SGD, min_coef=0.1).fit(pd.DataFrame(X.toarray()), Y)
     assert "while fitting the classifier of" in caught.value.__notes__[0]
+
+
+def test_other_classifiers_of_dense_rows_are_refused():
+    with pytest.raises(ValueError, match="of which GaussianNB with these parameters is not one"):
+        LocalClassifierPerParentNode(GaussianNB(), min_coef=0.1).fit(X.toarray(), Y)
 
 
 @pytest.mark.parametrize(

@@ -277,10 +277,38 @@ def test_many_small_classifiers_take_no_more_than_one_block():
     assert len(pickle.dumps(model)) - weights < len(pickle.dumps(alone)) + 22 * 300 + 20_000
 
 
+@pytest.mark.parametrize("rows", [X, X.toarray()], ids=["sparse", "dense"])
 @pytest.mark.parametrize("min_coef", [0.1, 0.4])
-def test_dropped_weights_take_no_room(min_coef):
-    sizes = [len(pickle.dumps(fitted(min_coef=m))) for m in (0, min_coef)]
+def test_dropped_weights_take_no_room(min_coef, rows):
+    sizes = [len(pickle.dumps(fitted(rows=rows, min_coef=m))) for m in (0, min_coef)]
     assert sizes[1] < sizes[0]
+
+
+@pytest.mark.parametrize("min_coef", [0.05, 0.3])
+@pytest.mark.parametrize("rows", [X, X.toarray()], ids=["sparse", "dense"])
+def test_files_have_only_the_weights_that_are_left_with_32_bits(rows, min_coef, tmp_path):
+    """Dense ones with a bit for every weight, sparse ones with a byte for the class."""
+    model = LocalClassifierPerParentNode(FastLinearSVC(random_state=0), min_coef=min_coef)
+    model.fit(rows, Y)
+    expected = 5_000
+    for packed in packed_in(model):
+        weights = packed.estimator.coef_.astype(np.float32)
+        if sp.issparse(weights):
+            expected += 5 * weights.nnz + 2 * len(packed.columns)
+            weights = weights.astype(np.float64)
+        else:
+            expected += 4 * np.count_nonzero(weights) + weights.size / 8
+        packed.estimator.coef_ = weights
+        expected += 2 * len(packed.columns) + 200
+    assert len(pickle.dumps(model._models.__getstate__()["classifiers"])) < expected
+    for way in WAYS.values():
+        back = way(model, tmp_path)
+        for mine, theirs in zip(packed_in(back), packed_in(model), strict=True):
+            np.testing.assert_array_equal(
+                *(sp.csr_matrix(p.estimator.coef_).toarray() for p in (mine, theirs))
+            )
+            assert mine.estimator.coef_.dtype == theirs.estimator.coef_.dtype
+            assert mine.dropped
 
 
 # -- memory maps -----------------------------------------------------------------------------------

@@ -185,8 +185,11 @@ def test_small_weights_are_dropped_after_the_estimate():
     assert model.temperature_ == whole.temperature_
     assert np.array_equal(model.predict_node_proba(X), dropped.predict_node_proba(X))
     assert not np.array_equal(model.predict_node_proba(X), whole.predict_node_proba(X))
-    with pytest.raises(ValueError, match=r"min_coef=0\.2 .*X is not sparse"):
-        joint(temperature="estimated", min_coef=0.2).fit(X.toarray(), y)
+    dense = joint(temperature="estimated", min_coef=0.2).fit(X.toarray(), y)
+    assert np.array_equal(dense.predict(X.toarray()), model.predict(X))
+    for packed in dense._models.classifiers.values():
+        weights = packed.estimator.coef_
+        assert np.abs(weights.data if sp.issparse(weights) else weights[weights != 0]).min() >= 0.2
 
 
 def test_leaves_only_and_paths_that_end_early():

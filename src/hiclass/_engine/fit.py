@@ -441,7 +441,7 @@ def _fit_estimator(
 
     # Other parameters, such as the weights to begin with, may have an entry per column.
     packed = None
-    if sp.issparse(X) and params.keys() <= {"sample_weight"}:
+    if (sp.issparse(X) or shared.min_coef) and params.keys() <= {"sample_weight"}:
         packed = fit_packed(estimator, X, fit, min_coef=shared.min_coef, norm=shared.norm)
     if packed is None:
         if shared.min_coef:

@@ -152,7 +152,7 @@ def fit_packed(
     estimator : object
         The unfitted estimator.
     X : rows
-        Its rows, at full width.
+        Its rows, at full width; dense ones only where small weights are dropped.
     fit : callable
         ``(rows)`` fits the estimator to them, with the target and weights of the problem.
     min_coef : float, default=0.0
@@ -166,7 +166,12 @@ def fit_packed(
         The fitted estimator with its columns: all of them where most occur, or where fewer might
         be solved in another way. None if it cannot be packed: nothing has happened then.
     """
-    if not is_csr(X) or X.shape[1] > _MOST_COLUMNS or not can_be_packed(estimator):
+    if not is_csr(X):
+        if not min_coef or not _has_droppable(estimator, X):
+            return None
+        fit(X)
+        return without_small_weights(_with_all_columns(estimator, X), min_coef)
+    if X.shape[1] > _MOST_COLUMNS or not can_be_packed(estimator):
         return None
     columns = columns_of(X)
     pins: list[tuple[Any, Pins]] | None = None
@@ -187,6 +192,20 @@ def fit_packed(
     return without_small_weights(packed, min_coef) if min_coef else packed
 
 
+def _has_droppable(estimator: Any, X: Any) -> bool:
+    """Whether small weights of an estimator of dense rows can be dropped."""
+    usual = type(X) in (np.ndarray, np.memmap) and X.ndim == 2 and X.dtype.kind in "biuf"
+    return usual and X.shape[1] <= _MOST_COLUMNS and can_be_packed(estimator)
+
+
+def _with_all_columns(fitted: Any, X: AnyArray) -> Packed:
+    """A fitted classifier of dense rows as a packed one, which has all columns."""
+    norm = np.inf
+    if _rounds(fitted):
+        norm = float(np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64).max(initial=0)))
+    return Packed(fitted, np.arange(X.shape[1], dtype=np.int32), X.shape[1], norm=norm)
+
+
 @contextmanager
 def _pinned(pins: list[tuple[Any, Pins]]) -> Iterator[None]:
     """Set parameters of estimators for a while."""
@@ -200,13 +219,42 @@ def _pinned(pins: list[tuple[Any, Pins]]) -> Iterator[None]:
             vars(part).update(own)
 
 
+def smaller(fitted: Any, X: Any, min_coef: float) -> Packed:
+    """Drop small weights of a classifier after all classifiers were fitted.
+
+    Parameters
+    ----------
+    fitted : object
+        A fitted classifier, packed or not, which is changed.
+    X : rows
+        The training rows.
+    min_coef : float
+        The smallest absolute value of a weight that is kept.
+
+    Returns
+    -------
+    Packed
+        The classifier with the weights that are left.
+
+    Raises
+    ------
+    ValueError
+        If it has no weights that can be dropped.
+    """
+    if not isinstance(fitted, Packed):
+        if not _has_droppable(fitted, X):
+            refuse_min_coef(fitted, X, min_coef)
+        fitted = _with_all_columns(fitted, X)
+    return without_small_weights(fitted, min_coef)
+
+
 def refuse_min_coef(estimator: Any, X: Any, min_coef: float) -> NoReturn:
     """Say why no weights of a classifier can be dropped."""
-    what = f"min_coef={min_coef!r} drops small weights of linear classifiers of sparse rows"
-    if not is_csr(X):
+    what = f"min_coef={min_coef!r} drops small weights of linear classifiers"
+    if not is_csr(X) and type(X) not in (np.ndarray, np.memmap):
         raise ValueError(
-            f"{what}, but X is not sparse: it has {type(X).__module__}.{type(X).__qualname__} rows."
-            f" Convert it with scipy.sparse.csr_matrix, or leave min_coef at 0."
+            f"{what} of matrices, but X has {type(X).__module__}.{type(X).__qualname__} rows. "
+            f"Convert it with numpy.asarray or scipy.sparse.csr_matrix, or leave min_coef at 0."
         )
     raise ValueError(
         f"{what}, of which {type(estimator).__name__} with these parameters is not one. Use "
@@ -393,7 +441,7 @@ def without_small_weights(packed: Packed, smallest: float) -> Packed:
 
     _change_columns(packed.estimator, len(kept), large, lambda numbers, nothing: numbers[kept])
     sparse = any(sp.issparse(matrix) for _, _, matrix in _all_weights(packed.estimator))
-    return replace(packed, columns=packed.columns[kept], double=sparse)
+    return replace(packed, columns=packed.columns[kept], double=sparse, dropped=True)
 
 
 def _change_columns(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hiclass._engine.packed import refuse_min_coef, without_small_weights
+from hiclass._engine.packed import smaller
 from hiclass._out_of_fold.leave_one_out import estimate_temperature, why_not
-from hiclass._state import LocalModels, Packed
+from hiclass._state import LocalModels
 from hiclass._typing import IntArray
 
 
@@ -59,7 +59,5 @@ def estimate(
     models = replace(models, temperature=temperature)
     if smallest := float(model.min_coef):
         for owner, classifier in models.classifiers.items():
-            if not isinstance(classifier, Packed):
-                refuse_min_coef(classifier, X, smallest)
-            models.classifiers[owner] = without_small_weights(classifier, smallest)
+            models.classifiers[owner] = smaller(classifier, X, smallest)
     return models, {"expected_f1": f}

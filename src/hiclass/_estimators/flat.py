@@ -83,8 +83,8 @@ class FlatClassifier(BaseHierarchicalClassifier):
         ``multi_label=True``.
     min_coef : float, default=0.0
         Weights (``coef_``) of linear local classifiers with a smaller absolute value are set to
-        zero after each fit, which makes models of sparse rows smaller. A value of 0.1 suits
-        ``LinearSVC`` on TF-IDF features. Other classifiers and dense rows raise an error.
+        zero after each fit, which makes files of models smaller. A value of 0.1 suits ``LinearSVC``
+        on TF-IDF features. Other classifiers, and rows that are not a matrix, raise an error.
     n_jobs : int, default=None
         Number of parallel jobs for predicting chunks of rows, with the same meaning as in joblib.
         Fitting the single classifier is not parallel.

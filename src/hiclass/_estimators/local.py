@@ -98,8 +98,8 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         ``multi_label=True``.
     min_coef : float, default=0.0
         Weights (``coef_``) of linear local classifiers with a smaller absolute value are set to
-        zero after each fit, which makes models of sparse rows smaller. A value of 0.1 suits
-        ``LinearSVC`` on TF-IDF features. Other classifiers and dense rows raise an error.
+        zero after each fit, which makes files of models smaller. A value of 0.1 suits ``LinearSVC``
+        on TF-IDF features. Other classifiers, and rows that are not a matrix, raise an error.
     n_jobs : int, default=None
         Number of parallel jobs for fitting local classifiers and for predicting chunks of rows,
         with the same meaning as in joblib. Jobs run in the active joblib backend; if none was
@@ -293,8 +293,8 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         ``multi_label=True``.
     min_coef : float, default=0.0
         Weights (``coef_``) of linear local classifiers with a smaller absolute value are set to
-        zero after each fit, which makes models of sparse rows smaller. A value of 0.1 suits
-        ``LinearSVC`` on TF-IDF features. Other classifiers and dense rows raise an error.
+        zero after each fit, which makes files of models smaller. A value of 0.1 suits ``LinearSVC``
+        on TF-IDF features. Other classifiers, and rows that are not a matrix, raise an error.
     n_jobs : int, default=None
         Number of parallel jobs for fitting local classifiers and for predicting chunks of rows,
         with the same meaning as in joblib. Jobs run in the active joblib backend; if none was
@@ -474,8 +474,8 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         ``multi_label=True``.
     min_coef : float, default=0.0
         Weights (``coef_``) of linear local classifiers with a smaller absolute value are set to
-        zero after each fit, which makes models of sparse rows smaller. A value of 0.1 suits
-        ``LinearSVC`` on TF-IDF features. Other classifiers and dense rows raise an error.
+        zero after each fit, which makes files of models smaller. A value of 0.1 suits ``LinearSVC``
+        on TF-IDF features. Other classifiers, and rows that are not a matrix, raise an error.
     n_jobs : int, default=None
         Number of parallel jobs for fitting local classifiers and for predicting chunks of rows,
         with the same meaning as in joblib. Jobs run in the active joblib backend; if none was
