@@ -41,8 +41,8 @@ for name, values in scores.items():
 
 # %%
 # On these data, the forests per parent node are best by one to three points of hF (1 point = 0.01).
-# The global forest is about as good as the flat one. Global forests are better suited to several
-# labels per row; the page on global models has measurements.
+# The global forest is about as good as the flat one. It needs only one fit, also with several
+# labels per row.
 
 fig, axes = plt.subplots(1, 2, figsize=(6.6, 3.6), layout="constrained")
 colors = {"global": "#3a9d7a", "per parent node": "#3b76b8", "flat": "#e07b39"}
