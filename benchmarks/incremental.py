@@ -232,13 +232,13 @@ def new_class_table() -> str:
     found = json.loads(NEW_CLASS.read_text())["runs"]
     header = (
         "model",
-        "class that comes alone",
+        "new class",
         "its rows",
-        "old classes, before",
-        "after one batch",
-        "after two",
-        "old rows taken for new",
-        "after three of all: old",
+        "hF of old classes: before",
+        "after 1 batch of the new class",
+        "after 2",
+        "old rows predicted as new",
+        "after 3 batches of all classes: old",
         "new",
     )
     rows = [
@@ -323,12 +323,12 @@ def tables() -> str:
         "set",
         "rows",
         "batch",
-        "one fit, C=1",
-        "with the best C",
-        "streamed, one epoch",
+        "fit, C=1",
+        "fit, best C",
+        "batches, one epoch",
         "more epochs",
-        "of C=1",
-        "of the best C",
+        "ratio to C=1",
+        "ratio to best C",
     )
     return (
         f"{m['rows']:,} rows x {m['features']:,} features, {m['classes']} leaves, batches of "

@@ -93,8 +93,8 @@ def quality_table(result: dict[str, Any]) -> str:
 
 
 def cost_table(result: dict[str, Any]) -> str:
-    header = ("classifier", "model", "fit, CPU s", "to flat", "fit, wall s", "peak MB")
-    header += ("of it added by fit", "on disk MB", "to flat", "predict, CPU s")
+    header = ("classifier", "model", "fit, CPU s", "ratio to flat", "fit, wall s", "peak MB")
+    header += ("added by fit", "on disk MB", "ratio to flat", "predict, CPU s")
     lines = []
     for entry, row, flat in rows_of(result):
         times = [number(row["fit_cpu"], 2), ratio(row, flat, "fit_cpu"), number(row["fit_wall"], 2)]
@@ -125,7 +125,7 @@ def tuning_table(result: dict[str, Any]) -> str:
 
 def short_table(result: dict[str, Any]) -> str:
     """Quality and cost in brief, for a run beside the main one."""
-    header = ("classifier", "model", "hF", "hF minus flat, points", "fit, CPU s", "to flat")
+    header = ("classifier", "model", "hF", "hF minus flat, points", "fit, CPU s", "ratio to flat")
     header += ("added by fit, MB", "on disk MB")
     lines = []
     for entry, row, flat in rows_of(result):
