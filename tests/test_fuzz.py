@@ -102,7 +102,7 @@ def watched():
                 "Some classes with the same parent differ only by case",
                 "No training row ends at an inner node",
                 "A row of y_pred",
-                r"\d+ rows? of calibration",
+                r"\d+ calibration rows",
                 "F1 is ill-defined for the data without labels",
             ):
                 warnings.filterwarnings("ignore", message)

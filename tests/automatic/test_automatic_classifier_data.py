@@ -486,7 +486,7 @@ def test_batches_after_fit(noisy):
     model = HierarchicalClassifier(GaussianNB(), **QUICK).fit(X, y).partial_fit(X[:5], y[:5])
     assert model.score(X, y) > 0.8
     restricted = model.restricted_to([("a",)])
-    with pytest.raises(ValueError, match="restricted to some classes does not learn"):
+    with pytest.raises(ValueError, match="restricted to some classes cannot be updated"):
         restricted.partial_fit(X, y)
     for effort in ("balanced", "best"):
         model = HierarchicalClassifier(GaussianNB(), effort=effort, random_state=0).fit(X, y)

@@ -192,7 +192,7 @@ def test_an_opened_model_decides_as_the_estimator_does(noisy):
 
 def test_an_ensemble_of_it_is_refused_with_the_reason(noisy):
     members = [("start", HierarchicalClassifier()), ("flat", FlatClassifier())]
-    message = "The model 'start' is a HierarchicalClassifier, which makes features of X by itself"
+    message = "The model 'start' is a HierarchicalClassifier, which computes its own features"
     with pytest.raises(TypeError, match=message):
         EnsembleClassifier(members).fit(*noisy)
 
