@@ -28,6 +28,8 @@ _TO_LAB = np.array(
 _BLACK, _WHITE = 0.93, 0.205
 #: Colours with more chroma than this carry a meaning and must stand out from the background.
 _COLOURFUL, _LEAST_LIGHT = 0.07, 0.64
+#: Shades of a colour stay apart: the darker one is below this lightness, the lighter it becomes.
+_LIGHT_SHADE, _SPREAD = 0.74, 0.4
 #: Pale fills must stand out, too.
 _LEAST_PALE = 0.31
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b", flags=re.IGNORECASE)
@@ -48,7 +50,7 @@ def darken(colour):
     chroma = np.array(chroma)
     dark = _BLACK + (_WHITE - _BLACK) * lightness
     if np.hypot(*chroma) > _COLOURFUL:
-        dark = max(dark, _LEAST_LIGHT)
+        dark = _LEAST_LIGHT + max(0.0, _SPREAD * (_LIGHT_SHADE - lightness))
     elif lightness < 0.75:
         dark = max(dark, _LEAST_LIGHT)  # grey letters and lines
     elif lightness < 0.99:

@@ -33,9 +33,9 @@ PARENT = {
     "Bat": "Mammal",
 }
 CHOICES = {
-    "top_down": (BLUE, ["Mammal", "Cat"], "the best child, step by step"),
-    "best_path": (ORANGE, ["Reptile", "Snake"], "the most probable ending"),
-    "expected_f1": (GREEN, ["Mammal"], "goes on only where it pays"),
+    "top_down": (BLUE, ["Mammal", "Cat"], "the best child at every step"),
+    "best_path": (ORANGE, ["Reptile", "Snake"], "the most probable final class"),
+    "expected_f1": (GREEN, ["Mammal"], "stops before uncertain steps"),
 }
 
 figure, axes = start(6.4, 7.2, rows=3)

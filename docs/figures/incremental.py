@@ -34,7 +34,7 @@ for ax, (title, touched, new, absent) in zip(axes, BATCHES, strict=True):
         box(ax, x, y, name or "(root)", fill=fill, ink=ink)
     ax.set_title(title, loc="left", weight="bold", color=INK)
     ax.set(xlim=(0, 5.1), ylim=(-0.35, 2.35))
-for x, color, text in ((0.02, BLUE, "updated"), (0.24, ORANGE, "born"), (0.42, GREY, "left alone")):
+for x, color, text in ((0.02, BLUE, "updated"), (0.24, ORANGE, "new"), (0.42, GREY, "unchanged")):
     figure.text(x, 0.012, "■ " + text, color=color, size=11)
 figure.get_layout_engine().set(rect=(0, 0.045, 1, 0.955))
 plt.show()

@@ -14,7 +14,7 @@ for ax, title in zip(axes, titles, strict=True):
     ax.set_title(title, loc="left", color=INK, weight="bold")
 
 for name, (x, y) in ANIMALS.items():
-    if name and name != "Dog":  # Dog has no sibling: below Wolf there is nothing to ask
+    if name and name != "Dog":  # Dog has no sibling: below Wolf there is nothing to decide
         card(axes[0], x - 0.5, y - 0.32, 1.0, 0.64, edge=BLUE, style="--")
 
 
@@ -22,7 +22,7 @@ for x, y, width in ((0.65, 1.62, 4.6), (0.15, 0.62, 2.35), (3.3, 0.62, 2.6)):
     card(axes[1], x, y, width, 0.76, edge=ORANGE, style="--")
 for y in (1.62, 0.62):
     card(axes[2], 0.1, y, 5.9, 0.76, edge=GREEN, style="--")
-words = "an only child: nothing\nto ask, unless rows\nend at Wolf"
+words = "a single child:\nnothing to decide,\nunless rows end at Wolf"
 for ax in axes:
     ax.text(5.75, 0, words, size=10, color=GREY, va="center")
     ax.set_xlim(0, 7.4)

@@ -14,8 +14,8 @@ PLACE = {
 ROOT = (2.25, 1.9)
 EDGES = [("Mammal", "Cat"), ("Mammal", "Dog"), ("Reptile", "Lizard"), ("Reptile", "Snake")]
 ROWS = [
-    ("all right: 2 of 2", ["Mammal", "Cat"], ["Mammal", "Cat"]),
-    ("half right: 1 of 2", ["Mammal", "Cat"], ["Mammal", "Dog"]),
+    ("all correct: 2 of 2", ["Mammal", "Cat"], ["Mammal", "Cat"]),
+    ("half correct: 1 of 2", ["Mammal", "Cat"], ["Mammal", "Dog"]),
     ("all wrong: 0 of 2", ["Reptile", "Snake"], ["Mammal", "Dog"]),
     ("stopped early: 1 of 1", ["Reptile", "Snake"], ["Reptile"]),
 ]

@@ -37,14 +37,14 @@ for i, (name, share) in enumerate((("Amphibia", 0.6), ("Aves", 0.25), ("Mammalia
 line = np.linspace(0, 1, 20)
 ax.plot(8.35 + line, 3.0 + 1.2 * line, color=GREY, lw=1, ls="--")
 ax.plot(8.35 + line, 3.0 + 1.2 * line**1.6, color=BLUE, lw=2)
-ax.text(5.2, 2.68, "3  a class and its mistakes", size=11, color=BLUE,
+ax.text(5.2, 2.68, "3  a class and its errors", size=11, color=BLUE,
         weight="bold", va="center")  # fmt: skip
 
 card(ax, 5.0, 0.75, 4.6, 1.45, fill="#f5f6f8", edge="#f5f6f8")
 ax.plot([5.3, 9.3], [1.75, 1.75], color=PALE, lw=5, solid_capstyle="round")
 ax.plot([5.3, 7.9], [1.75, 1.75], color=BLUE, lw=5, solid_capstyle="round")
 ax.plot(7.9, 1.75, "o", ms=11, mfc="white", mec=BLUE, mew=2)
-ax.text(5.2, 1.32, "precision 95 %   answered 71 %", size=10.5, va="center")
+ax.text(5.2, 1.32, "precision 95 %   labels left 71 %", size=10.5, va="center")
 ax.text(5.2, 0.97, "4  confidence", size=11, color=BLUE, weight="bold", va="center")
 ax.set(xlim=(0, 10), ylim=(0, 7))
 plt.show()

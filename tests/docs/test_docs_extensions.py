@@ -2,6 +2,7 @@
 
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,9 @@ def test_light_and_dark_change_places_and_hues_stay(extensions):
         )
         assert lightness(darken(colour)) > 0.4
     assert lightness(darken("#dbe8f6")) < 0.4
+    # Shades of one colour stay apart, and change places as light and dark do.
+    shades = [lightness(darken(colour)) for colour in ("#1f4e84", "#3b76b8", "#7fb0e0")]
+    assert min(a - b for a, b in pairwise(shades)) > 0.03
 
 
 def test_a_figure_is_shown_in_two_versions(extensions):
