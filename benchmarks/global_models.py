@@ -360,14 +360,26 @@ def gene_table(result: dict[str, Any]) -> str:
 
 def stream_table(results: list[dict[str, Any]]) -> str:
     """One row per device."""
-    header = ("device", "rows", "rows / s", "s / 1,000,000 rows", "peak GPU memory", "made / s")
+    header = (
+        "device",
+        "leaves, loss",
+        "rows",
+        "rows / s",
+        "s / 1,000,000 rows",
+        "peak memory",
+        "made / s",
+    )
     cells = []
     for result in results:
         row = result["stream"]
-        memory = row["peak_gpu_gb"]
+        threads = f"{row['threads']} thread{'s' if row['threads'] > 1 else ''}"
+        # The first results had one loss and one number of leaves.
+        loss = row["params"].get("loss", "conditional")
+        memory = row["peak_gpu_gb"] or row.get("peak_gb")
         cells.append(
             (
-                row["device"] if memory else f"{row['device']}, {row['threads']} threads",
+                row["device"] if row["peak_gpu_gb"] else f"{row['device']}, {threads}",
+                f"{row.get('n_leaves', 10_000):,}, {loss}",
                 f"{row['rows']:,}",
                 f"{row['rows_per_s']:,}",
                 f"{1e6 / row['rows_per_s']:.1f}",
@@ -437,7 +449,8 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=8192, help="stream: rows of a batch")
     parser.add_argument("--epochs", type=int, default=2, help="stream: epochs")
     parser.add_argument("--workers", type=int, default=1, help="stream: threads that make batches")
-    parser.add_argument("--profile", action="store_true", help="stream: where the time goes, too")
+    parser.add_argument("--depth", type=int, default=4, help="stream: levels of ten children each")
+    parser.add_argument("--loss", default="auto", help="stream: the loss of the network")
     parser.add_argument("--floor", action="store_true", help="against plain PyTorch")
     parser.add_argument("--small", action="store_true", help="floor: small, to see that it runs")
     parser.add_argument("--jobs", type=int, help="texts: processes of the local classifiers")
@@ -467,17 +480,13 @@ def main() -> None:
 
 
 def run_stream(options: argparse.Namespace) -> None:
-    """The stream, and where its time goes."""
+    """The stream."""
     import _global_stream as stream
 
     result: dict[str, Any] = {"environment": machine(), "command": command()}
-    result["stream"] = stream.run(
-        options.device, options.rows, options.batch, options.epochs, options.workers
-    )
+    sizes = (options.rows, options.batch, options.epochs, options.workers, options.depth)
+    result["stream"] = stream.run(options.device, *sizes, loss=options.loss)
     print(json.dumps(result["stream"], indent=1), flush=True)
-    if options.profile:
-        result["profile"] = stream.profile(options.device, options.batch)
-        print(json.dumps(result["profile"], indent=1), flush=True)
     write_json(result, options.output)
 
 

@@ -105,7 +105,7 @@ def grid(X: Any, y: Any) -> dict[str, dict[str, Any]]:
     n_leaves = len({tuple(path) for path in y.tolist()})
     sparse = sp.issparse(X)
     rate = 0.03 if sparse else 0.2
-    penalty = 1 / (n_rows * (max(1.0, n_leaves / 100) if sparse else n_leaves))
+    penalty = (1.5 / max(1.0, n_leaves / 200) if sparse else 0.3 / n_leaves) / n_rows
     epochs = int(np.clip(-(-20_000 // n_rows), 5 if sparse else 6, 100))
     found: dict[str, dict[str, Any]] = {"defaults": {}}
     for by_rate in (1 / 3, 1, 3):

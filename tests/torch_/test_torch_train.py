@@ -204,3 +204,32 @@ def test_warm_start_goes_on_and_refuses_other_classes(hard):
     with pytest.raises(ValueError, match="warm_start=True goes on with the network of the fit"):
         model.fit(X, y[:, :1])
     assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize(
+    ("embedding", "hidden", "n_outputs", "expected"),
+    [
+        (0, (), 10, 0.3 / 10 / 500),
+        (128, (), 150, 1.5 / 500),
+        (128, (), 1000, 1.5 / 5 / 500),
+        (0, (32,), 80, 1 / 500),
+        (0, (32,), 400, 1 / 4 / 500),
+    ],
+)
+def test_the_penalty_is_weaker_the_more_rows_and_classes(embedding, hidden, n_outputs, expected):
+    from hiclass.torch._fit import penalty_of
+    from hiclass.torch._network import Shape
+
+    shape = Shape(20, embedding, hidden, n_outputs)
+    assert penalty_of(network(penalty="auto"), shape, 500) == pytest.approx(expected)
+    assert penalty_of(network(penalty=0.25), shape, 500) == 0.25
+
+
+def test_steps_of_a_stream_are_whole_at_first_and_then_smaller_and_smaller():
+    from hiclass.torch._fit import settled, settling
+
+    n = 7168
+    assert [settling(k * n) for k in (0, 0.5, 1, 2, 10)] == [1, 1, 1, 0.5, 0.1]
+    # After training with steps that fall to zero, they have a tenth at most.
+    assert settling(settled(0)) == 0.1
+    assert settling(settled(100 * n)) == 0.01

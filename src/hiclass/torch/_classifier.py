@@ -76,8 +76,9 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         Strength of the L2 penalty on all weights. With ``standardize=False`` and no layers between,
         ``1 / (C * n_samples)`` is the ``C`` of ``LogisticRegression`` for three classes or more,
         and ``2 / (C * n_samples)`` for two, which have one weight per feature there and two here.
-        "auto": ``1 / (C * n_samples)`` with as large a C as there are outputs or, with an embedding
-        or hidden layers, a hundredth of it, but at least 1.
+        "auto", without layers between: ``0.3 / (n_samples * n_outputs)``; with an embedding
+        ``1.5 / (n_samples * max(1, n_outputs / 200))``; with hidden layers
+        ``1 / (n_samples * max(1, n_outputs / 100))``.
     recursive : bool, default=False
         Whether the penalty pulls the weights of a class towards those of its parent instead of zero
         (recursive regularisation, Gopal and Yang 2013).

@@ -41,14 +41,16 @@ _EMBEDDING = 128
 _EPOCHS = {"nothing": (20_000, 6, 100), "embedding": (20_000, 5, 100), "hidden": (100_000, 10, 100)}
 #: Without a learning rate: by what is between features and outputs.
 _RATES = {"nothing": 0.2, "embedding": 0.03, "hidden": 0.003}
+#: Without a penalty: at most this over the number of rows, with up to so many outputs.
+_PENALTIES = {"nothing": (0.3, 1), "embedding": (1.5, 200), "hidden": (1.0, 100)}
 #: With more final classes than this, one softmax over all of them takes too long.
 _MOST_FINAL = 1 << 17
 #: Rows per step, where that is not given.
 _BATCH = 384
 #: A stream is expected to have as many rows.
 _LIKELY = 1 << 14
-#: After so many rows, steps of rows that are learned once have half their size.
-_SETTLED = 1 << 14
+#: After so many rows, steps of rows that are learned once become smaller.
+_SETTLED = 7 << 10
 #: After training with steps that fall to zero, they have at most this share of it.
 _AFTER_FIT = 0.1
 
@@ -142,12 +144,12 @@ def settings_of(
 def penalty_of(estimator: Classifier, shape: Shape, n_rows: int) -> float:
     """The penalty for a network that learns so many rows; without a given one, by a rule.
 
-    The more rows there are, the weaker it is, and without layers between also the more classes.
+    The more rows and classes there are, the weaker it is; behind a layer only with many classes.
     """
     if estimator.penalty != "auto":
         return float(estimator.penalty)
-    strength = max(1.0, shape.n_outputs / (1 if shape.is_linear else 100))
-    return 1 / (strength * max(n_rows, 1))
+    strength, n_outputs = _PENALTIES[_between(shape)]
+    return strength / (max(1.0, shape.n_outputs / n_outputs) * max(n_rows, 1))
 
 
 def rows_to_expect(n_rows: int) -> int:
@@ -352,12 +354,12 @@ def small_step(n_rows: int) -> float:
 
 def settling(n_learned: int) -> float:
     """The share of the learning rate for rows that are learned once, after so many others."""
-    return 1 / (1 + n_learned / _SETTLED)
+    return min(1.0, _SETTLED / max(n_learned, 1))
 
 
 def settled(n_learned: int) -> int:
     """As after how many rows of a stream steps go on after training in which they fall to zero."""
-    return max(n_learned, round(_SETTLED * (1 / _AFTER_FIT - 1)))
+    return max(n_learned, round(_SETTLED / _AFTER_FIT))
 
 
 def as_models(estimator: Classifier, known: Known, trainer: Trainer) -> Any:
