@@ -101,7 +101,7 @@ def test_every_command_of_a_page_is_understood(page):
             assert (ROOT / arguments[0]).exists(), arguments
 
 
-@pytest.mark.parametrize("name", ["command_line", "triage", "service"])
+@pytest.mark.parametrize("name", ["command_line", "command_line_sets", "triage", "service"])
 def test_every_option_of_the_command_line_pages_exists(name):
     text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     known = "".join(
