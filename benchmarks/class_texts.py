@@ -2,6 +2,7 @@
 
     python benchmarks/class_texts.py --data DATA               # writes results/class_texts.json
     python benchmarks/class_texts.py --data DATA --sets naics --rows 0 1 --test 500   # a part
+    python benchmarks/class_texts.py --data DATA --sets naics --rows   # only the unseen classes
     python benchmarks/class_texts.py --data DATA --defaults    # what serves without learning
 
 Three taxonomies with words: NAICS 2022 (titles, and descriptions of 2017; index entries are rows),
@@ -351,23 +352,26 @@ def confidence(sure, right):
 
 
 def run_set(name, options, result):
-    """All numbers of rows, and classes held out as a whole; what is known is written at once."""
+    """Some numbers of rows, and classes held out as a whole; what is known is written at once.
+
+    What earlier runs have measured of other numbers of rows stays.
+    """
     X, y, tree = read(name, options.data)
     train, test = split(X, y, 0, options.test)
     encoder = embedding()
-    entry = {
+    entry = result["sets"].setdefault(name, {})
+    entry |= {
         "classes": len({tuple(p) for p in y}),
         "rows": len(train),
         "test": len(test),
-        "few": {},
+        "texts": sum(map(len, tree.texts)),
     }
-    entry["texts"] = sum(map(len, tree.texts))
-    result["sets"][name] = entry
+    entry.setdefault("few", {})
     for n_rows in options.rows:
         started = time.process_time()
         rows = few(y, train, n_rows)
         run = Recorder(X, y, tree, encoder, test).run(rows, costs=n_rows == ALL)
-        key = "all" if n_rows == ALL else str(n_rows)
+        key = _key(n_rows)
         entry["few"][key] = {"models": measure(run)}
         if run.costs:
             entry["fit_cpu_s"] = run.costs
@@ -467,13 +471,18 @@ def tables(sets):
     names = (*names, "zero-shot words", "zero-shot words, embedded", OURS, OURS_EMBEDDED)
     parts = []
     for name, entry in sets.items():
-        tasks = {_rows(key): found["models"] for key, found in entry["few"].items()}
+        order = [key for key in map(_key, ROWS) if key in entry["few"]]
+        tasks = {_rows(key): entry["few"][key]["models"] for key in order}
         tasks |= {f"{part} classes": found for part, found in entry.get("held_out", {}).items()}
         rows = [
             (model, *(_scores(models.get(model)) for models in tasks.values())) for model in names
         ]
         parts.append(f"## {name}\n\n{table(('model', *tasks), rows)}")
     return "\n\n".join(parts)
+
+
+def _key(n_rows):
+    return "all" if n_rows == ALL else str(n_rows)
 
 
 def _rows(key):
@@ -496,11 +505,65 @@ def gains(sets):
     return table(head, rows)
 
 
+def limits(sets):
+    """Classes without rows beside a model that has seen no rows, calibration errors, and costs."""
+    rows = []
+    for name, entry in sets.items():
+        seen, unseen = entry["held_out"]["seen"], entry["held_out"]["unseen"]
+        for ours, alone in (
+            (OURS, "zero-shot words"),
+            (OURS_EMBEDDED, "zero-shot words, embedded"),
+        ):
+            shares = [f"{unseen[ours][m] / unseen[alone][m]:.2f}" for m in ("exact", "hF")]
+            gain = 100 * (seen[ours]["exact"] - seen[NO_TEXTS]["exact"])
+            errors = [
+                f"{found[ours]['calibration_error']:.2f}"
+                for found in (entry["few"]["1"]["models"], entry["few"]["all"]["models"], unseen)
+            ]
+            cost = f"{entry['fit_cpu_s']['ratio']:.2f}" if ours == OURS else "-"
+            rows.append((name, ours, " / ".join(shares), f"{gain:+.1f}", " / ".join(errors), cost))
+    head = (
+        "taxonomy",
+        "model",
+        "unseen classes, share of zero-shot",
+        "seen classes, gain",
+        "calibration errors",
+        "cost of fit",
+    )
+    return table(head, rows)
+
+
+def losses(sets):
+    """Baselines that are significantly better than our models: where, and by how many points."""
+    rows = []
+    for name, entry in sets.items():
+        tasks = {key: entry["few"][key]["models"] for key in map(_key, ROWS) if key in entry["few"]}
+        tasks |= entry["held_out"]
+        for ours in (OURS, OURS_EMBEDDED):
+            for model in ("SVM, texts as rows", "nearest, TF-IDF", "nearest, embedding", "product"):
+                found = {}
+                for task, models in tasks.items():
+                    for measure in ("exact", "hF"):
+                        difference, _, largest = models[model][f"{measure}, {ours} less this"]
+                        if largest < 0:
+                            found.setdefault(task, []).append(f"{100 * difference:.1f} {measure}")
+                where = "; ".join(f"{task}: {', '.join(each)}" for task, each in found.items())
+                if where:
+                    rows.append((name, ours, model, where))
+    return table(("taxonomy", "model", "better", "rows per class: points"), rows)
+
+
 def write_page(page):
     """Write the tables of the stored results into a page that has places for them."""
     sets = json.loads(RESULT.read_text())["sets"]
     text = Path(page).read_text(encoding="utf-8")
-    for name, make in (("class_texts", tables), ("class_texts_gain", gains)):
+    sections = {
+        "class_texts": tables,
+        "class_texts_gain": gains,
+        "class_texts_limits": limits,
+        "class_texts_losses": losses,
+    }
+    for name, make in sections.items():
         if f"<!-- {name} -->" in text:
             write_section(page, name, make(sets))
 
