@@ -17,9 +17,9 @@ from hiclass import (
     LocalClassifierPerParentNode,
 )
 from hiclass._estimators import ensemble_texts
-from hiclass._estimators.texted import options_with_texts
 from hiclass._inference.paths import final_proba
 from hiclass._out_of_fold import words_and_rows
+from hiclass._problems.index import RowCounts, find_options
 
 WORDS = {
     "cat": "purr meow feline whiskers",
@@ -203,9 +203,8 @@ def test_a_fold_compares_with_the_texts_of_its_classes_and_of_those_above():
     fitted = ClassTextClassifier(class_texts=texts).fit(*sample(SEEN, 2))
     models = fitted._models
     cats = np.array([TREE.find("cat")])
-    part = ensemble_texts._without(
-        models, np.arange(4), options_with_texts(models.hierarchy, cats, cats)
-    )
+    counts = RowCounts(models.hierarchy, np.bincount(cats, minlength=TREE.n_nodes))
+    part = ensemble_texts._without(models, np.arange(4), find_options(counts, leaf_only=False))
     shown = {models.hierarchy.labels[v] for v in part.text_nodes.tolist()}
     assert shown == {"animal", "cat"}
     assert part.texts.shape[0] == 3
@@ -232,3 +231,28 @@ def test_texts_without_words_are_an_error_of_texts():
     texts = {("a", "x"): "?!", ("b", "y"): ".."}
     with pytest.raises(ValueError, match="No text has a letter or a digit"):
         EnsembleClassifier([("flat", flat())], class_texts=texts).fit(["!", "-"], list(texts))
+
+
+@pytest.mark.parametrize("local", [False, True])
+@pytest.mark.parametrize("rows", [["a", "ax"], ["a", "b", "b"], ["ax", "axd", "b", "ax", "axd"]])
+def test_folds_of_all_models_have_the_same_final_classes(local, rows, monkeypatch):
+    # An inner class has texts and, in some folds, no rows; some classes are deeper than all rows.
+    paths = {"a": ["a"], "ax": ["a", "x"], "axd": ["a", "x", "d"], "ay": ["a", "y"], "b": ["b"]}
+    tree = Hierarchy.from_paths(list(paths.values()))
+    tree = tree.with_texts({tuple(path): f"text {name}" for name, path in paths.items()})
+    seen = []
+
+    def refit(*args):
+        joint = kept(*args)
+        seen.extend(m.options.ends.tolist() == joint.options.ends.tolist() for m in joint.members)
+        return joint
+
+    kept = ensemble_texts._refit
+    monkeypatch.setattr(ensemble_texts, "_refit", refit)
+    learner = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    member = (LocalClassifierPerParentNode if local else FlatClassifier)(learner)
+    ensemble = EnsembleClassifier([("rows", member)], class_texts=tree)
+    ensemble.fit([f"row {name}" for name in rows], [paths[name] for name in rows])
+    assert seen
+    assert all(seen)
+    assert ensemble.predict(["text axd"]).tolist() == [["a", "x", "d"]]

@@ -99,3 +99,13 @@ def test_texts_of_many_and_of_large_classes_are_compared_in_parts(monkeypatch):
     # What is in another part is not compared: more texts stay, and none that was there is lost.
     assert (distinct_texts(texts, nodes) >= np.array(expected)).all()
     assert max(len(nodes[part]) for part in words._parts(nodes)) <= 5
+
+
+def test_texts_of_classes_below_all_rows_keep_their_labels():
+    texts = {("a", "x", "deep"): "one", ("b", "y"): "two"}
+    X, y, _ = add_class_texts(["row"], [["b"]], texts)
+    assert X == ["row", "one", "two"]
+    assert y.tolist() == [["b", "", ""], ["a", "x", "deep"], ["b", "y", ""]]
+    # Labels are not cut off, either.
+    y = add_class_texts(["row"], np.array([["b"]]), texts)[1]
+    assert y.tolist() == [["b", "", ""], ["a", "x", "deep"], ["b", "y", ""]]

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from hiclass._estimators.class_text import ClassTextClassifier, check_words
-from hiclass._estimators.texted import encode_texted, options_with_texts
+from hiclass._estimators.texted import encode_texted
 from hiclass._estimators.words import TextRows, with_text_rows
 from hiclass._out_of_fold.class_texts import with_parameters
 from hiclass._out_of_fold.folds import (
@@ -34,6 +34,7 @@ from hiclass._out_of_fold.words_and_rows import (
     most_lose_all,
     with_class_weights,
 )
+from hiclass._problems.index import RowCounts, find_options
 from hiclass._rows import take_rows
 from hiclass._state import EnsembleModels, Options, TextModels
 from hiclass._typing import IntArray
@@ -153,7 +154,7 @@ def _learn(
         fold = _folds(nodes[here], tree, groups)
         held_out = [(part, here[out]) for part, out in fit_folds(fit_fold, fold)]
         worlds = held_out
-        if most_lose_all(nodes[here], fold):
+        if most_lose_all(nodes[here], fold) and np.isin(rows.nodes[rows.n_rows :], ends).any():
             # Then it is learned what the models can do for classes without rows, from all rows.
             worlds = [*held_out, (fit_fold(np.empty(0, dtype=np.intp)), here)]
         real, weights = rows.X[: rows.n_rows], rows.weights[: rows.n_rows]
@@ -243,10 +244,12 @@ def _refit(
     weighted: bool,
 ) -> EnsembleModels:
     """Fit copies of all models on some of the rows, and on all texts of some classes."""
-    tree, nodes = rows.target.hierarchy, rows.target.nodes
-    options = options_with_texts(tree, nodes[some], ends)
+    tree = rows.target.hierarchy
     texts = rows.n_rows + np.flatnonzero(np.isin(rows.nodes[rows.n_rows :], ends))
     with_texts = np.concatenate([some, texts])
+    # As models that learn from rows see it: also an inner class is final that has a text only now.
+    counts = RowCounts(tree, np.bincount(rows.nodes[with_texts], minlength=tree.n_nodes))
+    options = find_options(counts, leaf_only=False)
     X, y = take_rows(rows.X, with_texts), take_rows(rows.y, with_texts)
     params = {"sample_weight": rows.weights[with_texts]} if weighted else {}
     parts = tuple(

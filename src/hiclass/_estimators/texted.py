@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,12 @@ def encode_texted(hierarchy: Any, class_texts: Any, y: Any) -> TextTarget:
     else:
         target = encode(y, tree)
         nodes, form = target.nodes, target.format
-    return TextTarget(tree, options_with_texts(tree, nodes), form, nodes)
+    options = options_with_texts(tree, nodes)
+    if form.ndim == 2:
+        # Classes that have texts and no rows may be deeper than all rows.
+        deepest = int(tree.levels[options.ends].max())
+        form = replace(form, n_levels=max(form.n_levels, deepest))
+    return TextTarget(tree, options, form, nodes)
 
 
 def texted_hierarchy(hierarchy: Any, class_texts: Any, y: Any) -> Hierarchy:
@@ -135,21 +140,16 @@ def _of_texts_and_rows(class_texts: Any, y: Any) -> Hierarchy:
     return tree.with_texts(class_texts)
 
 
-def options_with_texts(
-    hierarchy: Hierarchy, nodes: IntArray, only: IntArray | None = None
-) -> Options:
+def options_with_texts(hierarchy: Hierarchy, nodes: IntArray) -> Options:
     """How a path can go on from every node: to classes with rows or with texts.
 
-    A class without rows is final if it has a text and no class below it has a text or a row. With
-    ``only``, no other classes are final.
+    A class without rows is final if it has a text and no class below it has a text or a row.
     """
     own = np.bincount(nodes, minlength=hierarchy.n_nodes)
     has_text = np.array([bool(several) for several in hierarchy.texts])
     known = has_text | (own > 0)
     below = RowCounts(hierarchy, known.astype(np.intp)).n_below - known
     final = (own > 0) | (has_text & (below == 0))
-    if only is not None:
-        final &= np.isin(np.arange(hierarchy.n_nodes), only)
     return find_options(RowCounts(hierarchy, final.astype(np.intp)), leaf_only=False)
 
 
