@@ -44,11 +44,11 @@ rows = []
 for threshold in thresholds:
     paths = np.where(confidence >= threshold, all_paths, "")
     rows.append([precision(y, paths), f1(y, paths), *(paths != "").mean(axis=0)])
-right, score, *answered = np.array(rows).T
+right, score, *coverage = np.array(rows).T
 
 LEVELS = ("classes", "orders", "families")
 for i in (0, 10, 18):
-    given = ", ".join(f"{a[i]:.0%} {level}" for a, level in zip(answered, LEVELS, strict=True))
+    given = ", ".join(f"{a[i]:.0%} {level}" for a, level in zip(coverage, LEVELS, strict=True))
     print(f"min_confidence {thresholds[i]:.2f}: {right[i]:.0%} correct; predicted: {given}")
 
 # %%
@@ -62,7 +62,7 @@ axes[0].set_title("How good are the predicted labels?", loc="left")
 axes[0].set_ylim(None, 1)
 axes[0].legend(frameon=False)
 shades = ("#1f4e84", "#3b76b8", "#9dbfe2")
-for values, color in zip(answered, shades, strict=True):
+for values, color in zip(coverage, shades, strict=True):
     axes[1].fill_between(thresholds, values, color=color, lw=0)
 axes[1].set_title("How many animals get a label?", loc="left")
 axes[1].set_xlabel("min_confidence")
