@@ -123,7 +123,7 @@ def test_every_command_refuses_a_file_with_a_part_that_is_not_a_model(
 def test_a_file_of_another_version_is_refused(tmp_path):
     path = str(tmp_path / "m.skops")
     skops.io.dump({"format": "hiclass model", "version": 99, "hiclass": "9.9"}, path)
-    with pytest.raises(CommandError, match=r"written by hiclass 9\.9, whose files"):
+    with pytest.raises(CommandError, match=r"written by hiclass 9\.9, which wrote a format"):
         load_model(path)
 
 

@@ -390,7 +390,7 @@ def test_a_row_is_explained_and_a_report_written(folder, fitted, run):
     run("report", model, folder / "cells.csv", "-o", page, "--examples", "text", "--threshold", 0.4,
         "--title", "Animals", "-q")  # fmt: skip
     assert "<title>Animals</title>" in page.read_text()
-    assert "Rows with the most mistakes" in page.read_text()
+    assert "Rows with the most errors" in page.read_text()
     out, _ = run("evaluate", model, folder / "cells.csv", "--report", other, "-q")
     area = out.partition("AU(PRC) ")[2]
     assert area

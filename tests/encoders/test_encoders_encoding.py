@@ -166,9 +166,9 @@ def test_a_width_that_changes_is_an_error():
     def growing(texts):
         return np.ones((1, len(texts[0])))
 
-    with pytest.raises(ValueError, match="vectors of 2 numbers, and of 1 before"):
+    with pytest.raises(ValueError, match="vectors of 2 numbers, but of 1 numbers before"):
         encode_texts(growing, ["a", "bb"], batch_size=1)
-    with pytest.raises(ValueError, match="vectors of 1 numbers, and of 3 before"):
+    with pytest.raises(ValueError, match="vectors of 1 numbers, but of 3 numbers before"):
         encode_texts(growing, ["a"], width=3)
 
 

@@ -84,8 +84,8 @@ def test_the_key_is_the_same_in_another_process_whatever_the_hash_seed():
 @pytest.mark.parametrize(
     ("encoder", "message"),
     [
-        (encode, "What a function does cannot be read"),
-        (functools.partial(functools.partial(encode)), "What a function does cannot be read"),
+        (encode, "A function cannot be identified"),
+        (functools.partial(functools.partial(encode)), "A function cannot be identified"),
         (Table(threading.Lock()), "a Table, cannot be read"),
         (types.SimpleNamespace(encode=lambda texts: texts), "cannot be read"),
         (FrozenEstimator(TfidfVectorizer().fit(["a cat"])), "in the same form by every program"),

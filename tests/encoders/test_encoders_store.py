@@ -115,7 +115,7 @@ def test_several_threads_write_into_one_file(tmp_path):
 
 def test_vectors_of_another_width_or_precision_are_refused(tmp_path):
     encoded(tmp_path, Counting(), ["a"])
-    with pytest.raises(ValueError, match="vectors of 3 numbers, and of 2 before"):
+    with pytest.raises(ValueError, match="vectors of 3 numbers, but of 2 numbers before"):
         encoded(tmp_path, Counting(width=3), ["a", "b"])
     with pytest.raises(ValueError, match=r"has vectors of 2 numbers \(<f4\).*3 \(<f4\)"):
         encoded(tmp_path, Counting(width=3), ["b"])

@@ -183,7 +183,7 @@ def test_a_width_other_than_in_fit_is_an_error():
     encoder = Letters()
     transformer = TextEncoder(encoder).fit(TEXTS)
     encoder.letters = "ab"
-    with pytest.raises(ValueError, match="vectors of 2 numbers, and of 6 before"):
+    with pytest.raises(ValueError, match="vectors of 2 numbers, but of 6 numbers before"):
         transformer.transform(TEXTS)
 
 

@@ -171,7 +171,7 @@ def test_probabilities_that_are_not_numbers_are_refused(estimator_class):
             return super().predict_proba(X) * np.nan
 
     model = estimator_class(Lost()).fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])
-    with pytest.raises(ValueError, match="probability that is not a number"):
+    with pytest.raises(ValueError, match="probability of NaN"):
         model.predict([[0.0]])
 
 

@@ -164,7 +164,7 @@ def test_encoders_that_go_wrong_are_errors():
     for wrong, message in (
         (lambda v: v * np.nan, "NaN for the text 'x'"),
         (lambda v: v[1:], r"0 vector\(s\) for 1 text"),
-        (lambda v: np.hstack([v, v]), "6 numbers, and of 3 before"),
+        (lambda v: np.hstack([v, v]), "6 numbers, but of 3 numbers before"),
     ):
         with pytest.raises(ValueError, match=message):
             fitted(wrong).predict(["x"])

@@ -180,7 +180,7 @@ def test_a_forest_of_scikit_learn_on_many_classes_warns_and_names_this_one(monke
 
 def test_what_is_no_indicator_is_refused_with_the_value():
     X, Y = make_sets()
-    with pytest.raises(ValueError, match=r"an indicator of 0 and 1; it has 2\. Make one"):
+    with pytest.raises(ValueError, match=r"an indicator matrix of 0 and 1; it has 2\. Make one"):
         MultiLabelForestClassifier(5).fit(X, Y * 2)
     with pytest.raises(ValueError, match="at least one non-zero"):
         MultiLabelForestClassifier(5).fit(X, Y, np.zeros(len(X)))

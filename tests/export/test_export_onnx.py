@@ -547,7 +547,7 @@ def test_a_model_that_learned_from_batches(animals):
     assert_same(model.partial_fit(X, complete), X)
     early = LocalClassifierPerParentNode(MultinomialNB())
     early.partial_fit(X[:12], y[:12], classes=Hierarchy.from_paths(y))
-    with pytest.raises(ValueError, match="has not seen yet"):
+    with pytest.raises(ValueError, match="have no rows yet"):
         to_onnx(early)
 
 
@@ -580,7 +580,7 @@ def test_the_graph_of_a_thousand_leaves_is_small_and_says_what_it_is():
             {"calibration": "temperature"},
             "calibrated by its decision_function",
         ),
-        (KNeighborsClassifier(3, weights="distance"), {}, "weighs neighbours by their distance"),
+        (KNeighborsClassifier(3, weights="distance"), {}, "weights neighbours by their distance"),
         # Its parts predict with 32 and with 64 bits, which no ONNX Runtime multiplies.
         (
             CalibratedClassifierCV(DecisionTreeClassifier(), cv=2),
@@ -633,7 +633,7 @@ def test_what_has_no_graph_is_refused_with_the_reason(animals):
         to_onnx(fitted, dtype=int)
     with pytest.raises(ValueError, match="cannot be converted to ONNX"):
         to_onnx(fitted.set_params(decoding=lambda proba, hierarchy: proba.argmax(axis=1)))
-    with pytest.raises(ValueError, match="needs the F-score"):
+    with pytest.raises(ValueError, match="needs an out-of-fold F-score"):
         to_onnx(fitted.set_params(decoding="expected_f1"))
 
 

@@ -34,7 +34,7 @@ from hiclass._export.trees import TREE, find_fault
 
 X = np.random.default_rng(0).normal(size=(30, 3))
 Y = [["a", "x"], ["a", "y"], ["b", "z"]] * 10
-REMEDY = r"was not loaded: .*If you know where the file is from, write trusted=\['sklearn"
+REMEDY = r"was not loaded: .*If you trust the source of the file, use trusted=\['sklearn"
 
 
 def saved(model, folder):
@@ -131,7 +131,7 @@ def test_a_tree_with_wrong_numbers_is_refused(name, tmp_path):
     path = saved(model, tmp_path)
     with pytest.raises(ModelFileError, match=message) as caught:
         load(path)
-    assert "a decision tree that could do harm" in str(caught.value)
+    assert "an invalid decision tree" in str(caught.value)
     with pytest.raises(ModelFileError, match=REMEDY):
         read_model_file(path)
     with pytest.raises(CommandError, match=message):

@@ -359,7 +359,7 @@ def test_expected_f1_without_what_fit_learns_says_how_to_get_it(kind):
     model = make(kind).fit(X, FOREST)
     assert not hasattr(model, "expected_f1_")
     model.set_params(decoding="expected_f1")
-    with pytest.raises(ValueError, match="Fit again with it"):
+    with pytest.raises(ValueError, match="Fit the model again with it"):
         model.predict(X)
     model.fit(X, FOREST)
     assert 0 < model.expected_f1_ <= 1

@@ -409,5 +409,5 @@ class Lost(GaussianNB):
 @pytest.mark.parametrize("kind", [LocalClassifierPerNode, LocalClassifierPerParentNode])
 def test_scores_that_are_no_numbers_are_an_error(kind):
     X, y = four_quarters(40)
-    with pytest.raises(ValueError, match="returned a score that is not a number"):
+    with pytest.raises(ValueError, match="returned a score of NaN"):
         kind(Lost(), calibration="temperature").fit(X, y)

@@ -218,7 +218,7 @@ def test_probabilities_of_another_shape_or_that_are_not_numbers_are_refused():
     with pytest.raises(ValueError, match=r"shape \(2, 2\) for 2 rows and 6 classes"):
         node_proba(models, X2)
     models = models_of("flat", TREE, {0: Proba([np.nan] * 6)})
-    with pytest.raises(ValueError, match="a probability that is not a number"):
+    with pytest.raises(ValueError, match="a probability of NaN"):
         node_proba(models, X2)
 
 

@@ -232,7 +232,7 @@ def test_classes_without_rows_alone_are_refused_and_with_others_have_probability
     y = ["A", "x", "x", "B"] * 3
     X = rows_for(y, 0)
     model = LocalClassifierPerParentNode(Soft(), hierarchy={"A": ["x"], "B": ["z"]}).fit(X, y)
-    with pytest.raises(ValueError, match="they have no rows"):
+    with pytest.raises(ValueError, match="they have no training rows"):
         model.restricted_to(["z"])
     light = model.restricted_to(["z", "x"])
     assert set(light.predict(X)) == {"x"}

@@ -128,7 +128,7 @@ def test_a_conformal_model_explains_the_model_inside(animals):
     model.threshold_ = 0.5  # as if calibration had been strict
     found = explain(model, X[8])
     assert found.path == tuple(label for label in model.predict(X[8:9])[0] if label)
-    assert "sure enough for the guarantee" in found.note
+    assert "no class below it satisfies the guarantee" in found.note
 
 
 def test_a_restricted_model_is_explained_with_what_is_left(animals):
@@ -279,7 +279,7 @@ def test_other_classifiers_say_that_they_show_nothing(animals):
     X, y = animals
     model = LocalClassifierPerParentNode(KNeighborsClassifier(3)).fit(X, y)
     text = str(explain(model, X[0]))
-    assert "KNeighborsClassifier, shows neither weights nor importances" in text
+    assert "KNeighborsClassifier, has neither weights nor feature importances" in text
 
 
 @pytest.mark.parametrize("model_class", MODELS, ids=lambda c: c.__name__)
@@ -289,7 +289,7 @@ def test_models_without_probabilities_compare_scores(model_class, animals):
     found = explain(model, X[8])
     assert found.path == tuple(label for label in model.predict(X[8:9])[0] if label)
     assert found.confidence is None
-    assert found.note == "The model gives no probabilities."
+    assert found.note == "The model has no probabilities."
     first = found.steps[0]
     assert first.probability is None
     assert first.reasons[0].kind == "linear"
@@ -518,7 +518,7 @@ def test_nothing_shown_is_no_table(animals):
 def test_html_of_members_and_of_nothing_to_compare(animals):
     X, y = animals
     svm = explain(LocalClassifierPerParentNode(LinearSVC(random_state=0)).fit(X, y), X[0])
-    assert "The model gives no probabilities." in svm._repr_html_()
+    assert "The model has no probabilities." in svm._repr_html_()
     wood = LocalClassifierPerParentNode(RandomForestClassifier(5, random_state=0)).fit(X, y)
     page = explain(wood, X[0])._repr_html_()
     assert "importances of the features" in page

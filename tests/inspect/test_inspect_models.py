@@ -162,7 +162,7 @@ def test_a_search_gives_its_best_model():
 @pytest.mark.parametrize(
     ("names", "error", "message"),
     [
-        (["a"], ValueError, "feature_names has 1 names but the classifier sees 2 features"),
+        (["a"], ValueError, "feature_names has 1 names, but the classifier has 2 features"),
         ("ab", TypeError, "feature_names must be a list of names; got 'ab'"),
         (3, TypeError, "got 3"),
     ],

@@ -124,7 +124,7 @@ def evil_report():
         n_then=1200,
         n_now=1,
         shifts=(
-            Shift("share of rows answered at level 1", 0.5, 0.5, 1.0, "Fisher's exact"),
+            Shift("share of rows labelled at level 1", 0.5, 0.5, 1.0, "Fisher's exact"),
             Shift(f"feature {EVIL[0]}", 0.25, np.nan, 1e-9, EVIL[1]),
             Shift(OUTSIDE, 0.125, 0.25, 0.002, "Kolmogorov-Smirnov"),
         ),
@@ -197,7 +197,7 @@ def test_it_loads_without_errors_and_without_network(view, name, width):
 
 def test_a_model_without_probabilities_says_so(view):
     browser, _ = view("svm")
-    assert "gives no probabilities" in text(browser, "#confidence")
+    assert "has no probabilities" in text(browser, "#confidence")
     assert not find_all(browser, "#threshold")
     colours = [option.text for option in find_all(browser, "#colour option")]
     assert "Mean confidence" not in colours
@@ -230,7 +230,7 @@ def test_labels_that_are_probably_wrong_are_shown_if_they_are_given(view, width)
     resize(browser, width, 800)
     browser, _ = view("evil")
     lead = text(browser, "#label-errors .lead")
-    assert "Of 2 labels, 1 is more probably wrong than right" in lead
+    assert "Of 2 labels, 1 is more probably wrong than correct" in lead
     assert "wrong are 2.0 % from level 1 on, 20 % from level 2 on" in lead
     is_open = find(browser, "#label-errors details").get_attribute("open") is not None
     assert is_open == (width == 1360)
@@ -260,7 +260,7 @@ def test_what_has_changed_is_shown_if_it_is_given(view, width):
     assert find(browser, "#use .note").get_attribute("textContent") == EVIL[3]
     is_open = find(browser, "#use details").get_attribute("open") is not None
     assert is_open == (width == 1360)
-    none, answered = "\N{EN DASH}", "share of rows answered at level 1"
+    none, answered = "\N{EN DASH}", "share of rows labelled at level 1"
     assert cells_of(browser, "#compared") == [
         [f"feature {EVIL[0]}", "0.25", none, EVIL[1], "< 0.0001", "< 0.0001", "yes"],
         [OUTSIDE, "0.125", "0.25", "Kolmogorov-Smirnov", "0.0020", "0.0040", "yes"],
@@ -314,8 +314,8 @@ def test_confusions_and_examples_of_a_class_are_shown_and_lead_on(view):
     find(browser, f'#table tr[data-node="{true}"] button').click()
     shown = text(browser, "#detail")
     assert nodes["label"][predicted] in shown
-    assert "Taken for a sibling" in shown
-    assert "Rows it gets wrong" in shown
+    assert "Confused with siblings" in shown
+    assert "Wrongly classified rows" in shown
     example = data["examples"]["text"][data["examples"]["node"][true][0]]
     assert example in [e.text.split("\n")[0] for e in find_all(browser, "#detail .examples li")]
     find(browser, "#detail .bars button").click()

@@ -48,7 +48,7 @@ def test_its_numbers_are_those_of_the_report(data):
     assert sum(int(row[2]) for row in mistakes[2:12]) <= (predicted != y[700:]).any(axis=1).sum()
     # By hand: the longest run of surest rows of level 1 without a wrong one is all of them.
     assert cells(card, "Automation")[2][1:] == ["100.0%"] * 3
-    assert "The model comes without a guarantee." in card
+    assert "The model has no guarantee." in card
     assert card.startswith("---\nlibrary_name: hiclass\n")
     assert 'model_name: "Things"' in card
 
@@ -60,10 +60,10 @@ def test_a_guarantee_changes_and_labels_have_their_lines(data):
     use = compare_use(model, X[400:700], X[700:] + 3)
     errors = find_label_errors(model, X[:200], y[:200], cv=2)
     card = make_report(model, X[700:], y[700:], use=use, label_errors=errors).to_markdown()
-    assert "from 300 rows of calibration, with a certainty of 95%" in card
+    assert "from 300 calibration rows, with a certainty of 95%" in card
     assert "| 1 |  | 0.1 | 100.0% |" in card
     assert "Between 300 rows of then and 200 of now, these have changed: " in card
-    assert "50 rows with labels that are probably wrong are listed in the report." in card
+    assert "50 rows with probably wrong labels are listed in the report." in card
     same = compare_use(model, X[400:700], X[400:700])
     card = make_report(model, X[700:], y[700:], use=same).to_markdown()
     assert "these have changed: nothing, by more than chance." in card
@@ -88,7 +88,7 @@ def test_labels_cannot_break_it():
 def test_perfect_models_and_those_without_probabilities_have_one_too():
     X, y = [[0.0], [1.0]] * 5, [["A"], ["B"]] * 5
     card = make_report(LocalClassifierPerParentNode(LinearSVC()).fit(X, y), X, y).to_markdown()
-    assert "No class is taken for another one." in card
+    assert "No class is confused with another." in card
     assert "## Automation" not in card
 
 

@@ -250,12 +250,12 @@ def test_the_model_card_has_the_scores_and_mistakes_of_sets(fitted, data, tmp_pa
     label = report.data["nodes"]["label"]
     line = rf"\| [^|]*{label[missed]} \| [^|]*{label[others[0]]} \| {counts[0]:g} \|"
     assert re.search(line, card)
-    assert "Classes that are found least often" in card
+    assert "Classes with the lowest recall" in card
 
 
 def test_a_model_card_of_sets_without_probabilities_or_mistakes():
     X, y = [[0.0], [1.0], [2.0]] * 4, [["a"], ["b"], ["a", "b"]] * 4
     model = FlatClassifier(KNeighborsClassifier(1), multi_label=True).fit(X, y)
     card = make_report(model, X, y).to_markdown()
-    assert "No class is predicted instead of another one." in card
+    assert "No class is predicted instead of another." in card
     assert "## Automation" not in card

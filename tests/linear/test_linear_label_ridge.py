@@ -64,7 +64,7 @@ def test_a_flat_model_of_sets_takes_it_and_files_keep_it():
 
 def test_what_is_no_indicator_is_refused_with_the_value():
     X, Y = make_sets()
-    with pytest.raises(ValueError, match=r"an indicator of 0 and 1; it has 3\. Make one"):
+    with pytest.raises(ValueError, match=r"an indicator matrix of 0 and 1; it has 3\. Make one"):
         MultiLabelKernelRidgeClassifier().fit(X, Y * 3)
     with pytest.raises(ValueError, match="'alpha' parameter"):
         MultiLabelKernelRidgeClassifier(alpha=0).fit(X, Y)

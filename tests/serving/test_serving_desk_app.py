@@ -88,7 +88,7 @@ def test_the_token_is_exchanged_for_a_cookie_and_leaves_the_address(stranger, do
 def test_a_wrong_token_is_refused(stranger, token):
     reply = stranger.get("/", params={"token": token})
     assert reply.status_code == 403
-    assert "no key to the desk" in reply.text
+    assert "no access to the desk" in reply.text
     assert "set-cookie" not in reply.headers
 
 

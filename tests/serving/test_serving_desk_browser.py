@@ -132,13 +132,13 @@ def test_a_number_key_codes_and_the_decision_is_on_disk_before_the_next_row(view
     entry = json.loads(desk.journal.path.read_text().splitlines()[-1][17:])
     assert (entry["rows"], entry["path"]) == ([0], ["Card", "Theft"])
     assert text(browser, "#counts").startswith("1 coded, 5 left")
-    assert "first suggestion right 0.0 %" in text(browser, "#counts")
+    assert "first suggestion correct 0.0 %" in text(browser, "#counts")
     assert text(browser, "#status") != "" or browser.execute_script(
         "return document.getElementById('status').textContent"
     ).startswith("Coded Card")
     press(browser, "1")
     wait_for_row(browser, 3)
-    assert "first suggestion right 50 %" in text(browser, "#counts")
+    assert "first suggestion correct 50 %" in text(browser, "#counts")
     assert find(browser, "#progress").get_attribute("aria-valuenow") == "2"
 
 
@@ -147,7 +147,7 @@ def test_words_that_speak_for_and_against_are_marked(view):
     press_each(browser, "1", "1")
     wait_for_row(browser, 3)
     assert [mark.text for mark in find_all(browser, "#cells mark.for")] == ["engine"]
-    assert text(browser, "#why") == "Speaks for Car: engine"
+    assert text(browser, "#why") == "Supports Car: engine"
 
 
 def test_arrows_choose_a_suggestion_and_an_inner_level(view):
@@ -351,7 +351,7 @@ def test_two_browsers_do_not_do_the_same_work(view):
     address = browser.current_url
     with chromium(900, 700) as other:
         other.get(address)
-        wait_until(other, lambda: "no key to the desk" in text(other, "h1"))
+        wait_until(other, lambda: "no access to the desk" in text(other, "h1"))
         with served(desk) as second:
             other.get(second)
             wait_until(other, lambda: row_shown(other) == 2)

@@ -229,7 +229,7 @@ def test_probabilities_that_are_not_numbers_are_refused(hard, loss):
     for decoding in DECODINGS:
         model.set_params(decoding=decoding, expected_f1=0.5)
         for method in (model.predict, model.predict_confidence, model.predict_paths):
-            with pytest.raises(ValueError, match="a probability that is not a number"):
+            with pytest.raises(ValueError, match="a probability of NaN"):
                 method(X)
 
 

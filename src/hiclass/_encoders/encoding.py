@@ -227,8 +227,7 @@ def _encode_stored(
     for part in _encode_batches(call, [texts[i] for i in new], batch_size, width):
         if sp.issparse(part):
             raise ValueError(
-                "The encoder returns sparse vectors, which are not kept on disk. Leave cache=None: "
-                "such encoders are quick."
+                "The encoder returns sparse vectors, which cannot be cached. Leave cache=None."
             )
         if not start:
             vectors = np.empty((len(texts), part.shape[1]), dtype=part.dtype)
@@ -276,17 +275,17 @@ def _checked(result: Any, texts: list[str], width: int | None) -> Any:
     if vectors.ndim != 2:
         raise ValueError(
             f"The encoder returned an array of the shape {vectors.shape} for {len(texts)} text(s). "
-            f"It has to return a matrix with one vector for each text."
+            f"It must return a matrix with one vector per text."
         )
     if vectors.shape[0] != len(texts):
         raise ValueError(
-            f"The encoder returned {vectors.shape[0]} vector(s) for {len(texts)} text(s). It has "
-            f"to return one for each."
+            f"The encoder returned {vectors.shape[0]} vector(s) for {len(texts)} text(s). It must "
+            f"return one vector per text."
         )
     if width is not None and vectors.shape[1] != width:
         raise ValueError(
-            f"The encoder returned vectors of {vectors.shape[1]} numbers, and of {width} before. "
-            f"All have to have the same length: was the encoder changed after fit?"
+            f"The encoder returned vectors of {vectors.shape[1]} numbers, but of {width} numbers "
+            f"before. All vectors must have the same length. Was the encoder changed after fit?"
         )
     if not vectors.shape[1]:
         raise ValueError("The encoder returned vectors without numbers (0 feature(s)).")
@@ -308,7 +307,7 @@ def _as_matrix(result: Any) -> Any:
         return np.asarray(result)
     except ValueError as error:
         raise ValueError(
-            "The encoder returned vectors of different lengths. All have to have the same."
+            "The encoder returned vectors of different lengths. All must have the same length."
         ) from error
 
 
@@ -332,7 +331,7 @@ def _check_finite(vectors: Any, texts: list[str]) -> None:
     row = int(np.argmin(np.isfinite(dense).all(axis=1)))
     value = "NaN" if np.isnan(dense[row]).any() else "an infinite number"
     raise ValueError(
-        f"The encoder returned {value} for the text {_short(texts[row])}. Leave such texts out, or "
+        f"The encoder returned {value} for the text {_short(texts[row])}. Remove such texts, or "
         f"correct the encoder."
     )
 

@@ -16,7 +16,7 @@ from typing import Any
 import joblib
 
 _PLAIN = (str, int, float, bool, type(None))
-_REMEDY = "Give cache_key='its name and version', a text of your own that changes with the encoder"
+_REMEDY = "Give cache_key='name and version', any text that changes with the encoder"
 
 
 def key_of(encoder: Any, cache_key: str | None = None) -> str:
@@ -57,7 +57,7 @@ def _content_of(encoder: Any) -> str:
     elif hasattr(encoder, "state_dict") and hasattr(encoder, "named_modules"):
         parts = _content_of_network(encoder)
     elif isinstance(encoder, FunctionType):
-        raise ValueError(f"What a function does cannot be read from it. {_REMEDY}.")
+        raise ValueError(f"A function cannot be identified by its content. {_REMEDY}.")
     elif hasattr(encoder, "get_params"):
         raise ValueError(
             f"What a {type(encoder).__name__} has learned is not saved in the same form by every "

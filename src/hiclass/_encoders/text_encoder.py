@@ -230,9 +230,9 @@ class TextEncoder(TransformerMixin, BaseEstimator):
             return contextlib.nullcontext()
         if is_learned(self.encoder):
             raise ValueError(
-                f"cache={self.cache!r} keeps vectors of an encoder that stays the same, but a "
-                f"{type(self.encoder).__name__} is fitted on the texts of each fit. Leave "
-                f"cache=None, or give it fitted, in a sklearn.frozen.FrozenEstimator."
+                f"cache={self.cache!r} requires an encoder that does not change, but a "
+                f"{type(self.encoder).__name__} is fitted in every fit. Leave cache=None, or wrap "
+                f"the fitted encoder in sklearn.frozen.FrozenEstimator."
             )
         if self.cache_key is None and not hasattr(self, "_key"):
             self._key = key_of(self.encoder_)  # takes a while for a large one

@@ -150,15 +150,15 @@ def _check_model(model: Any) -> Any:
         )
     if not models.has_proba:
         raise ValueError(
-            f"This {name} has no probabilities, which the graph is made of. Fit it again with "
+            f"This {name} has no probabilities, which ONNX export requires. Fit it again with "
             f"calibration='temperature', or with a local classifier that has predict_proba."
         )
     _check_strategy(model)
     _check_decoding(model)
     if not np.array_equal(known_options(models).indices, models.options.indices):
         raise ValueError(
-            f"This {name} has learned from batches and knows classes, or ends of paths, that it "
-            f"has not seen yet. Fit it, or learn with leaf_only=True from rows of all classes."
+            f"This {name} was fitted in batches, and some of its classes or final classes have no "
+            f"rows yet. Call fit, or partial_fit with leaf_only=True and rows of all classes."
         )
     model._decision_of_chunk()  # refuses what the decoding cannot do without
     return models
@@ -451,7 +451,7 @@ def _converted(graph: Graph, choice: _Choice, models: LocalModels) -> str:
     *before, last = parts_of(estimator)
     if getattr(last, "weights", None) == "distance":
         raise ValueError(
-            f"{name} weighs neighbours by their distance, which skl2onnx leaves out. Use "
+            f"{name} weights neighbours by their distance, which skl2onnx does not support. Use "
             f"weights='uniform'."
         )
     try:

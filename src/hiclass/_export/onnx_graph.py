@@ -275,8 +275,8 @@ def n_features_of(first: Any) -> int:
     n_features = getattr(first, "n_features_in_", None)
     if n_features is None:
         raise ValueError(
-            f"This {type(first).__name__} was not fitted on a matrix. Only rows of numbers can be "
-            f"converted to ONNX: turn texts into numbers before the model."
+            f"This {type(first).__name__} was not fitted on a matrix. Only models on numeric rows "
+            f"can be converted to ONNX. Convert texts to numbers before the model."
         )
     return int(n_features)
 

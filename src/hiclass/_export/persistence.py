@@ -308,7 +308,7 @@ def read_model_file(path: Any, trusted: Iterable[str] = ()) -> Any:
         raise ModelFileError(
             f"{path} holds {strange[0]}, which is not a type that hiclass trusts, and was not "
             f"loaded.",
-            f"If you know what it is and where the file is from, write trusted={strange!r}.",
+            f"If you trust this type and the source of the file, use trusted={strange!r}.",
         )
     try:
         content = io.load(path, trusted=sorted(known.intersection(types)))
@@ -316,12 +316,13 @@ def read_model_file(path: Any, trusted: Iterable[str] = ()) -> Any:
     except Exception as error:
         raise ModelFileError(
             f"{path} cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())}).",
-            "It may be damaged, or come from other versions: fit and save the model again.",
+            "It may be damaged or written by other versions. Fit and save the model again.",
         ) from error
     if fault is not None:
         raise ModelFileError(
-            f"{path} holds a decision tree that could do harm, and was not loaded: {fault}.",
-            f"If you know where the file is from, write trusted=[{TREE!r}].",
+            f"{path} contains an invalid decision tree, which could be harmful, and was not "
+            f"loaded: {fault}.",
+            f"If you trust the source of the file, use trusted=[{TREE!r}].",
         )
     return content
 
@@ -338,7 +339,7 @@ def check_format_version(content: dict[str, Any], path: Any) -> None:
     version = content.get("version")
     if not isinstance(version, int) or version not in _READABLE:
         raise ModelFileError(
-            f"{os.fspath(path)} was written by hiclass {content.get('hiclass')}, whose files this "
-            f"version does not read.",
+            f"{os.fspath(path)} was written by hiclass {content.get('hiclass')}, which wrote a "
+            f"format that this version cannot read.",
             "Make it again with: hiclass fit.",
         )

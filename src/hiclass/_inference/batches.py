@@ -71,10 +71,9 @@ def _proba(estimator: Any, X: Any, k: int) -> FloatArray:
         proba = class_proba(estimator, X, k)
     if not np.isfinite(proba).all():
         raise ValueError(
-            f"{type(estimator).__name__} returned a probability that is not a number: there were "
-            f"no rows, or too few, of some class to learn how they vary. Call partial_fit with "
-            f"rows of every class, start over with several rows in the first batch, or use another "
-            f"local classifier."
+            f"{type(estimator).__name__} returned a probability of NaN, because a class had too "
+            f"few rows to estimate a variance. Call partial_fit with rows of every class, start "
+            f"over with several rows in the first batch, or use another local classifier."
         )
     return proba
 

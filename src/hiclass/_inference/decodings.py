@@ -244,8 +244,8 @@ def _check_ends(models: Any, nodes: IntArray) -> None:
     if not is_end.all():
         name = models.hierarchy.describe(int(nodes[np.argmin(is_end)]))
         raise ValueError(
-            f"The decoding function returned {name}, where no path of this model ends: with "
-            f"leaf_only=True return leaves, or fit with leaf_only=False."
+            f"The decoding function returned {name}, at which no path of this model may end. With "
+            f"leaf_only=True, return leaves, or fit with leaf_only=False."
         )
 
 
@@ -409,9 +409,9 @@ def known_f(wish: Wish) -> float:
     """The F-score to expect; an error where it is not known."""
     if wish.f is None:
         raise ValueError(
-            "decoding='expected_f1' needs the F-score that is reached out of fold, which fit "
-            "learns with decoding='expected_f1'. Fit again with it, or say which to expect, for "
-            "example expected_f1=0.8."
+            "decoding='expected_f1' needs an out-of-fold F-score, which fit learns with "
+            "decoding='expected_f1'. Fit the model again with it, or set expected_f1, for example "
+            "to 0.8."
         )
     return wish.f
 

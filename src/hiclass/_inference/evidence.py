@@ -142,8 +142,8 @@ def _refuse_scores(estimator: Any, score: FloatArray, n_rows: int, k: int) -> No
 def _finite(score: FloatArray) -> FloatArray:
     if not np.isfinite(score).all():
         raise ValueError(
-            "A local classifier returned a score that is not a number. Check X for extreme values, "
-            "or use another local classifier."
+            "A local classifier returned a score of NaN. Check X for extreme values, or use "
+            "another local classifier."
         )
     return score
 
@@ -153,8 +153,8 @@ def normalised(proba: FloatArray) -> FloatArray:
     total = proba.sum(axis=1, keepdims=True)
     if not np.isfinite(total).all():
         raise ValueError(
-            "A local classifier returned a probability that is not a number. Check X for extreme "
-            "values, or use another local classifier."
+            "A local classifier returned a probability of NaN. Check X for extreme values, or use "
+            "another local classifier."
         )
     if not total.all():
         proba = np.where(total > 0, proba, 1.0)
@@ -204,8 +204,8 @@ def column_order(classes: Any, k: int, name: str) -> IntArray | None:
             return order
     shown = np.array2string(found, threshold=10)
     raise ValueError(
-        f"{name}.classes_ is {shown}, which does not tell what the columns of its probabilities "
-        f"and scores mean. They must be the classes that fit was given, 0 to {k - 1}, in any order."
+        f"{name}.classes_ is {shown}, so the columns of its probabilities and scores cannot be "
+        f"identified. It must hold the classes that were given to fit, 0 to {k - 1}, in any order."
     )
 
 

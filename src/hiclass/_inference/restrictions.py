@@ -40,7 +40,9 @@ def _inside(hierarchy: Any, classes: Any) -> AnyArray:
 
 def _check_any(possible: AnyArray) -> None:
     if not possible.any():
-        raise ValueError("None of the given classes can be predicted: they have no rows.")
+        raise ValueError(
+            "None of the given classes can be predicted, because they have no training rows."
+        )
 
 
 def restrict_sets(models: AnySetModels, classes: Any) -> RestrictedSetModels:
@@ -97,7 +99,7 @@ def _restrict_adapted(models: AdaptedModels, allowed: AnyArray) -> AdaptedModels
     some = allowed[models.options.ends]
     shares = models.shares[some]
     if not shares.sum() > 0:
-        raise ValueError("None of the given classes can be predicted: their shares are 0.")
+        raise ValueError("None of the given classes can be predicted, because their shares are 0.")
     return replace(
         models,
         options=base.options,

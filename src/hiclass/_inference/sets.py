@@ -70,8 +70,8 @@ def column_proba(estimator: Any, X: Any, k: int) -> FloatArray:
             _refuse_shape(estimator, proba.shape, (n_rows_of(X), k))
     if not np.isfinite(proba).all():
         raise ValueError(
-            "A local classifier returned a probability that is not a number. Check X for extreme "
-            "values, or use another local classifier."
+            "A local classifier returned a probability of NaN. Check X for extreme values, or use "
+            "another local classifier."
         )
     return np.clip(proba, 0.0, 1.0)
 

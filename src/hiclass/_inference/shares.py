@@ -247,8 +247,8 @@ def _check_rest(models: Any, node: int, given: dict[int, float], rest: float, kn
             f"and never predicts it. Leave it out."
         )
     raise ValueError(
-        f"The shares of all that {name} consists of sum to {whole - rest:.6g} instead of "
-        f"{whole:.6g}. Give shares with this sum, or leave one class out, which then has the rest."
+        f"The shares of all branches of {name} sum to {whole - rest:.6g} instead of {whole:.6g}. "
+        f"Give shares with this sum, or leave one class out, which then gets the remainder."
     )
 
 
@@ -369,8 +369,8 @@ def adapt(models: Any, shares: FloatArray, training: FloatArray, n_iter: int = 0
     if lost.any():
         name = base.hierarchy.describe(int(base.options.ends[np.argmax(lost)]))
         raise ValueError(
-            f"The training rows of {name} have no weight, so that its probabilities cannot be "
-            f"adapted to a share of {shares[lost][0]:.6g}. Fit with other sample weights."
+            f"The training rows of {name} have weight 0, so its probabilities cannot be adapted to "
+            f"a share of {shares[lost][0]:.6g}. Fit with other sample weights."
         )
     with np.errstate(divide="ignore"):
         log_weights = np.log(_divided(shares, training))

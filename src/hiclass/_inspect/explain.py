@@ -193,7 +193,7 @@ def explain(
     """
     for name, number in (("top", top), ("k", k)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
-            raise ValueError(f"{name} must be a whole number that is not negative; got {number!r}.")
+            raise ValueError(f"{name} must be a non-negative integer; got {number!r}.")
     opened = open_model(model, feature_names, of_sets=True)
     X = opened.transform(_one_row(x))
     if predicts_sets(opened.model):
@@ -244,7 +244,7 @@ class _Explainer:
         nodes = self._predicted()
         steps = [self._step(above, node) for above, node in pairwise([0, *nodes])]
         last = nodes[-1] if nodes else 0
-        note = "" if self.proba is not None else "The model gives no probabilities."
+        note = "" if self.proba is not None else "The model has no probabilities."
         if len(self.tree.children(last)):
             steps.append(self._step(last, last))
             note = note or self._why_it_ends(last)
@@ -259,11 +259,11 @@ class _Explainer:
     def _why_it_ends(self, node: int) -> str:
         name = self.tree.describe(node) if node else "the top"
         if hasattr(self.model, "threshold_"):
-            return f"The path ends at {name}: nothing below is sure enough for the guarantee."
+            return f"The path ends at {name}: no class below it satisfies the guarantee."
         limit = getattr(self.model, "min_confidence", 0.0)
         if is_set(limit):
             given = f"min_confidence={limit:g}" if isinstance(limit, Real) else in_words(limit)
-            return f"The path ends at {name}: what follows is below {given}."
+            return f"The path ends at {name}: the next class is below {given}."
         return f"The path ends at {name}."
 
     def _step(self, above: int, chosen: int) -> Step:

@@ -75,7 +75,7 @@ class LabelErrors:
 
     def __repr__(self) -> str:
         likely = int((self.probability > 0.5).sum())
-        return f"LabelErrors({len(self):,} rows, {likely:,} of them more probably wrong than right)"
+        return f"LabelErrors({len(self):,} rows, {likely:,} of them probably wrong)"
 
 
 def find_label_errors(

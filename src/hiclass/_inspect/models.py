@@ -62,8 +62,8 @@ def open_model(model: Any, feature_names: Any = None, *, of_sets: bool = False) 
     inner = opened.model
     if not of_sets and predicts_sets(inner):
         raise ValueError(
-            f"This {type(inner).__name__} was fitted on a DAG, or on several labels per row; this "
-            f"is about models of trees with one path per row. For sets of classes, use make_report "
+            f"This {type(inner).__name__} was fitted on a DAG or on several labels per row, but "
+            f"one path per row in a tree is required here. For sets of classes, use make_report "
             f"and explain."
         )
     names = opened.names_out(None)
@@ -85,8 +85,8 @@ def _check_names(feature_names: Any, n_features: int | None) -> list[str]:
     names = [str(name) for name in feature_names]
     if n_features is not None and len(names) != n_features:
         raise ValueError(
-            f"feature_names has {len(names)} names but the classifier sees {n_features} features. "
-            f"In a pipeline, name what comes out of the last transformer."
+            f"feature_names has {len(names)} names, but the classifier has {n_features} features. "
+            f"In a pipeline, name the outputs of the last transformer."
         )
     return names
 

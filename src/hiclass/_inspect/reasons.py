@@ -218,13 +218,13 @@ class ReasonFinder:
                 for j in strongest(terms, self.top).tolist()
             ]
         elif estimator.importances is not None:
-            note = "importances of the features in the whole decision, the same for every row"
+            note = "feature importances for the whole local decision, the same for every row"
             features = [
                 Feature(names[j], None, float(estimator.importances[j]), None)
                 for j in strongest(estimator.importances, self.top).tolist()
             ]
         else:
-            note = "shows neither weights nor importances"
+            note = "has neither weights nor feature importances"
         return Reason(self.name, classifier, estimator.kind, note, margin, features)
 
     def compare(

@@ -193,7 +193,7 @@ class _SetReasons:
                 opened, column = _open_column(fitted, nodes.index(node), len(nodes))
                 found.append(self._reason(opened, column, node, below))
         if not found:
-            note = "nothing to decide: all training rows of its parents are in it, or none"
+            note = "nothing to decide: all training rows of its parents belong to it, or none"
             return [Reason(self.name, "", "none", note, None, [])]
         return found
 
@@ -226,7 +226,7 @@ class _SetReasons:
                 for j in strongest(estimator.importances, self.top).tolist()
             ]
             return Reason(self.name, classifier, "forest", note, None, features)
-        note = "shows neither weights nor importances"
+        note = "has neither weights nor feature importances"
         return Reason(self.name, classifier, "other", note, None, [])
 
 

@@ -173,9 +173,9 @@ def triage(
     classifier, tree = opened.model, opened.model.hierarchy_
     if not is_set(getattr(classifier, "min_confidence", 0.0)) and guarantee_of(model) is None:
         raise ValueError(
-            "The model has no thresholds, so that every row would count as sure. Set them by a "
-            "guarantee, guarantee_error(model, X, y, max_error=0.05).apply(model) with rows that "
-            "it was not fitted on, or by min_confidence."
+            "The model has no thresholds, so that every row would count as sure. Set them with "
+            "guarantee_error(model, X, y, max_error=0.05).apply(model), on rows that it was not "
+            "fitted on, or with min_confidence."
         )
     has_paths(classifier)
     _check(tree, level, k, order, costs)

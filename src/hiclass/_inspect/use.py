@@ -33,7 +33,7 @@ _MOST_SHOWN = 10
 #: So many columns that were not compared are named.
 _MOST_NAMED = 5
 #: The comparison that is about rows which belong to no class.
-OUTSIDE = "outside score (how little rows look like any class)"
+OUTSIDE = "outside score (how little rows resemble any class)"
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class UseComparison:
 
     def __str__(self) -> str:
         rows = f"{self.n_then:,} rows then, {self.n_now:,} now"
-        lines = [f"No change by more than chance ({rows}). {self.guarantee}".strip()]
+        lines = [f"No significant change ({rows}). {self.guarantee}".strip()]
         if self.alarm:
             lines = [f"{s.what}: {s.then:.4g} then, {s.now:.4g} now" for s in self.alarms]
             lines = [f"Changed ({rows}):", *lines, *([self.guarantee] * bool(self.guarantee))]
@@ -176,7 +176,7 @@ def compare_use(
     rows = [opened.transform(X) for X in (X_then, X_now)]
     n_then, n_now = (n_rows_of(X) for X in rows)
     if not n_then or not n_now:
-        raise ValueError("There are no rows to compare. Give some of then and some of now.")
+        raise ValueError("There are no rows to compare. Give at least one old and one new row.")
     decisions = [opened.model._decide(X) for X in rows]
     names = open_model(model, feature_names).names
     shifts, classes = [], []
@@ -213,11 +213,11 @@ def _with_guarantee(found: UseComparison, model: Any) -> UseComparison:
     if guarantee_of(model) is None:
         return found
     text = (
-        "The guarantee of the model was made for other rows: do not rely on it. Label some rows of "
-        "now, and make a new one."
+        "The guarantee of the model was computed for different rows: do not rely on it. Label some "
+        "new rows, and compute a new guarantee."
         if found.alarm
-        else "Nothing speaks against the guarantee of the model; a change that is too small to "
-        "see, or of the labels alone, would not show."
+        else "There is no evidence against the guarantee of the model. Small changes, and changes "
+        "of the labels alone, cannot be detected."
     )
     return replace(found, guarantee=text)
 
@@ -229,7 +229,7 @@ def _answered(level: int, given: list[FloatArray], n: tuple[int, int]) -> Shift:
     table = [[len(part), total - len(part)] for part, total in zip(given, n, strict=True)]
     then, now = (len(part) / total for part, total in zip(given, n, strict=True))
     p_value = float(fisher_exact(table)[1])
-    what = f"share of rows answered at level {level}"
+    what = f"share of rows labelled at level {level}"
     return Shift(what, then, now, p_value, "Fisher's exact")
 
 

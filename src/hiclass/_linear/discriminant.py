@@ -333,8 +333,8 @@ class Sums:
         variance = (1 - shrinkage) * within + shrinkage * self.spread()
         if variance.min() <= 1e-9 * max(variance.max(), np.finfo(float).tiny):
             raise ValueError(
-                f"shrinkage={shrinkage} is too small: rows of a class differ in fewer directions "
-                f"than there are columns. Use a larger one, or 'auto'."
+                f"shrinkage={shrinkage} is too small: the covariance within classes is singular. "
+                f"Use a larger value, or 'auto'."
             )
         return np.asarray(1 / variance)
 

@@ -35,7 +35,7 @@ _MOST_NUMBERS = 4_000_000
 _ROUNDING = 1e-12
 #: Added to the similarities of landmarks, of which some may be nearly equal.
 _JITTERS = (1e-8, 1e-6, 1e-4)
-_TOO_ALIKE = "alpha={} is too small for rows that are so much alike. Use a larger alpha."
+_TOO_ALIKE = "alpha={} is too small, because rows are almost identical. Use a larger alpha."
 
 
 class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):

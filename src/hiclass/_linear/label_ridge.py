@@ -250,9 +250,8 @@ def read_indicator(y: Any) -> tuple[Any, Any]:
     wrong = values[~np.isin(values, (0, 1))].tolist()
     if wrong:
         raise ValueError(
-            f"y has several columns, so that it has to be an indicator of 0 and 1; it has "
-            f"{wrong[0]!r}. Make one, for example with "
-            f"sklearn.preprocessing.MultiLabelBinarizer."
+            f"y has several columns, so it must be an indicator matrix of 0 and 1; it has "
+            f"{wrong[0]!r}. Make one, for example with sklearn.preprocessing.MultiLabelBinarizer."
         )
     labels = sp.csr_array(y, dtype=np.float32)
     labels.eliminate_zeros()

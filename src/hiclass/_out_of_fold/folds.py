@@ -124,9 +124,9 @@ def check_groups(groups: IntArray) -> None:
     n_groups = int(groups.max()) + 1
     if n_groups < N_FOLDS:
         raise ValueError(
-            f"groups has {n_groups} different {'group' if n_groups == 1 else 'groups'}, but what "
-            f"is learned out of fold needs {N_FOLDS} folds of whole groups. Give rows of at least "
-            f"{N_FOLDS} groups, or leave groups out, or give as a parameter what would be learned "
+            f"groups has {n_groups} different {'group' if n_groups == 1 else 'groups'}, but "
+            f"out-of-fold fits need {N_FOLDS} folds of whole groups. Give rows of at least "
+            f"{N_FOLDS} groups, leave groups out, or set the parameters that would be learned "
             f"(temperature, expected_f1, threshold or weights)."
         )
 
@@ -149,8 +149,8 @@ def _check_spread(n_folds: IntArray) -> None:
     """Warn where no class is in several folds."""
     if n_folds.max(initial=0) < 2:
         warn_user(
-            "With these groups no class is both fitted and held out: the rows of every class are "
-            "in one fold. What is learned out of fold says little about new rows. Use smaller "
+            "With these groups, the rows of every class are in one fold, so no class is both "
+            "fitted and held out. Out-of-fold results are then of little value. Use smaller "
             "groups, or leave groups out."
         )
 

@@ -102,8 +102,8 @@ def _checked(proba: FloatArray) -> FloatArray:
     """Probabilities along paths, if they are numbers: on the first place there is always one."""
     if np.isnan(proba[:, :1]).any():
         raise ValueError(
-            "The network returned a probability that is not a number. Check X for extreme values, "
-            "or train with a smaller learning_rate."
+            "The network returned a probability of NaN. Check X for extreme values, or train with "
+            "a smaller learning_rate."
         )
     return proba
 

@@ -209,7 +209,7 @@ def _refuse_paths(label_errors: Any, use: Any) -> None:
     for name, given in (("label_errors", label_errors), ("use", use)):
         if given is not None:
             raise ValueError(
-                f"{name} is about one path per row, but this model predicts sets of classes. Leave "
+                f"{name} requires one path per row, but this model predicts sets of classes. Leave "
                 f"it out."
             )
 

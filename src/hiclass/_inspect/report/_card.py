@@ -126,8 +126,8 @@ def _classes(data: dict[str, Any]) -> list[str]:
         if a > 0 and b > 0
     ][:_MOST_SHOWN]
     if not wrong:
-        return [*lines, "No class is taken for another one.", ""]
-    return [*lines, *_table(["class", "taken for", "rows"], wrong), "", *_worst(nodes, paths)]
+        return [*lines, "No class is confused with another.", ""]
+    return [*lines, *_table(["class", "predicted as", "rows"], wrong), "", *_worst(nodes, paths)]
 
 
 def _worst(nodes: dict[str, Any], paths: list[str]) -> list[str]:
@@ -142,7 +142,7 @@ def _worst(nodes: dict[str, Any], paths: list[str]) -> list[str]:
         return []
     rows = [[escape(path), f"{support:,g}", _share(recall)] for recall, path, support in worst]
     table = _table(["class", "rows", "recall"], rows)
-    return ["Classes that are found least often:", "", *table, ""]
+    return ["Classes with the lowest recall:", "", *table, ""]
 
 
 def _set_scores(data: dict[str, Any]) -> list[str]:
@@ -191,7 +191,7 @@ def _set_classes(data: dict[str, Any]) -> list[str]:
         ]
         lines += [*_table(header, rows), ""]
     else:
-        lines += ["No class is predicted instead of another one.", ""]
+        lines += ["No class is predicted instead of another.", ""]
     return [*lines, *_worst(nodes, names)]
 
 
@@ -208,8 +208,8 @@ def _automation(data: dict[str, Any]) -> list[str]:
     found = data["automation"]
     if found is None:
         return []
-    lines = ["## Automation", "", "The share of these rows that can be answered if so many of the "]
-    lines[-1] += "answers may be wrong, at the best threshold for these rows:"
+    lines = ["## Automation", "", "The share of these rows that the model can label if a given "]
+    lines[-1] += "share of its labels may be wrong, at the best threshold for these rows:"
     header = ["level", *(f"{limit:.0%} wrong" for limit in _LIMITS)]
     rows = [
         [str(level["level"]), *(f"{_most(level, limit) / found['rows']:.1%}" for limit in _LIMITS)]
@@ -218,21 +218,21 @@ def _automation(data: dict[str, Any]) -> list[str]:
     lines += ["", *_table(header, rows), ""]
     promises = found["promises"]
     if promises is None:
-        return [*lines, "The model comes without a guarantee.", ""]
+        return [*lines, "The model has no guarantee.", ""]
     what = "wrong" if promises["kind"] == "error" else "mean cost"
     lines += [
-        f"The model comes with a guarantee, from {promises['rows']:,} rows of calibration, with a "
-        f"certainty of {promises['certainty']:.0%}: of the rows that are answered,",
+        f"The model has a guarantee, from {promises['rows']:,} calibration rows, with a certainty "
+        f"of {promises['certainty']:.0%}. Of the rows that it labels at a level:",
         "",
         *_table(
-            ["level", "branch", f"{what} at most", "answered"],
+            ["level", "branch", f"{what} at most", "rows labelled"],
             [
                 [str(p["level"]), escape(p["branch"]), f"{p['limit']:g}", f"{p['share']:.1%}"]
                 for p in promises["table"]
             ],
         ),
         "",
-        "It holds for rows that come from where those rows came from, not after a drift.",
+        "It holds for rows from the same source, but not if the data change.",
         "",
     ]
     return lines
@@ -248,15 +248,15 @@ def _use(data: dict[str, Any]) -> list[str]:
     lines: list[str] = []
     if data["label_errors"] is not None:
         n = len(data["label_errors"]["table"])
-        lines += ["## Labels", "", f"{n:,} rows with labels that are probably wrong are listed in "]
+        lines += ["## Labels", "", f"{n:,} rows with probably wrong labels are listed in "]
         lines[-1] += "the report."
         lines.append("")
     if data["use"] is not None:
         use = data["use"]
         changed = [escape(test["what"]) for test in use["tests"][: use["changed"]]]
-        text = "; ".join(changed) if changed else "nothing, by more than chance"
-        lines += ["## Changes", "", f"Between {use['then']:,} rows of then and {use['now']:,} of "]
-        lines[-1] += f"now, these have changed: {text}."
+        rows = f"from {use['then']:,} old rows to {use['now']:,} new rows"
+        text = f"Significant changes {rows}: {'; '.join(changed)}."
+        lines += ["## Changes", "", text if changed else f"No significant change {rows}."]
         lines.append("")
     return lines
 

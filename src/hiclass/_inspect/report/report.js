@@ -69,7 +69,7 @@
     precision: { name: "Precision", kind: "score" },
     recall: { name: "Recall", kind: "score" },
     support: { name: "Rows", kind: "count" },
-    mistakes: { name: "Wrong turns below", kind: "count" },
+    mistakes: { name: "Errors below", kind: "count" },
   };
   if (nodes.confidence) {
     values.confidence = nodes.confidence;
@@ -165,7 +165,7 @@
       tile("Hierarchical F1", score(data.scores.f1)),
       tile("Precision (hP)", score(data.scores.precision)),
       tile("Recall (hR)", score(data.scores.recall)),
-      tile("Exact paths", percent(data.scores.exact)),
+      tile("Exact match", percent(data.scores.exact)),
       tile("Coverage", percent(whole), "rows with a label"),
       tile("Classes of the model", rows(known), onlyHere || `${rows(leaves[0])} leaves, ${rows(inner)} inner`));
     const soft = Boolean(nodes.confidence);
@@ -440,8 +440,8 @@
     const out = list(truth, predicted, "path ends above");
     const back = list(predicted, truth, "path should end above");
     return [
-      out.length ? part("Taken for a sibling", "of its rows", barList(out, nodes.support[v])) : null,
-      back.length ? part("Siblings taken for it", "of its predictions", barList(back, nodes.predicted[v])) : null,
+      out.length ? part("Confused with siblings", "of its rows", barList(out, nodes.support[v])) : null,
+      back.length ? part("Siblings confused with it", "of its predictions", barList(back, nodes.predicted[v])) : null,
     ];
   }
 
@@ -450,7 +450,7 @@
     const one = (c) => (c === v ? end("ends here") : jump(c));
     const found = (wrongBelow.get(v) || []).slice(0, 6).map((i) => ({ weight: weight[i],
       label: el("span", {}, one(truth[i]), " → ", one(predicted[i])) }));
-    return found.length ? part("Wrong turns here", "true → predicted", barList(found, nodes.mistakes[v])) : null;
+    return found.length ? part("Errors at this step", "true → predicted", barList(found, nodes.mistakes[v])) : null;
   }
 
   // The part of a path that tells it from the path of another node.
@@ -508,7 +508,7 @@
       const by = data.features.classifiers[set.by];
       const title = `Strongest features${by.member ? `, ${by.member}` : ""}`;
       if (by.kind === "other") {
-        return part(title, "", el("p", { class: "caption" }, `${by.classifier} shows neither weights nor importances.`));
+        return part(title, "", el("p", { class: "caption" }, `${by.classifier} has neither weights nor feature importances.`));
       }
       const top = Math.max(...set.value.map(Math.abs), 1e-12);
       const both = set.value.some((x) => x < 0);
@@ -520,8 +520,8 @@
           el("div", { class: "track", "aria-hidden": "true" }, el("i", { class: x < 0 ? "against" : "for", style: `left:${left}%;width:${share}%` })),
           el("dd", {}, (both && x > 0 ? "+" : "") + x)];
       }));
-      const caption = by.kind === "linear" ? `${by.classifier}: weight for this class, less the mean of its siblings.`
-        : `${by.classifier}: importance in the whole decision, not for this class alone.`;
+      const caption = by.kind === "linear" ? `${by.classifier}: weight of this class minus the mean of its siblings.`
+        : `${by.classifier}: importance for the whole local decision, not for this class alone.`;
       return part(title, "", set.feature.length ? list : null, el("p", { class: "caption" }, caption));
     });
   }
@@ -530,7 +530,7 @@
     const found = data.examples && (v === 0 ? null : data.examples.node[v]);
     if (!found) return null;
     const { text, true: truth, predicted, confidence } = data.examples;
-    return part("Rows it gets wrong", "", el("ul", { class: "examples" }, found.map((i) => el("li", {}, text[i],
+    return part("Wrongly classified rows", "", el("ul", { class: "examples" }, found.map((i) => el("li", {}, text[i],
       el("p", { class: "caption" }, `${pathText(truth[i])} → ${pathText(predicted[i])}`, confidence ? ` · ${short(confidence[i])}` : "")))));
   }
 
@@ -542,7 +542,7 @@
     byId("detail").replaceChildren(...[
       el("div", {}, el("div", { class: "where" }, above.flatMap((a) => [jump(a), " › "])),
         el("h3", { class: "name" }, name(v)), title(v) ? el("p", { class: "title" }, title(v)) : null,
-        el("div", { class: "where" }, kind, unseen.has(v) ? " · not known to the model" : "")),
+        el("div", { class: "where" }, kind, unseen.has(v) ? " · unknown to the model" : "")),
       el("dl", { class: "facts" }, fact("Rows", rows(nodes.support[v])),
         v === 0 ? fact("Wrong at level 1", rows(nodes.mistakes[0])) : fact("Predicted", rows(nodes.predicted[v])),
         v === 0 ? null : fact("Missed", rows(values.missed[v])),
@@ -551,8 +551,8 @@
         v > 0 && children[v].length ? fact("Wrong below", rows(nodes.mistakes[v])) : null),
       v === 0 ? null : siblings(v),
       children[v].length ? turns(v) : null,
-      v === 0 ? null : places(v, goesTo, data.destinations, "Where its mistakes go", "predicted instead"),
-      v === 0 ? null : places(v, comesFrom, data.sources, "What is wrongly put here", "true class"),
+      v === 0 ? null : places(v, goesTo, data.destinations, "Missed rows", "predicted instead"),
+      v === 0 ? null : places(v, comesFrom, data.sources, "Wrong predictions", "true class"),
       features(v),
       bins.has(v) ? part("Reliability", v === 0 ? "labels of all levels" : "of its predictions", curve(v, 230)) : null,
       examples(v),
@@ -565,7 +565,7 @@
     const body = byId("confidence-body");
     const found = data.thresholds;
     if (!found) {
-      body.append(el("p", { class: "note" }, "This model gives no probabilities, so there are no confidences to show. Fit it with calibration=\"temperature\", or with local classifiers that have predict_proba, to see them."));
+      body.append(el("p", { class: "note" }, "This model has no probabilities, so no confidences can be shown. Fit it with calibration=\"temperature\" or with local classifiers that have predict_proba."));
       return;
     }
     const sum = (lists, i) => lists.reduce((total, list) => total + list[i], 0);
@@ -591,7 +591,7 @@
         draw("text", { x: left - 6, y: y(p) + 4, "text-anchor": "end" }, percent(p)),
         draw("text", { x: x(p), y: height - bottom + 15, "text-anchor": "middle" }, String(p)));
     }
-    const series = [["precision", "precision (hP)", "blue"], ["coverage", "rows with a label", "orange"], ["whole", "paths kept whole", "ink"]];
+    const series = [["precision", "precision (hP)", "blue"], ["coverage", "rows with a label", "orange"], ["whole", "paths not truncated", "ink"]];
     const dots = [];
     for (const [key, , style] of series) {
       const drawn = points.map((point, i) => [i / 100, point[key]]).filter(([, p]) => p !== null);
@@ -608,7 +608,7 @@
       output.textContent = (i / 100).toFixed(2);
       slider.setAttribute("aria-valuetext", `${(i / 100).toFixed(2)}: precision ${percent(point.precision)}, coverage ${percent(point.coverage)}`);
       live.replaceChildren(tile("Precision (hP)", score(point.precision)), tile("Coverage", percent(point.coverage), "rows with a label"),
-        tile("Whole paths", percent(point.whole), "not truncated"), tile("Exact paths", percent(point.exact)), tile("F1 (hF)", score(point.f1)));
+        tile("Whole paths", percent(point.whole), "not truncated"), tile("Exact match", percent(point.exact)), tile("F1 (hF)", score(point.f1)));
       table.replaceChildren(...found.kept.map((kept, l) => el("tr", {}, el("td", {}, String(l + 1)), el("td", {}, rows(kept[i])),
         el("td", {}, meter(kept[i] / data.weight), percent(kept[i] / data.weight)), el("td", {}, score(ratio(found.right[l][i], kept[i]))))));
       for (const [key, value] of Object.entries({ x1: x(i / 100), x2: x(i / 100), y1: y(1), y2: y(0) })) line.setAttribute(key, value);
@@ -620,7 +620,7 @@
     };
     slider.addEventListener("input", update);
     body.append(
-      el("p", { class: "muted lead", id: "threshold-label" }, "Keep only labels with at least this probability; every path ends after its last one (min_confidence)."),
+      el("p", { class: "muted lead", id: "threshold-label" }, "Keep only labels with at least this probability. Paths are truncated after their last label (min_confidence)."),
       el("div", { class: "confidence" },
         el("div", {}, el("div", { class: "slider" }, el("span", { class: "muted" }, "Threshold"), slider, output), live, chart, key),
         el("div", {}, el("h3", {}, "By level, at this threshold"),
@@ -647,7 +647,7 @@
     const output = el("output", { for: "automation-share", id: "automation-value" });
     const live = el("dl", { id: "automation-live", class: "tiles", "aria-live": "polite" });
     const [width, height, left, right, bottom] = [Math.min(Math.max(body.clientWidth, 300), 680), 270, 44, 10, 30];
-    const chart = draw("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Wrong answers against the share of rows that are answered" });
+    const chart = draw("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Error against the share of rows labelled by the model" });
     const x = (p) => left + p * (width - left - right);
     let top = 1;
     const y = (p) => 8 + (1 - Math.min(p / top, 1)) * (height - 8 - bottom);
@@ -669,38 +669,38 @@
         draw("polyline", { class: "series blue", points: shown(points.map((point) => [point.share, point.error])) }),
         draw("line", { class: "now", x1: x(now.share), x2: x(now.share), y1: y(top), y2: y(0) }),
         ...(now.error === null ? [] : [draw("circle", { class: "mark blue", r: 4, cx: x(now.share), cy: y(now.error) })]),
-        draw("text", { x: x(0.5), y: height - 1, "text-anchor": "middle" }, "rows that are answered"));
+        draw("text", { x: x(0.5), y: height - 1, "text-anchor": "middle" }, "rows labelled by the model"));
       const interval = now.lower === null ? "" : `${percent(now.lower)} to ${percent(now.upper)}`;
       output.textContent = percent(now.share);
-      slider.setAttribute("aria-valuetext", `${percent(now.share)} of the rows are answered, ${percent(now.error)} of them wrong`);
+      slider.setAttribute("aria-valuetext", `${percent(now.share)} of the rows labelled, ${percent(now.error)} of them wrong`);
       live.replaceChildren(tile("Answered", percent(now.share), plural(now.answered, "row", "rows")),
         tile("Wrong among them", percent(now.error), interval ? `95 % interval ${interval}` : ""),
-        tile("For people", rows(found.rows - now.answered), `of ${plural(found.rows, "row", "rows")}`),
+        tile("For review", rows(found.rows - now.answered), `of ${plural(found.rows, "row", "rows")}`),
         tile("Confidence", now.threshold === null ? "–" : now.threshold.toFixed(4), "at least"));
     };
     slider.addEventListener("input", update);
     select.addEventListener("change", update);
     body.append(
-      el("p", { class: "muted lead", id: "automation-label" }, "Answer the surest rows by the model and give the others to people. The interval holds for one place of the slider at a time; to choose a threshold with a guarantee, use guarantee_error."
-        + (found.truncated ? " All that the model could answer is shown, without its own thresholds (min_confidence)." : "")),
+      el("p", { class: "muted lead", id: "automation-label" }, "The model labels the most confident rows, and people review the others. The interval holds for one position of the slider at a time. To choose a threshold with a guarantee, use guarantee_error."
+        + (found.truncated ? " The thresholds of the model (min_confidence) are not applied here." : "")),
       el("div", { class: "controls screen" }, el("label", {}, "Level ", select)),
       el("div", { class: "confidence" },
-        el("div", {}, el("div", { class: "slider" }, el("span", { class: "muted" }, "Rows answered"), slider, output), live, chart),
+        el("div", {}, el("div", { class: "slider" }, el("span", { class: "muted" }, "Rows labelled"), slider, output), live, chart),
         el("div", {}, promises(found.promises))));
     update();
   }
 
   function promises(found) {
-    if (!found) return el("p", { class: "note" }, "This model comes without a guarantee. guarantee_error(model, X, y) makes one from labelled rows that it has not seen.");
+    if (!found) return el("p", { class: "note" }, "This model has no guarantee. To add one, call guarantee_error(model, X, y) with labelled rows that it was not fitted on.");
     const amount = (value) => (found.kind === "cost" ? value.toPrecision(3) : percent(value));
     const what = found.kind === "cost" ? "Mean cost" : "Wrong";
     const branches = found.table.some((row) => row.branch);
-    return [el("h3", {}, "What is promised"),
+    return [el("h3", {}, "Guarantee"),
       el("div", { class: "scroll" }, el("table", { id: "promises" },
         el("thead", {}, el("tr", {}, ["Level", ...(branches ? ["Branch"] : []), `${what} at most`, "Confidence", "Answered", what].map((text) => el("th", { scope: "col" }, text)))),
         el("tbody", {}, found.table.map((row) => el("tr", {}, el("td", {}, String(row.level)), branches ? el("td", {}, row.branch || "all others") : null, el("td", {}, amount(row.limit)),
           row.reason ? el("td", { colspan: 3 }, row.reason) : [el("td", {}, row.threshold.toFixed(4)), el("td", {}, percent(row.share)), el("td", {}, amount(row.loss))]))))),
-      el("p", { class: "caption" }, `With ${percent(found.certainty)} certainty, from ${plural(found.rows, "row", "rows")} of calibration, for rows that come from where these came from; the last two columns are those rows.`)];
+      el("p", { class: "caption" }, `With ${percent(found.certainty)} certainty, from ${plural(found.rows, "row", "rows")} of calibration, for rows from the same source. The last two columns describe the calibration rows.`)];
   }
 
   // -- labels that are probably wrong ----------------------------------------------------------
@@ -712,13 +712,13 @@
     // What is right in both paths is muted: the difference is what people look for.
     const labels = (labels, from) => labels.map((label, i) => [i ? " › " : "", el("span", { class: i < from - 1 ? "muted" : null }, label)]);
     byId("label-errors-body").append(
-      el("p", { class: "muted lead" }, `Every row was judged by models that were fitted on other rows. Of ${plural(found.rows, "label", "labels")}, ${rows(found.likely)} ${found.likely === 1 ? "is" : "are"} more probably wrong than right; as estimated, wrong are ${shares}.`),
+      el("p", { class: "muted lead" }, `Every row was scored by models that were fitted on other rows. Of ${plural(found.rows, "label", "labels")}, ${rows(found.likely)} ${found.likely === 1 ? "is" : "are"} more probably wrong than correct. Estimated share of wrong labels: ${shares}.`),
       el("details", { open: narrow ? null : "" }, el("summary", {}, `The ${plural(found.table.length, "most suspicious row", "most suspicious rows")}`),
         el("div", { class: "scroll" }, el("table", { id: "suspects" },
           el("thead", {}, el("tr", {}, ["Row", "Wrong with", "From level", "Label", "Likelier", "Their probabilities"].map((text) => el("th", { scope: "col" }, text)))),
           el("tbody", {}, found.table.map((row) => el("tr", {}, el("td", {}, rows(row.row + 1)), el("td", {}, percent(row.probability)), el("td", {}, String(row.level)),
             el("td", {}, labels(row.given, row.level)), el("td", {}, labels(row.suggested, row.level)), el("td", {}, row.confidence.map(short).join(" / "))))))),
-        el("p", { class: "caption" }, "Row 1 is the first one, as in the output of hiclass label-errors; in Python, find_label_errors counts from 0. The last column has the probability of the label, and of the likelier one, at that level.")));
+        el("p", { class: "caption" }, "Rows are counted from 1, as in the output of hiclass label-errors; find_label_errors in Python counts from 0. The last column shows the probability of the given and of the suggested label at that level.")));
   }
 
   // -- then and now: whether the model still sees what it was made for ---------------------------
@@ -732,12 +732,12 @@
     const thenNow = (row) => `${amount(row.then)} then, ${amount(row.now)} now`;
     const total = found.tests.length;
     const verdict = found.changed
-      ? `${found.changed} of ${plural(total, "comparison", "comparisons")} ${found.changed === 1 ? "differs" : "differ"} by more than chance, most clearly ${found.tests[0].what}: ${thenNow(found.tests[0])}.`
-      : `Nothing has changed by more than chance, in ${plural(total, "comparison", "comparisons")}.`;
+      ? `${found.changed} of ${plural(total, "comparison", "comparisons")} ${found.changed === 1 ? "differs" : "differ"} significantly, most clearly ${found.tests[0].what}: ${thenNow(found.tests[0])}.`
+      : `No significant change in ${plural(total, "comparison", "comparisons")}.`;
     const outside = found.outside === null ? null : found.tests[found.outside];
     const strangers = outside && `Rows that belong to no class have a high outside score, from 0 to 1; its mean was ${thenNow(outside)}. ${
-      found.outside >= found.changed ? "Chance explains the difference."
-        : outside.now > outside.then ? "Rows look less like any class than then, by more than chance: some may belong to none." : "It has changed by more than chance, but rows do not look less like the classes than then."}`;
+      found.outside >= found.changed ? "The difference is not significant."
+        : outside.now > outside.then ? "Rows resemble the classes significantly less than before. Some may belong to no class." : "It has changed significantly, but rows do not resemble the classes less than before."}`;
     const table = (id, columns, body) => el("div", { class: "scroll" }, el("table", { id },
       el("thead", {}, el("tr", {}, columns.map((text) => el("th", { scope: "col" }, text)))), el("tbody", {}, body)));
     const cells = (row, show) => [el("td", {}, row.what), el("td", {}, show(row.then)), el("td", {}, show(row.now))];
@@ -746,18 +746,18 @@
         list.map((row) => el("tr", {}, cells(row, show), el("td", {}, chance(row.p_value))))), el("p", { class: "caption" }, caption))
       : null);
     byId("use-body").append(
-      el("p", { class: "muted lead" }, `${plural(found.then, "row", "rows")} of then and ${rows(found.now)} of now were compared as the model sees them, without labels. ${verdict}`),
+      el("p", { class: "muted lead" }, `${plural(found.then, "row", "rows")} of then were compared with ${rows(found.now)} of now, without labels. ${verdict}`),
       ...(strangers ? [el("p", { class: "muted lead" }, strangers)] : []),
       ...(found.guarantee ? [el("p", { class: "note" }, found.guarantee)] : []),
       ...(found.not_compared.length ? [el("p", { class: "muted" }, `Not compared: ${found.not_compared.join("; ")}.`)] : []),
-      el("details", { open: narrow ? null : "" }, el("summary", {}, "All that was compared"),
+      el("details", { open: narrow ? null : "" }, el("summary", {}, "All comparisons"),
         table("compared", ["Compared", "Then", "Now", "Test", "p-value", "Adjusted", "Changed"],
           found.tests.map((row, i) => el("tr", {}, cells(row, amount), el("td", {}, row.test), el("td", {}, chance(row.p_value)), el("td", {}, chance(row.adjusted)),
             el("td", {}, i < found.changed ? "yes" : "no")))),
-        el("p", { class: "caption" }, `Means or shares of rows. Something has changed where the p-value, adjusted for all comparisons together (Holm), is at most the limit of ${limit}: that is the probability of an alarm if nothing has changed.`),
+        el("p", { class: "caption" }, `Means, or shares of rows. A change is significant if its p-value, adjusted for all comparisons (Holm), is at most ${limit}, the probability of an alarm if nothing has changed.`),
         el("div", { class: "columns" },
-          most("moved-classes", "Class", "Classes that changed most", found.classes, percent, "Shares of the predicted classes. Each p-value is about one class alone."),
-          most("moved-features", "Feature", "Features that changed most", found.features, amount, "Means, or the shares of rows that have the feature. The first p-value is adjusted for all features, the others are about one feature alone."))));
+          most("moved-classes", "Class", "Classes that changed most", found.classes, percent, "Shares of the predicted classes. Each p-value refers to one class only."),
+          most("moved-features", "Feature", "Features that changed most", found.features, amount, "Means, or shares of rows that have the feature. The first p-value is adjusted for all features; the others refer to one feature only."))));
   }
 
   // -- the table of classes --------------------------------------------------------------------
@@ -809,7 +809,7 @@
       head.setAttribute("aria-sort", head.dataset.key === sorting.key ? (sorting.down ? "descending" : "ascending") : "none");
     }
     byId("count").textContent = (found.length > most ? `${rows(most)} of ` : "") + plural(found.length, "class", "classes")
-      + (unseen.size && found.length === count - 1 ? `, ${rows(unseen.size)} of them not known to the model` : "");
+      + (unseen.size && found.length === count - 1 ? `, ${rows(unseen.size)} of them unknown to the model` : "");
     byId("more").hidden = found.length <= most;
   }
 
@@ -847,31 +847,31 @@
     const order = found.scores.map((_, i) => i).sort((a, b) => found.scores[b] - found.scores[a]);
     const all = found.scores.every((x) => x >= 0 && x <= 1);
     byId("choices-body").append(facts, el("div", {},
-      el("h3", {}, "Candidates, on training rows held out"),
+      el("h3", {}, "Candidates, scored on held-out training rows"),
       el("div", { class: "scroll" }, el("table", {},
         el("thead", {}, el("tr", {}, ["Candidate", found.measure].map((text) => el("th", { scope: "col" }, text)))),
         el("tbody", {}, order.map((i) => el("tr", { class: i === found.chosen ? "chosen" : null },
           el("td", {}, found.candidates[i], i === found.chosen ? [" ", el("small", {}, "chosen")] : null),
           el("td", {}, all ? meter(found.scores[i]) : null, score(found.scores[i]))))))),
-      el("p", { class: "caption" }, "A product of several models is taken unless a single one is better by more than chance.")));
+      el("p", { class: "caption" }, "A product of several models is chosen unless a single model is significantly better.")));
   }
 
   // -- about -----------------------------------------------------------------------------------
 
   function about() {
     const { model } = data;
-    const facts = [["Model", model.name], ["Members", model.members.join(", ")], ["Before it", model.steps.join(", ")],
+    const facts = [["Model", model.name], ["Members", model.members.join(", ")], ["Preprocessing", model.steps.join(", ")],
       ["Local classifiers", model.local_classifiers.join(", ")], ...model.parameters, ["Rows", rows(data.rows)],
       ...(data.weight === data.rows ? [] : [["Total weight", rows(data.weight)]]), ["Written", `${data.date}, hiclass ${data.version}`]];
     const notes = [
-      "Hierarchical precision, recall and F1 count every label on a path: with the true path A › B and the predicted path A › C, one of two labels is right.",
-      "Classes of the model are those that it was fitted on, on all levels; “classes here” are those of a level that a true or a predicted path of these rows has.",
-      "The scores of a level are means over its classes here, as if the level stood alone; “reached” is the part of the predicted paths that get there.",
-      "Precision, recall and F1 of a class count the rows at or below it. A score without any row to count is undefined.",
-      "A wrong turn is the first step at which a predicted path leaves the true one, so every wrong row is counted once.",
-      "The calibration error is the mean distance between confidence and accuracy over ten bins. A dot of a reliability curve stands for at least ten predictions, or all if there are fewer, and for 1 % of all: smaller bins are joined.",
-      "The weights of linear classifiers can be compared only between features of a similar scale.",
-      data.examples ? "The file holds texts of some rows as examples." : "The file holds totals, names of classes and names of features, and no row of the data.",
+      "Hierarchical precision, recall and F1 count every label on a path: with the true path A › B and the predicted path A › C, one of two labels is correct.",
+      "“Classes of the model” are those that it was fitted on, at all levels. “Classes here” are the classes of a level in the true or predicted paths of these rows.",
+      "The scores of a level are means over its “classes here”, without the other levels. “Reached” is the share of predicted paths that reach the level.",
+      "Precision, recall and F1 of a class count the rows at or below it. A score is undefined if there are no such rows.",
+      "An error is counted at the first step at which the predicted path leaves the true path, so every wrong row is counted once.",
+      "The calibration error is the mean difference between confidence and accuracy over ten bins. In a reliability curve, bins with fewer than ten predictions, or less than 1 % of all, are merged.",
+      "Weights of linear classifiers are comparable only between features of a similar scale.",
+      data.examples ? "This file contains texts of some rows as examples." : "This file contains totals and names of classes and features, but no rows of the data.",
     ];
     byId("about-body").append(
       el("dl", {}, facts.filter(([, value]) => value !== "").flatMap(([term, value]) => [el("dt", {}, term), el("dd", {}, value)])),

@@ -97,11 +97,11 @@
     const { model, scores } = data;
     byId("subtitle").append([
       [...model.steps, model.name].join(" + ") + (model.local_classifiers.length ? ` of ${model.local_classifiers.join(", ")}` : ""),
-      plural(data.rows, "row", "rows"), `${plural(count - 1 - unseen.size, "class", "classes")} of the model on ${plural(depth, "level", "levels")}`,
+      plural(data.rows, "row", "rows"), `${plural(count - 1 - unseen.size, "class", "classes")} of the model at ${plural(depth, "level", "levels")}`,
       data.date].join(" · "));
     byId("tiles").append(
       tile("Hierarchical F1", score(scores.f1)), tile("Precision (hP)", score(scores.precision)), tile("Recall (hR)", score(scores.recall)),
-      tile("Jaccard", score(scores.jaccard)), tile("All labels right", percent(scores.exact)),
+      tile("Jaccard", score(scores.jaccard)), tile("Exact match", percent(scores.exact)),
       scores.area === undefined ? null : tile("AU(PRC)", score(scores.area), `classes ${score(scores.area_macro)}, weighted ${score(scores.area_weighted)}`),
       scores.area === undefined ? null : tile("Ranking loss", score(scores.ranking_loss), `coverage error ${rows(scores.coverage_error)}`),
       tile("Several parents", rows(shared), `of ${plural(count - 1, "class", "classes")}`));
@@ -248,12 +248,12 @@
     const box = byId("detail");
     box.replaceChildren();
     if (!v) {
-      box.append(el("h3", { class: "name" }, "No class selected"), el("p", { class: "muted" }, "Click a class in the picture or in the table."));
+      box.append(el("h3", { class: "name" }, "No class selected"), el("p", { class: "muted" }, "Click a class in the graph or in the table."));
       return;
     }
     const fact = (term, value) => el("div", {}, el("dt", {}, term), el("dd", {}, value));
     box.append(el("h3", { class: "name" }, name(v)),
-      el("p", { class: "where" }, `Level ${nodes.level[v]}`, unseen.has(v) ? ", not known to the model" : ""),
+      el("p", { class: "where" }, `Level ${nodes.level[v]}`, unseen.has(v) ? ", unknown to the model" : ""),
       el("dl", { class: "facts" }, fact("F1", short(values.f1[v])), fact("Precision", short(values.precision[v])), fact("Recall", short(values.recall[v])),
         fact("True", rows(nodes.support[v])), fact("Predicted", rows(nodes.predicted[v])), fact("AU(PRC)", short(values.area[v]))));
     const list = (title, found) => (found.length ? [el("h4", {}, title), el("p", {}, found.slice(0, 12).flatMap((u, i) => [i ? ", " : "", link(u)]),
@@ -262,7 +262,7 @@
     const curve = data.curves[v];
     if (curve) box.append(el("h4", {}, "Precision against recall"), chart(curve, 330, `Precision-recall curve of ${name(v)}`));
     const missed = nodes.support[v] - nodes.right[v];
-    if (data.confused[v]) box.append(el("h4", {}, "Wrongly predicted where it is missed ", el("small", {}, `in ${plural(missed, "row", "rows")}`)), barList(data.confused[v], missed));
+    if (data.confused[v]) box.append(el("h4", {}, "Predicted where it was missed ", el("small", {}, `in ${plural(missed, "row", "rows")}`)), barList(data.confused[v], missed));
     if (data.together[v]) box.append(el("h4", {}, "True in the same rows ", el("small", {}, `of ${rows(nodes.support[v])}`)), barList(data.together[v], nodes.support[v]));
   }
 
@@ -277,7 +277,7 @@
 
   function curves() {
     if (!data.curve || !data.chosen) {
-      byId("curves-body").append(el("p", { class: "note" }, "This model has no probabilities, or no row has a label, so there are no curves."));
+      byId("curves-body").append(el("p", { class: "note" }, "There are no curves, because the model has no probabilities or no row has a label."));
       return;
     }
     const grid = el("div", { class: "small" });
@@ -303,8 +303,8 @@
     const kind = byId("kind").value;
     const lines = data.matrix[kind];
     byId("matrix-note").textContent = kind === "together"
-      ? "Of the rows of the class on the left, the share that also has the class above. The diagonal has the rows of the class."
-      : "Of the rows of the class on the left, the share in which it was missed and the class above wrongly predicted. The diagonal: the share in which it was found.";
+      ? "The share of the rows of the class on the left that also have the class above. The diagonal shows the number of rows of the class."
+      : "The share of the rows of the class on the left in which it was missed and the class above was wrongly predicted. The diagonal shows the share in which it was found.";
     const cell = (i, j) => {
       const share = ratio(lines[i][j], nodes.support[found[i]]) || 0;
       const diagonal = i === j;
@@ -329,7 +329,7 @@
     byId("examples-body").append(data.examples.length
       ? el("ul", { class: "examples" }, data.examples.map((row) => el("li", {}, row.text,
         el("p", { class: "caption" }, "true: ", names(row.true, row.predicted)), el("p", { class: "caption" }, "predicted: ", names(row.predicted, row.true)))))
-      : el("p", {}, "No row has a mistake."));
+      : el("p", {}, "All rows are correct."));
   }
 
   // -- the table -------------------------------------------------------------------------------
@@ -384,16 +384,16 @@
   function about() {
     const { model } = data;
     const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
-    const facts = [["Model", model.name], ["Members", model.members.join(", ")], ["Before it", model.steps.join(", ")], ["Local classifiers", model.local_classifiers.join(", ")],
+    const facts = [["Model", model.name], ["Members", model.members.join(", ")], ["Preprocessing", model.steps.join(", ")], ["Local classifiers", model.local_classifiers.join(", ")],
       ...model.parameters, ...(data.choices ? data.choices.facts.map(([subject, text]) => [sentence(subject), text]) : []), ["Rows", rows(data.rows)],
       ...(data.weight === data.rows ? [] : [["Total weight", rows(data.weight)]]), ["Written", `${data.date}, hiclass ${data.version}`]];
     const notes = [
-      "A row belongs to its labels and to every class above them, along all parents. All scores count these closed sets; the root is left out.",
-      "The scores of a level are those of all its classes together. “Classes here” are those that are true or predicted in some row.",
-      "AU(PRC) is the area under the precision-recall curve of the probabilities: of all pairs of row and class, as mean over classes that are true in some row, and weighted by how often they are.",
-      "The coverage error is the mean number of classes to read, the most probable first, until all true ones were seen; the ranking loss is the share of pairs of a true and another class in the wrong order.",
-      "Best and worst classes are chosen among those with at least five true rows, where there are such.",
-      data.examples ? "The file holds texts of some rows as examples." : "The file holds totals and names of classes, and no row of the data.",
+      "A row belongs to its labels and to every class above them, along all parents. All scores count these sets, without the root.",
+      "The scores of a level are those of all its classes together. “Classes here” are true or predicted in at least one row.",
+      "AU(PRC) is the area under the precision-recall curve: for all pairs of row and class, as the mean over the classes that are true in at least one row, and as the mean weighted by how often a class is true.",
+      "The coverage error is the mean number of most probable classes that include all true classes. The ranking loss is the share of pairs of a true and another class that are in the wrong order.",
+      "The best and worst classes are chosen among those with at least five true rows, if there are any.",
+      data.examples ? "This file contains texts of some rows as examples." : "This file contains totals and names of classes, but no rows of the data.",
     ];
     byId("about-body").append(
       el("dl", {}, facts.filter(([, value]) => value !== "").flatMap(([term, value]) => [el("dt", {}, term), el("dd", {}, value)])),

@@ -31,8 +31,8 @@ async function ask(path, body) {
     content = await reply.json();
   } catch {
     throw Object.assign(new Error(
-      "The desk does not answer: it may have been stopped. Start it again with the same command; "
-      + "all decisions that were confirmed are on disk."), { kind: "gone" });
+      "The desk does not respond. It may have been stopped. Start it again with the same command; "
+      + "all confirmed decisions are saved."), { kind: "gone" });
   }
   if (!reply.ok) throw Object.assign(new Error(content.error.message), { kind: content.error.kind });
   return content;
@@ -96,7 +96,7 @@ const skip = () => send({ node: null }, "Skipped.");
 async function undo() {
   await act(async () => {
     const content = await ask("/api/undo", {});
-    show(content, "Taken back.");
+    show(content, "Undone.");
   });
 }
 
@@ -159,7 +159,7 @@ function count(p) {
   if (p.skipped) parts.push(`, ${number(p.skipped)} skipped`);
   parts.push(`, ${number(p.left)} left`);
   if (p.coded) {
-    parts.push(` · first suggestion right ${percent(p.first / p.coded)}`);
+    parts.push(` · first suggestion correct ${percent(p.first / p.coded)}`);
     parts.push(` · among the suggestions ${percent(p.listed / p.coded)}`);
   }
   $("counts").replaceChildren(...parts);
@@ -172,11 +172,11 @@ function count(p) {
 
 function finish(p, said) {
   $("end-name").textContent = p.left || (state.skipped && p.skipped)
-    ? "All remaining rows are being looked at by others" : "All rows are decided";
+    ? "Other people are working on all remaining rows" : "All rows are decided";
   const above = p.above ? ` ${number(p.above)} were coded at a level above it.` : "";
   $("end-text").textContent = `${number(p.coded)} coded, ${number(p.skipped)} skipped. The first `
-    + `suggestion was right for ${number(p.first)}.${above} Stop the desk with Ctrl+C in the `
-    + `terminal: it writes the result then.`;
+    + `suggestion was correct for ${number(p.first)}.${above} Stop the desk with Ctrl+C in the `
+    + `terminal to write the result.`;
   $("again").hidden = !p.skipped || state.skipped;
   $("end").focus();
   say(`${said} ${$("end-name").textContent}.`.trim());
@@ -252,7 +252,7 @@ function showReasons(reasons) {
       const those = reasons.features.filter((feature) => feature.weight * sign > 0);
       if (!those.length) continue;
       const marks = those.map((feature) => element("mark", { class: kind, text: feature.name }));
-      lines.push(element("div", {}, `Speaks for ${name ?? "something else"}: `, ...marks));
+      lines.push(element("div", {}, `Supports ${name ?? "something else"}: `, ...marks));
     }
   }
   $("why").hidden = lines.length === 0;
