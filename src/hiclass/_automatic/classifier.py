@@ -94,79 +94,91 @@ def _learns_batches(model: Any) -> None:
 
 
 class HierarchicalClassifier(BaseHierarchicalClassifier):
-    """The classifier to start with: makes features, chooses a model and calibrates it.
+    """Automatic classifier: computes features, chooses a model and calibrates it. Start here.
 
-    It takes texts, tables with columns of any kind, and matrices. The kind of the features and the
-    size of the task determine the candidates, flat and per parent node. The best of them, or of
-    their products, on held-out rows is fitted on all rows. ``choices_`` explains the choice.
+    It accepts texts, tables with columns of any kind, and matrices. The kind of the features and
+    the size of the task determine the candidates: flat models, local models and their products. The
+    candidate with the best score on held-out rows is fitted on all rows. ``choices_`` explains the
+    choice.
 
     Parameters
     ----------
     local_classifier : estimator, ByDepth or callable, default=None
-        The classifier to use instead of those that would be chosen: flat, per parent node, or both.
+        The classifier to use instead of the automatic candidates, in flat models, per parent node,
+        or both.
     optimize : {"path", "f1", "average_precision"} or scorer, default=None
-        What to optimise. "path": exact match; paths are complete unless training rows end early.
-        "f1": the hierarchical F-score; a path stops where the next level is more likely wrong than
-        correct. A scorer, ``scorer(estimator, X, y)`` with features as
-        X, or for single labels the name of one of scikit-learn's, decides between models and
-        decodings. For sets of classes, models are weighted by "average_precision", the area under
-        the curve of precision and recall over all pairs of row and class, or by "f1", the best F1
-        on that curve. None is "path" for one path per row, and "average_precision" for sets.
+        The objective.
+
+        * "path": exact match. Paths are complete unless training rows end early.
+        * "f1": the hierarchical F-score. A path stops early if the next label is more likely wrong
+          than correct. For sets of classes, the best micro-averaged F1 over all thresholds.
+        * "average_precision", for sets of classes only: the micro-averaged area under the
+          precision-recall curve.
+        * A scorer, ``scorer(estimator, X, y)`` with features as X, or, for single labels, the name
+          of a scorer of scikit-learn. It decides between models and decodings.
+
+        By default, "path" for one path per row and "average_precision" for sets of classes.
     effort : {"quick", "balanced", "best"}, default="balanced"
-        "quick": one model by fixed rules, no comparison. "balanced": compares a few models on a
-        third of the rows. "best": compares more and larger models on three folds, at three times
-        the cost of "balanced" or more. For sets of classes in dense rows, a forest, a kernel ridge
-        regression and, where PyTorch is installed, a network are weighted; "quick" takes the mean
-        of the first two, "best" trains three networks.
+        The effort of the comparison.
+
+        * "quick": one model by fixed rules, without a comparison.
+        * "balanced": compares a few models on a third of the rows.
+        * "best": compares more and larger models on three folds, at three times the cost of
+          "balanced" or more.
+
+        For sets of classes in dense rows, a forest, a kernel ridge regression and, if PyTorch is
+        installed, a network are combined with learned weights. "quick" uses the mean of the first
+        two, and "best" trains three networks.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
-        The classes; read from ``y`` by default.
+        The hierarchy of classes. By default, it is read from ``y``.
     multi_label : bool, default=False
         Whether a row may have several labels.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with a lower probability. A sequence has one number
-        per level. A mapping has one number, or one per level, for a class (its path or label) and
-        the classes below it, unless they are named themselves.
+        Stops a path before its first node with a lower probability. A sequence holds one value per
+        level. A mapping has classes (paths or labels) as keys, and one value, or one value per
+        level, for each. An entry applies to a class and its descendants, unless they have their own
+        entry.
     class_texts : mapping, Series, frame, Hierarchy or "labels", default=None
-        Texts of classes, as :meth:`Hierarchy.with_texts` takes them; X has to be texts. Where X is
-        texts, a ``hierarchy`` that has texts does the same. Classes without rows can be predicted
-        then, and ``fit(None, None)`` needs no rows at all. What learns from rows and what knows
-        words decide together: see ``EnsembleClassifier``.
+        Texts of classes, in any form that :meth:`Hierarchy.with_texts` accepts; X must be texts. A
+        ``hierarchy`` with texts has the same effect. Classes without rows can then be predicted,
+        and ``fit(None, None)`` works without any rows. See ``EnsembleClassifier``.
     n_jobs : int, default=None
-        Number of local classifiers that are fitted, and of chunks of rows that are predicted, in
-        parallel, with joblib's meaning.
+        Number of parallel jobs for fitting local classifiers and for predicting chunks of rows,
+        with the same meaning as in joblib.
     random_state : int, RandomState instance or None, default=None
-        For everything that is random. With an integer, the same rows give the same model.
+        Controls all randomness. With an integer, the same rows give the same model.
     verbose : int, default=0
-        With 1, progress bars on stderr.
+        1 shows progress bars on stderr.
 
     Attributes
     ----------
     model_ : estimator
-        The chosen model, fitted: a hierarchical classifier of this library. It takes features, not
-        the X of this estimator.
+        The chosen, fitted model, a hierarchical classifier of this library. Its input are features,
+        not the X of this estimator.
     choices_ : dict of str
-        The choices and their reasons, in words, by subject.
+        The choices and their reasons in words, by subject.
     scores_ : dict of float
-        The out-of-fold score of every candidate; empty if nothing was compared.
+        The out-of-fold score of every candidate. Empty if nothing was compared.
     features_ : TableFeatures or None
-        The transformer that makes features of X; None with ``class_texts``, which needs raw texts.
+        The transformer that computes features from X. None with ``class_texts``, which uses raw
+        texts.
     scaler_ : StandardScaler or None
         The scaler of dense features.
     expected_f1_ : float
-        The hierarchical F-score that deciding for it reaches out of fold; 0.8 where nothing was
-        measured, and not set for sets of classes.
+        The out-of-fold hierarchical F-score of ``optimize="f1"``, or 0.8 if it was not measured.
+        Not set for sets of classes.
     hierarchy_ : Hierarchy
         The hierarchy of classes.
     classes_ : ndarray, or list of ndarray
-        The labels, for paths per level.
+        The labels. For paths, one array per level.
     missing_label_ : object
         The value of a missing label in predictions.
     thresholds_ : ndarray of shape (n_nodes,)
-        The threshold of every node; only for sets of classes.
+        The threshold of every node. Only set for sets of classes.
     n_features_in_ : int
-        Number of columns of X; not set for texts.
+        Number of columns of X. Not set for texts.
     feature_names_in_ : ndarray of str
-        Their names, where X has names.
+        Names of the columns, if X has column names.
 
     See Also
     --------
@@ -176,8 +188,9 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
 
     Notes
     -----
-    Work is counted, not timed: rows times classes times numbers per row. A flat classifier is left
-    out where it is more than ten times the work of all local ones.
+    The choice of candidates depends on the size of the task, not on measured times. The cost of a
+    model is estimated as rows times classes times features per row. A flat classifier is omitted if
+    it costs more than ten times as much as all local classifiers together.
 
     Examples
     --------
@@ -267,7 +280,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
 
     @property
     def decoding(self) -> str:
-        """How paths are chosen: by what ``optimize`` wants, as far as the model can."""
+        """How paths are chosen, as determined by ``optimize`` and the chosen model."""
         measured = self.__dict__.get("_measured", "best_path")
         if measured == "top_down" or not is_named(self.optimize):
             return str(measured)
@@ -276,7 +289,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     # No parameter here, but a fact about the model that was chosen.
     @property
     def threshold(self) -> float | str:
-        """From which probability on classes are predicted: as the model that was chosen has it."""
+        """The threshold of the chosen model, for sets of classes."""
         chosen: float | str = getattr(self.__dict__.get("model_"), "threshold", 0.5)
         return chosen
 
@@ -290,21 +303,22 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     def fit(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, *, groups: Any = None
     ) -> Any:
-        """Make features, choose, and fit.
+        """Compute features, choose a model and fit it.
 
         Parameters
         ----------
         X : table, list of texts, array or sparse matrix
-            The rows: a pandas, polars or pyarrow frame, a list of dicts, texts, or numbers.
+            The rows: a pandas, polars or pyarrow frame, a list of dicts, texts, or a numeric
+            matrix.
         y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
-            One label per row, or one path per row from the top of the hierarchy down. Labels may be
-            missing at the end of a path, written as ``""``, ``None``, ``NaN``, ``pandas.NA`` or by
-            a shorter list. With ``multi_label=True``, lists of labels or an indicator.
+            One label per row, or one path per row from level 1 down. Labels at the end of a path
+            may be missing: ``""``, ``None``, ``NaN``, ``pandas.NA`` or a shorter list. With
+            ``multi_label=True``, lists of labels or an indicator matrix.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Rows without weight count for features only.
+            Weights of the rows. Rows with weight 0 are used for the features only.
         groups : array-like of shape (n_samples,), default=None
-            The group of every row, such as a patient or a recording: whole groups are held out
-            where something is measured. At least three are needed then.
+            The group of every row, such as a patient or a recording. Whole groups are held out,
+            which requires at least three groups.
 
         Returns
         -------
@@ -631,10 +645,10 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
 
     @offered_if(_learns_batches)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """Learn a batch of rows with the local classifier that was given.
+        """Update the model with one batch of rows. Requires a ``local_classifier``.
 
-        The model is one per parent node, not calibrated: nothing is measured, whatever ``effort``
-        is. Features are those of X itself, which has to be a matrix of numbers.
+        The model is an uncalibrated ``LocalClassifierPerParentNode``; nothing is compared, whatever
+        the ``effort``. X must be a numeric matrix and is used without preprocessing.
 
         Parameters
         ----------
@@ -643,7 +657,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         y : array-like
             Their labels.
         classes : array-like of labels or paths, or Hierarchy, default=None
-            All classes that there will be, for the first call.
+            All classes that will ever occur, for the first call.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -655,7 +669,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         Raises
         ------
         ValueError
-            If X is a table or texts, or if ``fit`` has chosen a model that learns no batches.
+            If X is a table or texts, or if ``fit`` chose a model without ``partial_fit``.
         """
         self._check_parameters()
         fresh = "model_" not in vars(self)

@@ -33,60 +33,61 @@ _FORMS = {
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):
-    """Features of a table with texts, numbers, categories, dates and missing values.
+    """Compute features of tables with texts, numbers, categories, dates and missing values.
 
-    Every column is judged by its cells: text becomes TF-IDF weights, numbers are scaled to unit
-    variance, categories one-hot encoded, and dates become numbers. Ids, constants and columns with
-    a different value in every row are left out. A matrix of numbers passes through.
+    The kind of every column is inferred from its cells. Texts become TF-IDF weights, numbers are
+    scaled to unit variance, categories are one-hot encoded, and dates are converted to numbers.
+    Ids, constant columns and columns with a different value in every row are excluded. Numeric
+    matrices are passed through.
 
     Parameters
     ----------
     text, numbers, categories, dates : list of column names or str, default=None
-        Columns whose kind you know. The others are judged by their cells.
+        Columns of a known kind. The kind of other columns is inferred.
     ignore : list of column names or str, default=None
-        Columns that are not features.
+        Columns to exclude.
     scale : bool, default=True
-        Whether numbers and dates are scaled to unit variance, and missing ones filled in: for
-        linear models, neighbours and networks. With False they stay as they are, NaN included: for
-        trees, which need neither.
+        Whether to scale numbers and dates to unit variance and to impute missing values, for linear
+        models, nearest neighbours and networks. With False, they are not changed and may be NaN,
+        for trees.
 
     Attributes
     ----------
     columns_ : dict
-        The kind of every column that is a feature: ``"text"``, ``"numbers"``, ``"categories"`` or
-        ``"dates"``. Empty if X is a matrix of numbers.
+        The kind of every column that is used: ``"text"``, ``"numbers"``, ``"categories"`` or
+        ``"dates"``. Empty if X is a numeric matrix.
     left_out_ : dict
-        The other columns, and why they are not features.
+        The excluded columns, with reasons.
     n_features_in_ : int
-        The number of columns of X; not set for texts.
+        Number of columns of X. Not set for texts.
     feature_names_in_ : ndarray of str
-        Their names, if X has names and all of them are strings.
+        Names of the columns, if all of them are strings.
 
     See Also
     --------
-    sklearn.compose.ColumnTransformer : Says for every column what becomes of it.
+    sklearn.compose.ColumnTransformer : Apply a chosen transformer to every column.
 
     Notes
     -----
-    Takes pandas, polars and pyarrow tables, lists of dicts, lists of rows and two-dimensional
-    arrays of objects; a list, Series or array of texts; and numeric arrays and sparse matrices,
-    which pass through, except that missing numbers of a dense array are filled in.
+    X may be a pandas, polars or pyarrow table, a list of dicts, a list of rows, a 2-D array of
+    objects, a list, Series or array of texts, or a numeric array or sparse matrix. Numeric matrices
+    are passed through, except that missing values of a dense array are imputed.
 
-    What becomes of a column:
+    Columns are transformed as follows:
 
-    * text: words and pairs of words; in texts of fewer than 30 words on average also the groups of
-      three letters that words consist of. Words of a single row are left out from a hundred
-      thousand words on. A missing text is an empty one. Where all texts are single words, such as
-      codes and names, beside other columns, these weights become 30 numbers per column (a singular
-      value decomposition), so that the table stays dense.
-    * numbers: missing ones become the median, and a feature says that they were missing.
-    * categories: those of a single row are put together; new ones have no feature. A missing one is
-      a category of its own.
-    * dates: year, month, weekday and hour as far as they vary, and the seconds since 1970, all by
-      the clock on the wall. They are scaled like numbers.
+    * text: TF-IDF weights of words and pairs of words and, for texts of fewer than 30 words on
+      average, of groups of three letters. From 100,000 different words on, words that occur in a
+      single row are dropped. A missing text is an empty text. In a table with other columns, texts
+      that are single words, such as codes and names, are reduced to 30 numbers per column by a
+      singular value decomposition.
+    * numbers: missing values are replaced by the median, and an additional feature indicates them.
+    * categories: one-hot encoded. Categories of a single row are merged, unknown categories are
+      ignored, and missing values are a separate category.
+    * dates: year, month, weekday and hour, if they vary, and the seconds since 1970, all in local
+      time. They are scaled like numbers.
 
-    The result is a CSR matrix if there is a column of text, more than 2,000 features, or more than
-    50 million numbers in ``fit``; otherwise a dense array.
+    The result is a CSR matrix if there is a text column, or if ``fit`` has more than 2,000 features
+    or 50 million values. Otherwise, it is a dense array.
 
     Examples
     --------
@@ -124,12 +125,12 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         self.scale = scale
 
     def fit(self, X: Any, y: Any = None) -> TableFeatures:
-        """Learn the kinds of the columns, vocabularies, categories and scales.
+        """Learn the kinds of the columns, the vocabularies, the categories and the scales.
 
         Parameters
         ----------
         X : table, texts or matrix
-            The rows to learn from.
+            The rows.
         y : object, default=None
             Ignored.
 
@@ -142,12 +143,12 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Learn from rows, and return their features.
+        """Fit to rows and return their features.
 
         Parameters
         ----------
         X : table, texts or matrix
-            The rows to learn from.
+            The rows.
         y : object, default=None
             Ignored.
 
@@ -159,8 +160,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If no column can be a feature, a column that is named does not exist, or a cell is not
-            of the kind that its column is named as.
+            If no column can be used, a named column does not exist, or a cell is not of the kind
+            given for its column.
         """
         columns = split_columns(X)
         named = {kind: _names(getattr(self, kind), kind) for kind in KINDS}
@@ -191,8 +192,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : table, texts or matrix
-            Rows with the columns of ``fit``, in any order. Columns that were left out need not be
-            there.
+            Rows with the columns of ``fit``, in any order. Excluded columns may be missing.
 
         Returns
         -------
@@ -236,7 +236,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If there are not as many names as columns, or other ones than in ``fit``.
+            If the number of names is wrong, or if they differ from those in ``fit``.
         """
         check_is_fitted(self)
         if self._form == "matrix":

@@ -39,32 +39,33 @@ _WORD = re.compile(r"\w")
 
 
 class ClassTextClassifier(BaseHierarchicalClassifier):
-    """Classify texts by the titles, descriptions and synonyms of classes, with few rows or none.
+    """Classify texts by the titles, descriptions and synonyms of classes, with few or no rows.
 
-    A row is compared with the texts of every class, with those of the classes above it and, where
-    there are some, with its training rows. What each of these similarities is worth depends on how
-    many rows a class has, and is learned from rows that are held out; some classes are held out as
-    a whole. Without rows, usual values serve. A class without rows can be predicted.
+    A row is compared with the texts of every class, with those of its ancestors and with its
+    training rows. The weights of these similarities depend on the number of rows of a class. They
+    are learned from held-out rows and held-out classes; without rows, default weights are used.
+    Classes without rows can be predicted.
 
     Parameters
     ----------
     encoder : object, default=None
-        What makes vectors of texts: a transformer of scikit-learn, an object with ``encode`` or
-        ``embed`` (sentence-transformers, model2vec, wordllama), or a function. By default, TF-IDF
-        of words and of parts of words. With an encoder, X may also be a matrix: rows that were
-        encoded before, with the same encoder.
+        The encoder of texts: a transformer of scikit-learn, an object with ``encode`` or ``embed``
+        (sentence-transformers, model2vec, wordllama), or a function. By default, TF-IDF weights of
+        words and of parts of words. With an encoder, X may also be a matrix of rows that the same
+        encoder has encoded.
     hierarchy : Hierarchy, dict, edges or networkx.DiGraph, default=None
-        The classes, a tree, with or without texts. By default, they are read from ``class_texts``
-        and ``y``.
+        The tree of classes, with or without texts. By default, it is read from ``class_texts`` and
+        ``y``.
     class_texts : mapping, Series, frame, Hierarchy or "labels", default=None
-        The texts, as :meth:`Hierarchy.with_texts` takes them; not needed if the hierarchy has some.
+        The texts, in any form that :meth:`Hierarchy.with_texts` accepts. Not needed if the
+        hierarchy has texts.
     decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
-        How a path is chosen: the most probable path; the best child at every step; or the node with
-        the best expected hierarchical F-score.
+        How a path is chosen. "best_path": the most probable path. "top_down": the best child at
+        every step. "expected_f1": the node with the best expected hierarchical F-score.
     expected_f1 : float, default=None
-        The hierarchical F-score that ``decoding="expected_f1"`` goes by; 0.5 by default.
+        The hierarchical F-score that ``decoding="expected_f1"`` assumes. By default, 0.5.
     min_confidence : float, default=0.0
-        Truncates a path after its deepest node with at least this probability.
+        Stops a path before its first node with a lower probability.
     n_jobs : int, default=None
         Number of threads for predictions.
 
@@ -73,9 +74,9 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
     hierarchy_ : Hierarchy
         The hierarchy of classes, with texts.
     classes_ : ndarray, or list of ndarray
-        The labels, for paths per level.
+        The labels. For paths, one array per level.
     encoder_ : object
-        The encoder, fitted if it learns.
+        The encoder, fitted if it can be fitted.
     missing_label_ : object
         The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
@@ -83,13 +84,13 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
 
     See Also
     --------
-    EnsembleClassifier : Words together with what learns from rows.
+    EnsembleClassifier : Class texts combined with models that learn from rows.
     Hierarchy.with_texts : Texts of classes.
 
     Notes
     -----
-    A fitted model, and a file of it, has a vector of every training row. With the default, these
-    vectors tell which words a row had.
+    A fitted model, also when saved, contains a vector of every training row. With the default
+    encoder, these vectors reveal the words of the rows.
 
     Examples
     --------
@@ -136,19 +137,19 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
     def fit(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, *, groups: Any = None
     ) -> Any:
-        """Encode the texts of classes and the rows, and learn what similarities are worth.
+        """Encode the class texts and the rows, and learn the weights of similarities.
 
         Parameters
         ----------
         X : array-like of str of shape (n_samples,), or matrix, default=None
-            Texts; with an encoder also vectors that it has made before. None for no rows.
+            Texts or, with an encoder, vectors that it has computed before. None for no rows.
         y : array-like, default=None
             Labels or paths of the rows. None for no rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, where it is learned what similarities are worth.
+            Weights of the rows for learning the weights of similarities.
         groups : array-like of shape (n_samples,), default=None
-            The group of every row: rows of one group are held out together, and no class is held
-            out as a whole.
+            The group of every row. Rows of one group are held out together, and no class is held
+            out entirely.
 
         Returns
         -------
@@ -263,19 +264,19 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
         return learn_similarities(models, nodes, fold, weight, start)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Learn more rows: those of earlier calls are kept, as vectors.
+        """Update the model with more rows. Rows of earlier calls are kept as vectors.
 
-        The encoder is that of the first call: words that it does not know are left out later. It is
-        learned again what similarities are worth, from the rows of all calls.
+        The encoder of the first call is used, and words that it has not seen are ignored. The
+        weights of similarities are learned again from the rows of all calls.
 
         Parameters
         ----------
         X : array-like of str of shape (n_samples,), or matrix
             As in ``fit``.
         y : array-like
-            Labels or paths of the rows; their classes have to be in the hierarchy.
+            Labels or paths of the rows. Their classes must be in the hierarchy.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of these rows; those of earlier calls have the weight 1 then.
+            Weights of these rows. Rows of earlier calls then have weight 1.
 
         Returns
         -------
@@ -304,22 +305,22 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
         return self
 
     def explain(self, x: str, k: int = 5) -> dict[str, Any]:
-        """Say why a text is in the class that it is predicted to be in.
+        """Explain the predicted class of a text.
 
         Parameters
         ----------
         x : str
             The text.
         k : int, default=5
-            How many words, texts and rows to name.
+            The number of words, texts and rows to return.
 
         Returns
         -------
         dict
-            ``path`` (the labels), ``probability``, ``texts`` (of the class, the most similar first,
-            with similarities), ``rows`` (numbers of training rows of the class, with similarities)
-            and, with encoders that have names for features, ``words`` (that the text shares with
-            the class, with their parts of the similarity).
+            ``path`` (the labels), ``probability``, ``texts`` (of the class, with similarities,
+            starting with the most similar), ``rows`` (numbers of training rows of the class, with
+            similarities) and, if the encoder has feature names, ``words`` (shared by the text and
+            the class, with their contributions).
 
         Raises
         ------

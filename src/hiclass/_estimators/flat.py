@@ -128,7 +128,9 @@ class FlatClassifier(BaseHierarchicalClassifier):
     feature_names_in_ : ndarray of str
         Names of the features, if X has column names.
 
-    See Also -------- LocalClassifierPerParentNode : One multi-class classifier per parent node.
+    See Also
+    --------
+    LocalClassifierPerParentNode : One multi-class classifier per parent node.
     GlobalClassifier : One estimator that predicts all classes.
 
     Examples

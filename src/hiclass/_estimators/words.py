@@ -63,10 +63,10 @@ def add_class_texts(
     sample_weight: Any = None,
     max_texts: int | None = None,
 ) -> tuple[list[str], AnyArray, FloatArray]:
-    """Add the texts of classes to training rows: titles and synonyms are examples, too.
+    """Add the texts of classes to the training rows, as additional examples.
 
-    Only final classes add rows: a class that has rows of its own, or a text and no class below it
-    that has a text or a row.
+    Only final classes add rows: classes at which rows end, and classes with a text but without
+    descendants that have a text or a row.
 
     Parameters
     ----------
@@ -75,21 +75,22 @@ def add_class_texts(
     y : array-like or None
         Their labels or paths.
     class_texts : mapping, Series, frame, Hierarchy or "labels", default=None
-        The texts, as :meth:`Hierarchy.with_texts` takes them; not needed if the hierarchy has some.
+        The texts, in any form that :meth:`Hierarchy.with_texts` accepts. Not needed if the
+        hierarchy has texts.
     hierarchy : Hierarchy, dict, edges or networkx.DiGraph, default=None
-        The classes; by default those of ``class_texts`` and ``y``.
+        The hierarchy of classes. By default, it is read from ``class_texts`` and ``y``.
     weight : float, default=1.0
-        The weight of a text in relation to a row.
+        The weight of a text relative to a row.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
     max_texts : int, default=None
-        Most texts that are added, but at least one for every class; the first texts of classes come
-        first. By default all of them.
+        The maximum number of added texts, but at least one per class. The first texts of the
+        classes are preferred. By default, all texts are added.
 
     Returns
     -------
     X : list of str
-        The rows, and then the texts.
+        The rows, followed by the texts.
     y : ndarray
         Their labels or paths.
     sample_weight : ndarray

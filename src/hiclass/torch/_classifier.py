@@ -39,121 +39,128 @@ from hiclass.torch._stream import fit_stream, open_batches, read_batch
 
 
 class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
-    """One network for the whole hierarchy, trained jointly with PyTorch.
+    """Neural network for the whole hierarchy, trained with PyTorch.
 
-    Rows go through an embedding or hidden layers, which all classes share, to one output per branch
-    of a node. A softmax among siblings at every inner node makes these outputs probabilities.
-    Sparse rows are never made dense. With several labels per row, or several parents per class,
-    there is a sigmoid per class, and no class is more probable than one above it.
+    An embedding or hidden layers, shared by all classes, are followed by one output per branch of
+    every node. The outputs become probabilities by a softmax, or, for several labels per row and
+    DAGs, by one sigmoid per class; no class is then more probable than its ancestors. Sparse rows
+    are never converted to dense rows.
 
     Parameters
     ----------
     hierarchy : Hierarchy, DiGraph, dict or edges, default=None
-        The classes. By default they are read from the paths in ``y``.
+        The hierarchy of classes. By default, it is read from the paths in ``y``.
     loss : {"auto", "conditional", "leaf", "each"}, default="auto"
-        What is learned. "conditional": a softmax among siblings at every inner node. "leaf": one
-        softmax over all final classes, summed up the tree. For sets of classes, "conditional": how
-        probable a class is given its parents; "leaf": a class is as probable as the most probable
-        one at or below it (the maximum constraint of C-HMCNN); "each", for sets only: every class
-        by itself, and at most as probable as those above it when it is predicted, which is as good
-        and faster where there are many classes. "auto": "leaf" for paths with up to 131,072 final
-        classes, otherwise "conditional".
+        The loss function. For one path per row:
+
+        * "conditional": a softmax among siblings at every inner node.
+        * "leaf": one softmax over all final classes, summed up the tree.
+        * "auto": "leaf" for up to 131,072 final classes, otherwise "conditional".
+
+        For sets of classes:
+
+        * "conditional": the probability of a class given its parents. The choice of "auto".
+        * "leaf": a class is as probable as the most probable class at or below it (the maximum
+          constraint of C-HMCNN).
+        * "each": one independent sigmoid per class; predicted probabilities are limited by those of
+          the ancestors. About as good as the others, and faster with many classes.
     hidden_layers : tuple of int, default=()
-        Widths of hidden layers with a ReLU.
+        Widths of the hidden layers, each with a ReLU.
     embedding_dim : int, None or "auto", default="auto"
-        Width of a first layer without an activation, so that features and classes share so many
-        dimensions. "auto": 128 for sparse rows without hidden layers, otherwise none. With None and
-        no hidden layers, the model is linear.
+        Width of a first layer without activation, an embedding. "auto": 128 for sparse rows without
+        hidden layers, otherwise no embedding. With None and no hidden layers, the model is linear.
     dropout : float, default=0.0
-        Share of the entries of embedding and hidden layers that are left out at random in training.
+        Dropout rate of the embedding and the hidden layers.
     standardize : bool, default=True
-        Whether features are put on one scale inside the network, so that one learning rate and one
-        penalty suit rows of every scale. Dense features get a mean of 0 and the same spread, and
-        rows a mean squared length of 1; before hidden layers, dense features get a spread of 1.
-        Sparse rows are divided by one number. What is measured is measured on the rows of ``fit``,
-        or of the first batch.
+        Whether to scale features inside the network, so that learning rate and penalty do not
+        depend on their units. Dense features are scaled to mean 0 and equal variance: with hidden
+        layers to variance 1, otherwise so that rows have a mean squared norm of 1. Sparse rows are
+        divided by one number. The scales are computed from the rows of ``fit`` or of the first
+        batch.
     penalty : float or "auto", default="auto"
-        Strength of the L2 penalty on all weights. With ``standardize=False`` and no layers between,
-        ``1 / (C * n_samples)`` is the ``C`` of ``LogisticRegression`` for three classes or more,
-        and ``2 / (C * n_samples)`` for two, which have one weight per feature there and two here.
-        "auto", without layers between: ``0.3 / (n_samples * n_outputs)``; with an embedding
-        ``1.5 / (n_samples * max(1, n_outputs / 200))``; with hidden layers
+        Strength of the L2 penalty on all weights. For a linear model with ``standardize=False``,
+        ``1 / (C * n_samples)`` corresponds to ``C`` of ``LogisticRegression`` with three or more
+        classes, and ``2 / (C * n_samples)`` with two classes. "auto": for a linear model
+        ``0.3 / (n_samples * n_outputs)``, with an embedding
+        ``1.5 / (n_samples * max(1, n_outputs / 200))``, with hidden layers
         ``1 / (n_samples * max(1, n_outputs / 100))``.
     recursive : bool, default=False
-        Whether the penalty pulls the weights of a class towards those of its parent instead of zero
-        (recursive regularisation, Gopal and Yang 2013).
+        Whether the penalty draws the weights of a class towards those of its parent instead of
+        towards zero (recursive regularisation, Gopal and Yang 2013).
     learning_rate : float or "auto", default="auto"
-        Step size of Adam at the start; it falls to zero over the epochs of ``fit``. "auto": 0.03
-        with an embedding, 0.003 with hidden layers, 0.2 for a linear model.
+        Initial learning rate of Adam. "auto": 0.03 with an embedding, 0.003 with hidden layers, 0.2
+        for a linear model.
     decay : bool, default=True
-        Whether the step size falls to zero over the epochs of ``fit``. With False it stays, so that
-        training for fewer epochs is the beginning of training for more.
+        Whether the learning rate decreases to zero over the epochs of ``fit``. With False, it is
+        constant.
     batch_size : int or "auto", default="auto"
-        Rows per step. "auto": 384, fewer for fewer than 7,680 rows, more for more than 98,304;
-        384 in ``partial_fit``.
+        Number of rows per step. "auto": 384, fewer with less than 7,680 rows, more with more than
+        98,304 rows; 384 in ``partial_fit``.
     max_epochs : int or "auto", default="auto"
-        The most passes over the rows. "auto": enough to see 20,000 rows, but between 6 and 100,
-        with an embedding between 5 and 100; with hidden layers 100,000 rows, but between 10 and
-        100. For a stream 6, 5 or 10.
+        The maximum number of passes over the rows. "auto": as many as process 20,000 rows, between
+        6 and 100 (with an embedding, between 5 and 100); with hidden layers, as many as process
+        100,000 rows, between 10 and 100. For streams, 6, 5 and 10.
     validation_fraction : float, default=0.0
-        Share of the rows that are held out to stop early, on their loss, and to keep the best
-        weights. With ``groups`` in ``fit``, whole groups. With 0, training stops early on the loss
+        Share of the rows held out for early stopping, which keeps the weights with the lowest loss.
+        With ``groups`` in ``fit``, whole groups are held out. With 0, early stopping uses the loss
         of the training rows.
     patience : int, default=3
-        Training stops after so many epochs without progress.
+        Number of epochs without improvement after which training stops.
     tol : float, default=1e-4
-        What counts as progress: a loss that is lower by this much.
+        The smallest decrease of the loss that counts as improvement.
     clip_norm : float, default=None
-        The greatest length of the gradient of a step; a longer one is shortened.
+        The maximum norm of the gradient of a step. Larger gradients are scaled down.
     precision : {"auto", "float32", "bfloat16"}, default="auto"
-        What products are computed in during training; weights are float32. "auto": "bfloat16" on
+        The precision of matrix products in training. Weights are float32. "auto": "bfloat16" on
         CUDA, otherwise "float32".
     device : str, default="auto"
-        Where to compute: "cpu", "cuda", another name that PyTorch knows, or "auto" for a GPU if
-        there is one. It is read by ``fit``, ``partial_fit`` and when predicting, so that it may be
-        set after ``fit``. A model from a file that was trained on a GPU predicts on the processor
-        where there is none.
+        The device: "cpu", "cuda", another device name of PyTorch, or "auto" for a GPU if there is
+        one. It may be changed after ``fit``. A model that was trained on a GPU and loaded on a
+        machine without one predicts on the CPU.
     distributed : bool, default=False
-        Whether the processes of the group of ``torch.distributed``, which has to be started before,
-        train one network together. They call ``fit`` with the same rows, and each learns its share
-        of every step; or ``fit_batches``, each with batches of its own.
+        Whether the processes of the ``torch.distributed`` process group train one network together.
+        The group must be initialised before. All processes call ``fit`` with the same rows, and
+        each computes its share of every step; or ``fit_batches``, each with its own batches.
     checkpoint_dir : str or path, default=None
-        Folder where training is stored about every 20 seconds. A training that was killed goes on
-        from there, if ``fit`` or ``fit_batches`` is called again with the same rows and parameters.
+        A folder in which the state of training is saved about every 20 seconds. If ``fit`` or
+        ``fit_batches`` is called again with the same rows and parameters, an interrupted training
+        resumes from there.
     decoding : {"best_path", "top_down", "expected_f1"} or callable, default="best_path"
-        How a path is chosen: the most probable path; the best child at every step; or the node with
-        the best expected hierarchical F-score, which may stop early. A callable takes node
-        probabilities and the hierarchy and returns one node per row.
+        How a path is chosen. "best_path": the most probable path. "top_down": the best child at
+        every step. "expected_f1": the node with the best expected hierarchical F-score, so that
+        paths may stop early. A callable takes node probabilities and the hierarchy and returns one
+        node per row.
     expected_f1 : float, default=None
-        The hierarchical F-score that ``decoding="expected_f1"`` assumes: a class is predicted if
-        its probability is above half of it. By default it is learned from three out-of-fold fits.
+        The hierarchical F-score that ``decoding="expected_f1"`` assumes. A class is predicted if
+        its probability exceeds half of this value. By default, it is estimated from three
+        out-of-fold fits.
     min_confidence : float, sequence of float or mapping, default=0.0
-        Truncates a path before its first node with a lower probability. A sequence has one number
-        per level. A mapping has one number, or one per level, for a class (its path or label) and
-        the classes below it, unless they are named themselves.
+        Stops a path before its first node with a lower probability. A sequence holds one value per
+        level. A mapping has classes (paths or labels) as keys, and one value, or one value per
+        level, for each. An entry applies to a class and its descendants, unless they have their own
+        entry.
     leaf_only : bool, default=False
-        Whether every predicted path ends at a leaf; of a row that ends earlier it is then unknown
-        what is below.
+        Whether every predicted path must end at a leaf. For a training row that ends at an inner
+        node, the class below is then treated as unknown.
     multi_label : bool, default=False
         Whether a row may have several labels.
     threshold : float, str or tuple, default=0.5
-        The probability from which on a class is predicted, where predictions are sets of classes.
-        Learned out of fold: "tuned", "micro_f1", ("precision", 0.9), ("cost", 1, 5); and ("top", 3)
-        for so many classes; see :class:`~hiclass.FlatClassifier`.
+        For sets of classes, the smallest probability of a predicted class, or any other form that
+        :class:`~hiclass.FlatClassifier` accepts, such as "tuned" and ("top", 3).
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the weights of the fit before, on the same classes.
+        Whether ``fit`` continues from the weights of the previous fit on the same classes.
     random_state : int, RandomState instance or None, default=None
-        For the first weights, the order of the rows and what is left out. On the processor an
-        integer makes training repeatable, to the last bit with the same number of threads.
+        Controls the initial weights, the order of the rows and the dropout. On the CPU, an integer
+        makes training reproducible, bit by bit with the same number of threads.
     verbose : int, default=0
-        Whether to show progress.
+        1 shows a progress bar on stderr.
 
     Attributes
     ----------
     hierarchy_ : Hierarchy
         The hierarchy of classes.
     classes_ : ndarray, or list of ndarray
-        The labels, for paths per level.
+        The labels. For paths, one array per level.
     missing_label_ : object
         The value of a missing label in predictions.
     prior_ : ndarray of shape (n_nodes,)
@@ -161,26 +168,26 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     loss_curve_ : list of float
         The mean loss of the training rows in every epoch.
     validation_curve_ : list of float
-        The mean loss of the rows held out after every epoch; empty without such rows.
+        The mean loss of the held-out rows after every epoch. Empty without held-out rows.
     n_epochs_ : int
         Number of epochs.
     expected_f1_ : float
-        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``; only if it is learned,
-        with that decoding.
+        The out-of-fold hierarchical F-score of ``decoding="expected_f1"``. Only set if it is
+        learned, which happens with that decoding.
     thresholds_ : ndarray of shape (n_nodes,)
-        The threshold of every node with the best F1; only where ``threshold`` is learned.
+        The threshold with the best F1 for every node. Only set if ``threshold`` is learned.
     threshold_curve_ : ndarray of shape (n_points, 3)
-        What one threshold for all classes reaches out of fold: the threshold, the share of the true
-        classes that are predicted, and the number of predicted classes for every true one; only
-        where ``threshold`` is learned.
+        Out-of-fold results of common thresholds. The columns are the threshold, the share of the
+        true classes that are predicted, and the number of predicted classes per true class. Only
+        set if ``threshold`` is learned.
     module_ : torch.nn.Module
-        A copy of the network: an ``encoder`` and a :class:`HierarchicalHead`, ``head``. Every
-        access makes a new one with the fitted weights: keep it in a variable to train it further.
-        What becomes of it does not change this classifier.
+        A copy of the network: ``encoder``, and ``head``, a :class:`HierarchicalHead`. Every access
+        creates a new copy with the fitted weights. To train it further, keep it in a variable; this
+        classifier does not change.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, where X has names.
+        Names of the features, if X has column names.
 
     See Also
     --------
@@ -189,10 +196,10 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
 
     Notes
     -----
-    Files of a model hold its weights, not the state of the optimiser: ``partial_fit`` of a model
-    from a file goes on with a fresh one. An interrupt (Ctrl-C) ends ``fit`` and ``fit_batches``
-    with a warning, and the model keeps what it has learned until then; where something is learned
-    out of fold, it is raised instead.
+    A saved model contains its weights, but not the state of the optimiser; ``partial_fit`` of a
+    loaded model starts with a new optimiser. An interrupt (Ctrl+C) stops ``fit`` and
+    ``fit_batches`` with a warning, and the model keeps its current weights. During out-of-fold
+    fits, the interrupt is raised instead.
 
     Examples
     --------
@@ -310,18 +317,17 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix, frame} of shape (n_samples, n_features)
-            Numbers. Sparse rows stay sparse.
+            Numeric rows. Sparse rows stay sparse.
         y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
-            One label per row, or one path per row from the top of the hierarchy down. Labels may be
-            missing at the end of a path, written as ``""``, ``None``, ``NaN``, ``pandas.NA`` or by
-            a shorter list. With ``multi_label=True``, lists of labels or an indicator.
+            One label per row, or one path per row from level 1 down. Labels at the end of a path
+            may be missing: ``""``, ``None``, ``NaN``, ``pandas.NA`` or a shorter list. With
+            ``multi_label=True``, lists of labels or an indicator matrix.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, none of them negative. Only their ratios count.
+            Non-negative weights of the rows. Only their ratios matter.
         groups : array-like of shape (n_samples,), default=None
-            The group of every row, such as a patient or a recording. Whole groups are held out: by
-            ``validation_fraction``, about so many rows, and for what is learned out of fold
-            (expected F-score, thresholds), which needs at least three groups. They play no role
-            where nothing is held out.
+            The group of every row, such as a patient or a recording. Whole groups are held out, for
+            ``validation_fraction`` and for out-of-fold fits (expected F-score, thresholds), which
+            require at least three groups.
 
         Returns
         -------
@@ -357,13 +363,13 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """Learn some rows, once, and keep what was learned before.
+        """Update the network with one pass over some rows.
 
-        The rows are learned in steps of ``batch_size`` rows. Steps are smaller the more rows were
-        learned before, and a step of fewer rows is smaller: rows like those before change little.
-        Many calls lead about as far as :meth:`fit_batches` with as many epochs as there were passes
-        over the rows. They are learned as a whole or, where something is wrong with them, not at
-        all. :meth:`fit_batches` is faster: it leaves out the copy that this costs.
+        The rows are processed in steps of ``batch_size`` rows. The learning rate decreases with the
+        number of rows seen before, and is smaller for steps with fewer rows. Many calls give about
+        the same result as :meth:`fit_batches` with the same number of passes over the rows. If an
+        error occurs, the model remains unchanged; the copy that this needs makes it slower than
+        :meth:`fit_batches`.
 
         Parameters
         ----------
@@ -372,11 +378,11 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         y : array-like
             As in ``fit``, in the same form in every call.
         classes : array-like of labels or paths, or Hierarchy, default=None
-            All classes that there will be, for the first call; ``hierarchy=`` does the same. By
-            default the classes of these rows. Later calls need none, and take no new ones. Paths
-            may stop at every inner node of these classes unless ``leaf_only`` is set.
+            All classes that will ever occur, for the first call. ``hierarchy=`` has the same
+            effect. By default, the classes of these rows. Later calls cannot add classes. Unless
+            ``leaf_only`` is set, paths may stop at every inner node.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, none of them negative.
+            Non-negative weights of the rows.
 
         Returns
         -------
@@ -400,22 +406,21 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         return self
 
     def fit_batches(self, batches: Any, classes: Any = None, validation: Any = None) -> Any:
-        """Train the network on batches that are read or made while it learns.
+        """Train the network on batches that are read or generated during training.
 
-        Every batch is one step. Batches are prepared in a thread of their own while the ones before
-        them are learned.
+        Every batch is one step. A separate thread prepares the next batches.
 
         Parameters
         ----------
         batches : callable, or iterable
-            Called, or iterated over, once per epoch: gives pairs ``(X, y)`` or triples ``(X, y,
-            sample_weight)``, as for ``fit``. A generator serves for one epoch only.
+            Called, or iterated over, once per epoch. It yields ``(X, y)`` or ``(X, y,
+            sample_weight)``, as for ``fit``. A generator can only be used for one epoch.
         classes : array-like of labels or paths, or Hierarchy, default=None
-            All classes; may be left out where ``hierarchy=`` is given. Paths may stop at every
-            inner node of these classes unless ``leaf_only`` is set.
+            All classes. Not needed if ``hierarchy=`` is given. Unless ``leaf_only`` is set, paths
+            may stop at every inner node.
         validation : tuple, default=None
-            Rows to stop early on, ``(X, y)`` or ``(X, y, sample_weight)``. They are scored in
-            pieces: any number of them needs little memory beside ``X``.
+            Validation rows for early stopping, ``(X, y)`` or ``(X, y, sample_weight)``. They are
+            scored in chunks.
 
         Returns
         -------

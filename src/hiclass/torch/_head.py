@@ -40,24 +40,23 @@ class _PerDevice:
 
 
 class HierarchicalLoss(nn.Module):
-    """The loss of a network whose outputs are the classes of a hierarchy.
+    """Loss of a network whose outputs are the classes of a hierarchy.
 
     Parameters
     ----------
     hierarchy : Hierarchy, DiGraph, dict or edges
         The classes.
     loss : {"leaf", "conditional"}, default="leaf"
-        What an output means. "leaf": one softmax over all final classes. "conditional": a softmax
-        among siblings at every inner node. For sets of classes as in
+        The loss function. "leaf": one softmax over all final classes. "conditional": a softmax
+        among siblings at every inner node. For sets of classes, see
         :class:`HierarchicalSoftmaxClassifier`.
     leaf_only : bool, default=True
-        Whether a path ends at a leaf; of a row that ends earlier it is then unknown what is below.
-        Otherwise a path may stop at every class.
+        Whether every path must end at a leaf. For a row that ends at an inner node, the class below
+        is then treated as unknown. Otherwise, a path may stop at every class.
     multi_label : bool, default=False
-        Whether a row may have several labels. A hierarchy in which classes have several parents is
-        treated alike.
+        Whether a row may have several labels. A DAG is treated in the same way.
     reduction : {"mean", "sum", "none"}, default="mean"
-        What becomes of the losses of rows.
+        How the losses of the rows are combined.
 
     Attributes
     ----------
@@ -66,7 +65,7 @@ class HierarchicalLoss(nn.Module):
 
     See Also
     --------
-    HierarchicalHead : A last layer with this loss, which also decides.
+    HierarchicalHead : A last layer with this loss and methods for prediction.
 
     Examples
     --------
@@ -107,24 +106,24 @@ class HierarchicalLoss(nn.Module):
         self._computed = _PerDevice(self._task.loss_on)
 
     def encode(self, y: Any) -> Tensor:
-        """Turn labels into what the loss compares outputs with.
+        """Encode labels as the target of the loss.
 
         Parameters
         ----------
         y : array-like
-            A path or a label per row; with ``multi_label=True`` a list of labels per row, or an
-            indicator.
+            One path or label per row. With ``multi_label=True``, a list of labels per row, or an
+            indicator matrix.
 
         Returns
         -------
         target : tensor
-            The node of every row; where rows are sets of classes, a column per output with ones
-            for the classes of a row and all above them.
+            The node of every row. For sets of classes, one column per output, with ones for the
+            classes of a row and their ancestors.
 
         Raises
         ------
         ValueError
-            If the hierarchy has no such class, or a path may not end there.
+            If a class does not exist, or a path ends where it must not end.
         """
         return self._task.encode(y, multi_label=self.multi_label)
 
@@ -136,18 +135,18 @@ class HierarchicalLoss(nn.Module):
         outputs : tensor of shape (n_rows, n_outputs)
             The outputs of the network.
         target : tensor
-            What :meth:`encode` returns, or some rows of it, on any device.
+            The result of :meth:`encode`, or some rows of it, on any device.
 
         Returns
         -------
         loss : tensor
-            A number; with ``reduction="none"`` one per row.
+            The loss. With ``reduction="none"``, one value per row.
         """
         losses = self._computed.on(outputs.device)(outputs, target.to(outputs.device))
         return _REDUCTIONS[self.reduction](losses)
 
     def extra_repr(self) -> str:
-        """Describe the classes and the loss, for the representation of a module.
+        """Return a description for the representation of the module.
 
         Returns
         -------
@@ -165,16 +164,16 @@ _REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class HierarchicalHead(nn.Module):
-    """A last layer whose outputs are the classes of a hierarchy, to be put on any encoder.
+    """Last layer whose outputs are the classes of a hierarchy, for any encoder.
 
     Parameters
     ----------
     in_features : int
-        The width of what the encoder returns.
+        The width of the output of the encoder.
     hierarchy : Hierarchy, DiGraph, dict or edges
         The classes.
     loss : {"leaf", "conditional"}, default="leaf"
-        What is learned, as in :class:`HierarchicalLoss`.
+        The loss function, as in :class:`HierarchicalLoss`.
     leaf_only : bool, default=True
         Whether every predicted path ends at a leaf.
     multi_label : bool, default=False
@@ -189,7 +188,7 @@ class HierarchicalHead(nn.Module):
 
     See Also
     --------
-    HierarchicalSoftmaxClassifier : A whole classifier, for rows that are features already.
+    HierarchicalSoftmaxClassifier : A complete classifier for numeric rows.
 
     Examples
     --------
@@ -249,7 +248,7 @@ class HierarchicalHead(nn.Module):
         return self.criterion.hierarchy
 
     def encode(self, y: Any) -> Tensor:
-        """Turn labels into what the loss takes; see :meth:`HierarchicalLoss.encode`.
+        """Encode labels for the loss; see :meth:`HierarchicalLoss.encode`.
 
         Parameters
         ----------
@@ -269,12 +268,12 @@ class HierarchicalHead(nn.Module):
         Parameters
         ----------
         x : tensor of shape (n_rows, in_features)
-            What the encoder returns.
+            The output of the encoder.
 
         Returns
         -------
         outputs : tensor of shape (n_rows, n_outputs)
-            Scores, which the other methods take.
+            The outputs, which the other methods take.
         """
         return self.linear(x)
 
@@ -286,7 +285,7 @@ class HierarchicalHead(nn.Module):
         outputs : tensor of shape (n_rows, n_outputs)
             The outputs.
         target : tensor
-            What :meth:`encode` returns for these rows.
+            The result of :meth:`encode` for these rows.
 
         Returns
         -------
@@ -306,7 +305,7 @@ class HierarchicalHead(nn.Module):
         min_confidence: Any = 0.0,
         threshold: float = 0.5,
     ) -> AnyArray:
-        """Predict labels from outputs; computed where the outputs are.
+        """Predict labels from outputs, on the device of the outputs.
 
         Parameters
         ----------
@@ -315,19 +314,19 @@ class HierarchicalHead(nn.Module):
         decoding : {"best_path", "top_down", "expected_f1"}, default="best_path"
             How a path is chosen.
         expected_f1 : float, default=None
-            The hierarchical F-score that ``decoding="expected_f1"`` goes by.
+            The hierarchical F-score that ``decoding="expected_f1"`` assumes.
         min_confidence : float, sequence of float or mapping, default=0.0
-            Truncates a path before its first node with less than this probability, as in
+            Stops a path before its first node with a lower probability, as in
             :class:`HierarchicalSoftmaxClassifier`.
         threshold : float, default=0.5
-            Where predictions are sets of classes, the probability from which on one is predicted;
-            the other parameters are not used then.
+            For sets of classes, the smallest probability of a predicted class. The other parameters
+            are then ignored.
 
         Returns
         -------
         y : ndarray of shape (n_rows, depth), or (n_rows,)
-            Paths; ``""``, for labels that are no strings ``None``, after the end of a path. Where
-            predictions are sets, a list of the most specific labels of every row.
+            Paths, with ``""`` (or ``None``, if labels are not strings) after the end of a path. For
+            sets of classes, a list of the most specific labels per row.
         """
         choice = Choice(decoding, expected_f1, min_confidence)
         return self._answers_for(outputs).predict(outputs, choice, threshold)
@@ -349,15 +348,15 @@ class HierarchicalHead(nn.Module):
         decoding : {"best_path", "top_down", "expected_f1"}, default="best_path"
             How a path is chosen.
         expected_f1 : float, default=None
-            The hierarchical F-score that ``decoding="expected_f1"`` goes by.
+            The hierarchical F-score that ``decoding="expected_f1"`` assumes.
         min_confidence : float, sequence of float or mapping, default=0.0
-            Truncates a path before its first node with less than this probability, as in
+            Stops a path before its first node with a lower probability, as in
             :class:`HierarchicalSoftmaxClassifier`.
 
         Returns
         -------
         confidence : ndarray of shape (n_rows, depth)
-            It never rises along a path. NaN after the end of a path.
+            The probabilities. They never increase along a path and are NaN after its end.
         """
         choice = Choice(decoding, expected_f1, min_confidence)
         return self._answers_for(outputs).confidence(outputs, choice)
@@ -370,14 +369,14 @@ class HierarchicalHead(nn.Module):
         outputs : tensor of shape (n_rows, n_outputs)
             The outputs.
         k : int, default=5
-            The number of paths; all of them where there are fewer.
+            The maximum number of paths.
 
         Returns
         -------
         paths : ndarray of shape (n_rows, k, depth)
-            Labels, the most probable path first.
+            The paths, starting with the most probable.
         proba : ndarray of shape (n_rows, k)
-            The probability that a row ends exactly there.
+            The probability that the path of the row ends exactly there.
         """
         return self._answers_for(outputs).best_paths(outputs, k)
 
@@ -392,7 +391,7 @@ class HierarchicalHead(nn.Module):
         Returns
         -------
         proba : tensor of shape (n_rows, n_nodes)
-            One column per node of ``hierarchy``, in double precision; 1 for the root.
+            One column per node of ``hierarchy``, in double precision. The root has probability 1.
         """
         with torch.no_grad():
             return self._answers_for(outputs).node_proba(outputs)

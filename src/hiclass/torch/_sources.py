@@ -21,12 +21,12 @@ _MIXED, _BLOCK = 16, 256
 
 
 class ArrayBatches:
-    """Batches of arrays that may be memory-mapped, for ``fit_batches``.
+    """Batches of arrays, which may be memory-mapped, for ``fit_batches``.
 
     Parameters
     ----------
     X : ndarray, memmap or CSR matrix of shape (n_samples, n_features)
-        Rows. Only those of a few batches are in memory at a time.
+        The rows. Only a few batches are in memory at a time.
     y : array-like of length n_samples
         Labels or paths, as for ``fit``.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -34,9 +34,9 @@ class ArrayBatches:
     batch_size : int, default=4096
         Rows per batch.
     shuffle : bool, default=True
-        Whether rows come in another order in every epoch.
+        Whether to shuffle the rows in every epoch.
     random_state : int, RandomState instance or None, default=None
-        For that order.
+        Controls the order of the rows.
 
     Examples
     --------
@@ -94,26 +94,26 @@ class ArrayBatches:
 
 
 class ArrowBatches:
-    """Batches of Parquet files or Arrow tables, for ``fit_batches``; it needs ``pyarrow``.
+    """Batches of Parquet files or Arrow tables, for ``fit_batches``. Requires ``pyarrow``.
 
     Parameters
     ----------
     source : str, path, list of them, pyarrow.Table or pyarrow.dataset.Dataset
-        Parquet files, folders of such files, or what pyarrow has opened.
+        Parquet files, folders of such files, or an opened table or data set.
     labels : str or list of str
-        The column of labels, or the columns of paths, from the top down.
+        The column of labels, or the columns of the path, from level 1 down.
     features : str or list of str, default=None
-        Columns of numbers, or one column of lists of equal length, such as embeddings. By default
-        all columns that are neither labels nor weights.
+        Numeric columns, or one column of lists of equal length, such as embeddings. By default, all
+        columns that are neither labels nor weights.
     weight : str, default=None
         The column of sample weights.
     batch_size : int, default=4096
         Rows per batch.
     shuffle : bool, default=True
-        Whether rows come in another order in every epoch: parts of files in a random order, and
-        the rows of some batches mixed.
+        Whether to shuffle the rows in every epoch: parts of files are read in random order, and the
+        rows of several batches are mixed.
     random_state : int, RandomState instance or None, default=None
-        For that order.
+        Controls the order of the rows.
 
     Examples
     --------
