@@ -254,7 +254,7 @@ def test_what_has_changed_is_shown_if_it_is_given(view, width):
     resize(browser, width, 800)
     browser, _ = view("evil")
     lead, outside = (part.text for part in find_all(browser, "#use .lead"))
-    assert "1,200 rows of then and 1 of now" in lead
+    assert "1,200 old rows were compared with 1 new row" in lead
     assert "2 of 3 comparisons differ by more than chance, most clearly feature" in lead
     assert "its mean was 0.125 then, 0.25 now. Rows look less like any class than then" in outside
     assert find(browser, "#use .note").get_attribute("textContent") == EVIL[3]
@@ -550,7 +550,7 @@ def test_what_is_long_is_folded_on_a_phone(view):
 def test_numbers_of_classes_say_what_they_count(view):
     browser, data = view("20")
     known = len(data["nodes"]["label"]) - 1 - len(data["unseen"])
-    assert f"{known} classes of the model on " in text(browser, "#subtitle")
+    assert f"{known} classes of the model in " in text(browser, "#subtitle")
     assert "Classes of the model" in text(browser, "#tiles")
     assert "Classes here" in text(browser, "#levels")
 

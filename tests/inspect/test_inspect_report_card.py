@@ -62,7 +62,7 @@ def test_a_guarantee_changes_and_labels_have_their_lines(data):
     card = make_report(model, X[700:], y[700:], use=use, label_errors=errors).to_markdown()
     assert "from 300 calibration rows, with a certainty of 95%" in card
     assert "| 1 |  | 0.1 | 100.0% |" in card
-    assert "Between 300 rows of then and 200 of now, these have changed: " in card
+    assert "Significant changes from 300 old rows to 200 new rows: " in card
     assert "50 rows with probably wrong labels are listed in the report." in card
     same = compare_use(model, X[400:700], X[400:700])
     card = make_report(model, X[700:], y[700:], use=same).to_markdown()

@@ -158,7 +158,7 @@
     const inner = children.slice(1).filter((below) => below.length).length;
     byId("subtitle").append(
       [[...data.model.steps, data.model.name].join(" + ") + (data.model.local_classifiers.length ? ` of ${data.model.local_classifiers.join(", ")}` : ""),
-        plural(data.rows, "row", "rows"), `${plural(known, "class", "classes")} of the model on ${plural(depth, "level", "levels")}`,
+        plural(data.rows, "row", "rows"), `${plural(known, "class", "classes")} of the model in ${plural(depth, "level", "levels")}`,
         data.date].join(" · "));
     const whole = data.levels.length ? data.levels[0].reached : 0;
     byId("tiles").append(
@@ -478,7 +478,7 @@
     const y = (p) => size - bottom - p * (size - bottom - 8);
     const chart = draw("svg", { class: "chart", viewBox: `0 0 ${size} ${size + counts}`, role: "img", style: `max-width:${size}px`,
       "aria-label": `Reliability curve: part that is right against confidence. ${found.map((i) =>
-        `${amount(i)} with confidence ${short(confidence[i])}: ${percent(right[i])} right`).join("; ")}` });
+        `${amount(i)} with confidence ${short(confidence[i])}: ${percent(right[i])} correct`).join("; ")}` });
     for (const p of [0, 0.5, 1]) {
       chart.append(draw("line", { class: "grid", x1: x(0), x2: x(1), y1: y(p), y2: y(p) }),
         draw("text", { x: left - 6, y: y(p) + 4, "text-anchor": "end" }, p === 0.5 ? "0.5" : String(p)),
@@ -488,9 +488,9 @@
     chart.append(draw("line", { class: "ideal", x1: x(0), y1: y(0), x2: x(1), y2: y(1) }),
       draw("polyline", { class: "series blue", points: found.map((i) => `${x(confidence[i])},${y(right[i])}`).join(" "), "stroke-opacity": 0.45 }),
       ...found.map((i) => draw("circle", { class: "dot", cx: x(confidence[i]), cy: y(right[i]), r: 2.5 + 4.5 * Math.sqrt(count[i] / top) },
-        draw("title", {}, `confidence ${short(confidence[i])}, right ${percent(right[i])}, ${amount(i)}`))),
+        draw("title", {}, `confidence ${short(confidence[i])}, accuracy ${percent(right[i])}, ${amount(i)}`))),
       draw("text", { x: x(0.5), y: size - 2, "text-anchor": "middle" }, "confidence"),
-      draw("text", { x: 0, y: 0, transform: `translate(9 ${y(0.5)}) rotate(-90)`, "text-anchor": "middle" }, "right"),
+      draw("text", { x: 0, y: 0, transform: `translate(9 ${y(0.5)}) rotate(-90)`, "text-anchor": "middle" }, "accuracy"),
       draw("text", { x: left - 6, y: size + 16, "text-anchor": "end" }, "count"));
     // How many predictions each dot stands for, where there is room beside the last number.
     let before = -Infinity;
@@ -673,7 +673,7 @@
       const interval = now.lower === null ? "" : `${percent(now.lower)} to ${percent(now.upper)}`;
       output.textContent = percent(now.share);
       slider.setAttribute("aria-valuetext", `${percent(now.share)} of the rows labelled, ${percent(now.error)} of them wrong`);
-      live.replaceChildren(tile("Answered", percent(now.share), plural(now.answered, "row", "rows")),
+      live.replaceChildren(tile("Labelled", percent(now.share), plural(now.answered, "row", "rows")),
         tile("Wrong among them", percent(now.error), interval ? `95 % interval ${interval}` : ""),
         tile("For review", rows(found.rows - now.answered), `of ${plural(found.rows, "row", "rows")}`),
         tile("Confidence", now.threshold === null ? "–" : now.threshold.toFixed(4), "at least"));
@@ -697,10 +697,10 @@
     const branches = found.table.some((row) => row.branch);
     return [el("h3", {}, "Guarantee"),
       el("div", { class: "scroll" }, el("table", { id: "promises" },
-        el("thead", {}, el("tr", {}, ["Level", ...(branches ? ["Branch"] : []), `${what} at most`, "Confidence", "Answered", what].map((text) => el("th", { scope: "col" }, text)))),
+        el("thead", {}, el("tr", {}, ["Level", ...(branches ? ["Branch"] : []), `${what} at most`, "Confidence", "Labelled", what].map((text) => el("th", { scope: "col" }, text)))),
         el("tbody", {}, found.table.map((row) => el("tr", {}, el("td", {}, String(row.level)), branches ? el("td", {}, row.branch || "all others") : null, el("td", {}, amount(row.limit)),
           row.reason ? el("td", { colspan: 3 }, row.reason) : [el("td", {}, row.threshold.toFixed(4)), el("td", {}, percent(row.share)), el("td", {}, amount(row.loss))]))))),
-      el("p", { class: "caption" }, `With ${percent(found.certainty)} certainty, from ${plural(found.rows, "row", "rows")} of calibration, for rows from the same source. The last two columns describe the calibration rows.`)];
+      el("p", { class: "caption" }, `With ${percent(found.certainty)} certainty, from ${plural(found.rows, "calibration row", "calibration rows")}, for rows from the same source. The last two columns describe the calibration rows.`)];
   }
 
   // -- labels that are probably wrong ----------------------------------------------------------
@@ -715,7 +715,7 @@
       el("p", { class: "muted lead" }, `Every row was scored by models that were fitted on other rows. Of ${plural(found.rows, "label", "labels")}, ${rows(found.likely)} ${found.likely === 1 ? "is" : "are"} more probably wrong than correct. Estimated share of wrong labels: ${shares}.`),
       el("details", { open: narrow ? null : "" }, el("summary", {}, `The ${plural(found.table.length, "most suspicious row", "most suspicious rows")}`),
         el("div", { class: "scroll" }, el("table", { id: "suspects" },
-          el("thead", {}, el("tr", {}, ["Row", "Wrong with", "From level", "Label", "Likelier", "Their probabilities"].map((text) => el("th", { scope: "col" }, text)))),
+          el("thead", {}, el("tr", {}, ["Row", "Probability of an error", "From level", "Label", "Suggested", "Probabilities"].map((text) => el("th", { scope: "col" }, text)))),
           el("tbody", {}, found.table.map((row) => el("tr", {}, el("td", {}, rows(row.row + 1)), el("td", {}, percent(row.probability)), el("td", {}, String(row.level)),
             el("td", {}, labels(row.given, row.level)), el("td", {}, labels(row.suggested, row.level)), el("td", {}, row.confidence.map(short).join(" / "))))))),
         el("p", { class: "caption" }, "Rows are counted from 1, as in the output of hiclass label-errors; find_label_errors in Python counts from 0. The last column shows the probability of the given and of the suggested label at that level.")));
@@ -746,7 +746,7 @@
         list.map((row) => el("tr", {}, cells(row, show), el("td", {}, chance(row.p_value))))), el("p", { class: "caption" }, caption))
       : null);
     byId("use-body").append(
-      el("p", { class: "muted lead" }, `${plural(found.then, "row", "rows")} of then were compared with ${rows(found.now)} of now, without labels. ${verdict}`),
+      el("p", { class: "muted lead" }, `${plural(found.then, "old row was", "old rows were")} compared with ${plural(found.now, "new row", "new rows")}, without labels. ${verdict}`),
       ...(strangers ? [el("p", { class: "muted lead" }, strangers)] : []),
       ...(found.guarantee ? [el("p", { class: "note" }, found.guarantee)] : []),
       ...(found.not_compared.length ? [el("p", { class: "muted" }, `Not compared: ${found.not_compared.join("; ")}.`)] : []),

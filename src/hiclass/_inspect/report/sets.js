@@ -97,7 +97,7 @@
     const { model, scores } = data;
     byId("subtitle").append([
       [...model.steps, model.name].join(" + ") + (model.local_classifiers.length ? ` of ${model.local_classifiers.join(", ")}` : ""),
-      plural(data.rows, "row", "rows"), `${plural(count - 1 - unseen.size, "class", "classes")} of the model at ${plural(depth, "level", "levels")}`,
+      plural(data.rows, "row", "rows"), `${plural(count - 1 - unseen.size, "class", "classes")} of the model in ${plural(depth, "level", "levels")}`,
       data.date].join(" · "));
     byId("tiles").append(
       tile("Hierarchical F1", score(scores.f1)), tile("Precision (hP)", score(scores.precision)), tile("Recall (hR)", score(scores.recall)),
