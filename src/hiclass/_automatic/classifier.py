@@ -94,12 +94,12 @@ def _learns_batches(model: Any) -> None:
 
 
 class HierarchicalClassifier(BaseHierarchicalClassifier):
-    """Automatic classifier: computes features, chooses a model and calibrates it. Start here.
+    """Automatic hierarchical classifier, the recommended starting point.
 
-    It accepts texts, tables with columns of any kind, and matrices. The kind of the features and
-    the size of the task determine the candidates: flat models, local models and their products. The
-    candidate with the best score on held-out rows is fitted on all rows. ``choices_`` explains the
-    choice.
+    It computes features from texts, tables or matrices, chooses a model and calibrates it. The kind
+    of the features and the size of the task determine the candidates: flat models, local models and
+    their products. The candidate with the best score on held-out rows is fitted on all rows.
+    ``choices_`` explains the choice.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     Attributes
     ----------
     model_ : estimator
-        The chosen, fitted model, a hierarchical classifier of this library. Its input are features,
+        The chosen and fitted model, a hierarchical classifier of this library. It takes features,
         not the X of this estimator.
     choices_ : dict of str
         The choices and their reasons in words, by subject.

@@ -76,15 +76,15 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     Columns are transformed as follows:
 
     * text: TF-IDF weights of words and pairs of words and, for texts of fewer than 30 words on
-      average, of groups of three letters. From 100,000 different words on, words that occur in a
+      average, of groups of three letters. If there are 100,000 distinct words or more, words of a
       single row are dropped. A missing text is an empty text. In a table with other columns, texts
       that are single words, such as codes and names, are reduced to 30 numbers per column by a
       singular value decomposition.
     * numbers: missing values are replaced by the median, and an additional feature indicates them.
     * categories: one-hot encoded. Categories of a single row are merged, unknown categories are
       ignored, and missing values are a separate category.
-    * dates: year, month, weekday and hour, if they vary, and the seconds since 1970, all in local
-      time. They are scaled like numbers.
+    * dates: year, month, weekday and hour, if they vary, and the seconds since 1970, all as
+      wall-clock time. They are scaled like numbers.
 
     The result is a CSR matrix if there is a text column, or if ``fit`` has more than 2,000 features
     or 50 million values. Otherwise, it is a dense array.

@@ -48,8 +48,8 @@ def adapted_to(
     Parameters
     ----------
     X : rows, default=None
-        Unlabelled rows from use, from which the shares are estimated. A few hundred rows reveal a
-        large shift; more rows give better estimates. A very large X (more than 20 million
+        Unlabelled rows from current use, from which shares are estimated. A few hundred rows reveal
+        a large shift; more rows give better estimates. A very large X (more than 20 million
         probabilities of final classes) is subsampled with a fixed seed. Give either ``X`` or
         ``prior``.
     prior : dict or ndarray of shape (n_nodes,), default=None

@@ -195,7 +195,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     hierarchy_ : Hierarchy
         The hierarchy of classes.
     classes_ : ndarray, or list of ndarray
-        The labels, for paths per level.
+        The labels. For paths, one array per level.
     missing_label_ : object
         The value of a missing label in predictions.
 

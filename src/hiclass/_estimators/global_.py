@@ -390,20 +390,20 @@ class GlobalClassifier(BaseHierarchicalClassifier):
 
     @property
     def column_scales_(self) -> FloatArray:
-        """What the columns of the estimator are multiplied by."""
+        """The factors by which the columns of the target are multiplied."""
         _ = self.estimator_  # an error where there is none
         return np.asarray(local_classifiers(self)[()].scales())
 
     @property
     def local_classifiers_(self) -> LocalClassifiers:
-        """The fitted estimator, by the path of the root."""
+        """The fitted estimator, with the path of the root as key."""
         outputs = local_classifiers(self)
         fitted = {0: outputs[()].estimator_} if () in outputs else {}
         return LocalClassifiers(fitted, self._models.hierarchy)
 
     @property
     def local_classes_(self) -> dict[Any, IntArray]:
-        """The nodes that the columns of the estimator stand for, by the path of the root.
+        """The nodes that the columns of the estimator stand for, with the path of the root as key.
 
         The complement ``~v`` of a node stands for "stop at v".
         """

@@ -94,12 +94,13 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         Whether the learning rate decreases to zero over the epochs of ``fit``. With False, it is
         constant.
     batch_size : int or "auto", default="auto"
-        Number of rows per step. "auto": 384, fewer with less than 7,680 rows, more with more than
-        98,304 rows; 384 in ``partial_fit``.
+        Number of rows per step. "auto": 384, with fewer than 7,680 rows less, with more than 98,304
+        rows more; 384 in ``partial_fit``.
     max_epochs : int or "auto", default="auto"
         The maximum number of passes over the rows. "auto": as many as process 20,000 rows, between
         6 and 100 (with an embedding, between 5 and 100); with hidden layers, as many as process
-        100,000 rows, between 10 and 100. For streams, 6, 5 and 10.
+        100,000 rows, between 10 and 100. For streams: 6, with an embedding 5, with hidden layers
+        10.
     validation_fraction : float, default=0.0
         Share of the rows held out for early stopping, which keeps the weights with the lowest loss.
         With ``groups`` in ``fit``, whole groups are held out. With 0, early stopping uses the loss
