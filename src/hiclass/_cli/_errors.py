@@ -1,4 +1,4 @@
-"""The one error that the command line raises by itself."""
+"""The error class of the command line."""
 
 from __future__ import annotations
 

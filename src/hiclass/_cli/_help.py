@@ -1,4 +1,4 @@
-"""What the help of every command says behind its options: examples, and what to know first."""
+"""The text after the options in the help of every command: examples and notes."""
 
 DESCRIPTION = "Classify rows of a file into a hierarchy of classes."
 GENERAL = """\

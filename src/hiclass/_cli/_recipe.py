@@ -1,4 +1,4 @@
-"""Which model is fitted: the one that chooses by itself, and the single models."""
+"""The models of ``--model``: the automatic one and the single models."""
 
 from __future__ import annotations
 

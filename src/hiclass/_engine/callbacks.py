@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks: what they hear of a fit, and of the fits of local classifiers in it.
+"""Callbacks of scikit-learn for a fit, and for the fits of its local classifiers.
 
 They exist from scikit-learn 1.9 on and are experimental there. Older versions have no
 ``set_callbacks``, and nothing of this runs. The tree of tasks that callbacks see: a fit, the local

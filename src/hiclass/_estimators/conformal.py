@@ -280,7 +280,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         return inside.model._check_rows(inside.transform(X))
 
     def _decide_inside(self, X: Any) -> Decision:
-        """What the model decides by itself."""
+        """The decisions of the model without the guarantee."""
         inside = unwrap(self.model_)
         decision: Decision = inside.model._decide(inside.transform(X))
         return decision

@@ -31,7 +31,7 @@ class Promise:
         The confidence that a label of this level needs; infinite if nothing can be promised, so
         that no label is given.
     n_rows : int
-        Rows of calibration that could be answered.
+        Calibration rows with a predicted label at the level.
     n_answered : int
         Those of them that are.
     loss : float

@@ -51,7 +51,7 @@ def decide_held_out(model: Any, X: Any, y: Any, caller: str) -> HeldOut:
     y : array-like
         Their true labels.
     caller : str
-        Who asks, for messages.
+        The name of the caller, for messages.
 
     Returns
     -------

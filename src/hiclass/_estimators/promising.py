@@ -1,4 +1,4 @@
-"""Thresholds that limit the share of wrong labels, or their mean cost, of what is answered.
+"""Thresholds that bound the share of wrong labels among the predicted labels, or their mean cost.
 
 They are chosen on labelled rows that the model was not fitted on, so that a statement about all
 rows like them holds with a chosen certainty (:mod:`hiclass._out_of_fold.selective`).

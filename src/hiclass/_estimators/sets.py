@@ -115,7 +115,7 @@ def are_sets(model: Any) -> bool:
 
 
 def rule_of(model: Any) -> Rule:
-    """How classes are selected: by the parameters, or as the model has found out by itself."""
+    """How classes are selected: by the parameters, or by what the model has learned."""
     if hasattr(model, "_own_rule"):
         rule: Rule = model._own_rule()
         return rule

@@ -86,7 +86,7 @@ class FlatComparison:
 
     @property
     def verdict(self) -> str:
-        """The answer in two sentences, one per score."""
+        """The verdict in two sentences, one per score."""
         return " ".join(self._sentence(score) for score in SCORES)
 
     def _sentence(self, score: str) -> str:

@@ -1,4 +1,4 @@
-"""Which rows a model may code by itself, and which go to people, in which order, with what advice.
+"""Which rows a model can code without review, and the order and suggestions for the other rows.
 
 A row is sure if its predicted path ends where the model would end it without any thresholds:
 nothing was left out because it was not probable enough. The others get the most probable classes as
@@ -27,7 +27,7 @@ from hiclass._targets.paths import nodes_of
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
-#: How rows for people can be ordered.
+#: The orders of review.
 ORDERS = {
     "uncertain": "lowest probability of the first suggestion first",
     "cost": "largest expected cost of the first suggestion first",

@@ -1,4 +1,4 @@
-"""Paths with a gap in the middle: ending them there, in whatever container they came."""
+"""Truncation of paths that have a gap in the middle, in any container."""
 
 from __future__ import annotations
 

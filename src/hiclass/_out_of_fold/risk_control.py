@@ -11,7 +11,7 @@ reaches the threshold.
   So thresholds are tested from strict to lax, on a grid that does not depend on the rows, and the
   first that fails ends the walk: learn then test [2]_ in a fixed sequence, with bets
   (:func:`hiclass._out_of_fold.selective.bets_against`). The expected share is at most alpha with
-  the certainty that is asked for.
+  the chosen certainty.
 
 .. [1] A. N. Angelopoulos, S. Bates, A. Fisch, L. Lei, T. Schuster: Conformal risk control. ICLR
    (2024).

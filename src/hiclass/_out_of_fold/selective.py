@@ -85,9 +85,9 @@ def walk_errors(confidence: FloatArray, wrong: AnyArray, limit: float, risk: flo
     confidence : ndarray of shape (n_rows,)
         The confidence of rows that were not used for anything else.
     wrong : ndarray of bool of shape (n_rows,)
-        Whether their answer is wrong.
+        Whether their label is wrong.
     limit : float
-        The share of wrong rows among those answered that is allowed.
+        The share of wrong rows that is allowed among the labelled rows.
     risk : float
         The probability, over the draw of these rows, that more are wrong.
 
@@ -113,9 +113,9 @@ def walk_losses(confidence: FloatArray, loss: FloatArray, limit: float, risk: fl
     confidence : ndarray of shape (n_rows,)
         The confidence of rows that were not used for anything else.
     loss : ndarray of shape (n_rows,)
-        What their answers cost, from 0 to 1.
+        The cost of their labels, from 0 to 1.
     limit : float
-        The mean loss of the rows answered that is allowed.
+        The mean cost that is allowed for the labelled rows.
     risk : float
         The probability, over the draw of these rows, that it is larger.
 
@@ -141,7 +141,7 @@ def walk_losses(confidence: FloatArray, loss: FloatArray, limit: float, risk: fl
 
 
 def _prefixes(confidence: FloatArray, first: int) -> tuple[IntArray, IntArray]:
-    """Rows from the surest on, and how many of them are answered at each threshold of the walk."""
+    """Rows by decreasing confidence, and how many are labelled at each threshold of the walk."""
     order, sizes = surest_first(confidence)
     return order, sizes[sizes >= first]
 

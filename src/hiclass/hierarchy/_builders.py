@@ -101,7 +101,7 @@ def number_nodes(
 
 
 def order_nodes(labels: list[Any], below: list[list[int]]) -> tuple[list[int], list[list[int]]]:
-    """Sort nodes so that parents come first; return the order and, in it, everyone's parents."""
+    """Sort nodes so that parents come first; return the order and the parents of every node."""
     for p, children in enumerate(below):
         if len(set(children)) < len(children):
             twice = next(v for v in children if children.count(v) > 1)

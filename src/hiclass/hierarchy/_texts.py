@@ -151,7 +151,7 @@ def _refuse_equal_texts(hierarchy: Any, texts: AnyArray) -> None:
 
 
 def shorten(text: str, width: int = _SHOWN) -> str:
-    """A text on one line, as long as a person wants to read."""
+    """A text on one line, shortened for display."""
     line = " ".join(text.split())
     return line if len(line) <= width else f"{line[: width - 3].rstrip()}..."
 

@@ -128,7 +128,7 @@ def automation_curves(
 def curve_of(
     level: int, confidence: FloatArray, wrong: AnyArray, n_rows: int, certainty: float
 ) -> AutomationCurve:
-    """The curve of a level from the confidences and errors of the rows that could be answered."""
+    """The curve of a level from the confidences and errors of the rows with a label there."""
     order, n_answered = surest_first(confidence)
     n_wrong = np.cumsum(wrong[order])[n_answered - 1]
     lower, upper = share_interval(n_answered, n_wrong, 1 - certainty)
@@ -145,9 +145,9 @@ def curve_of(
 
 
 def surest_first(confidence: FloatArray) -> tuple[IntArray, IntArray]:
-    """Rows from the surest on, and how many of them are answered at each threshold.
+    """Rows by decreasing confidence, and how many are labelled at each threshold.
 
-    Rows of equal confidence are answered together.
+    Rows of equal confidence are labelled together.
     """
     order = np.argsort(-confidence, kind="stable")
     ordered = confidence[order]

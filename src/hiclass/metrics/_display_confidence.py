@@ -381,7 +381,7 @@ class AutomationDisplay(Display):
             self.bands_.append(band)
             # The wide intervals of the few surest rows say little, and would hide the rest.
             highest = max(highest, float(curve.upper[-1]), float(curve.error.max()))
-        ax.set(xlabel="share of rows answered", ylabel="wrong among them", xlim=(0, 1.01))
+        ax.set(xlabel="share of rows labelled", ylabel="share of wrong labels", xlim=(0, 1.01))
         ax.set_ylim(0, min(1.0, 1.1 * highest))
         _finish(ax)
         self.ax_, self.figure_ = ax, ax.figure

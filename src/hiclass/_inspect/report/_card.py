@@ -204,7 +204,7 @@ def _name(nodes: dict[str, Any], v: int) -> str:
 
 
 def _automation(data: dict[str, Any]) -> list[str]:
-    """How many rows the model could code by itself, and what it promises."""
+    """How many rows the model can label without review, and its guarantee."""
     found = data["automation"]
     if found is None:
         return []
@@ -239,7 +239,7 @@ def _automation(data: dict[str, Any]) -> list[str]:
 
 
 def _most(level: dict[str, Any], limit: float) -> int:
-    """The most rows that are answered at a step with at most so many wrong ones."""
+    """The largest number of labelled rows with at most this share of wrong labels."""
     steps = zip(level["answered"], level["wrong"], strict=True)
     return max(answered for answered, wrong in steps if wrong <= limit * answered)
 
