@@ -18,7 +18,7 @@ def changed(tmp_path):
 
 def test_the_same_rows_are_no_change(run, model, then):
     out, err = run("compare", model, then, then)
-    assert out == "No change by more than chance (200 rows then, 200 now).\n"
+    assert out == "No significant change (200 rows then, 200 now).\n"
     assert err.count("Read ") == 2
 
 
@@ -52,7 +52,7 @@ def test_a_guarantee_is_mentioned_and_false_alarms_can_be_rarer(
     out, _ = run("compare", sure, then, changed, "-q")
     assert "do not rely on it" in out
     out, _ = run("compare", sure, then, changed, "--max-false-alarms", "1e-300", "-q")
-    assert out.startswith("No change by more than chance (200 rows then, 200 now). Nothing speaks")
+    assert out.startswith("No significant change (200 rows then, 200 now). There is no evidence")
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_what_is_not_an_encoder_is_refused(encoder, message):
 
 
 def test_a_long_text_is_shortened_in_messages():
-    with pytest.raises(ValueError, match=r"for the text 'x+\.\.\.\. Leave"):
+    with pytest.raises(ValueError, match=r"for the text 'x+\.\.\.\. Remove"):
         encode_texts(lambda texts: [[np.nan]], ["x" * 1000])
 
 

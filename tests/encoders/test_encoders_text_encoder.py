@@ -171,7 +171,7 @@ def test_a_function_needs_a_name_in_the_cache(tmp_path):
 
 
 def test_an_encoder_that_is_fitted_is_not_cached_unless_it_is_frozen(tmp_path):
-    with pytest.raises(ValueError, match="a Pipeline is fitted on the texts of each fit"):
+    with pytest.raises(ValueError, match="a Pipeline is fitted in every fit"):
         TextEncoder(svd(), cache=tmp_path, cache_key="words 1").fit(TEXTS)
     frozen = FrozenEstimator(svd().fit(TEXTS))
     transformer = TextEncoder(frozen, cache=tmp_path, cache_key="words 1")

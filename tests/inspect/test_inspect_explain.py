@@ -445,7 +445,7 @@ def test_anything_but_one_row_is_refused(x, message, animals):
 def test_bad_numbers_are_refused(name, bad, animals):
     X, y = animals
     model = LocalClassifierPerParentNode().fit(X, y)
-    with pytest.raises(ValueError, match=f"{name} must be a whole number"):
+    with pytest.raises(ValueError, match=f"{name} must be a non-negative integer"):
         explain(model, X[0], **{name: bad})
 
 
@@ -521,7 +521,7 @@ def test_html_of_members_and_of_nothing_to_compare(animals):
     assert "The model has no probabilities." in svm._repr_html_()
     wood = LocalClassifierPerParentNode(RandomForestClassifier(5, random_state=0)).fit(X, y)
     page = explain(wood, X[0])._repr_html_()
-    assert "importances of the features" in page
+    assert "feature importances" in page
 
 
 def test_no_weights_are_copied_per_branch():

@@ -207,7 +207,7 @@ def test_what_is_about_paths_is_refused(fitted, data):
     X, y = data
     tree = LocalClassifierPerParentNode().fit(X, [[row[0]] for row in y])
     errors = find_label_errors(tree, X, [[row[0]] for row in y])
-    with pytest.raises(ValueError, match="label_errors is about one path per row"):
+    with pytest.raises(ValueError, match="label_errors requires one path per row"):
         make_report(fitted, X, y, label_errors=errors)
     with pytest.raises(ValueError, match="X has 200 rows but y has 3"):
         make_report(fitted, X, y[:3])

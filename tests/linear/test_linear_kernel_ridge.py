@@ -355,7 +355,7 @@ def test_bad_rows_labels_and_weights_are_refused():
 
 def test_equal_rows_with_next_to_no_regularisation_name_alpha():
     X = np.ones((4, 2))
-    with pytest.raises(ValueError, match=r"alpha=1e-20 is too small .* Use a larger alpha"):
+    with pytest.raises(ValueError, match=r"alpha=1e-20 is too small, .* Use a larger alpha"):
         KernelRidgeClassifier(alpha=1e-20).fit(X, [0, 1, 0, 1])
 
 

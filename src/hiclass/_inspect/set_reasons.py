@@ -220,7 +220,7 @@ class _SetReasons:
             margin = float(terms.sum() + constant)
             return Reason(self.name, classifier, "linear", where, margin, features)
         if estimator.importances is not None:
-            note = f"importances of the features{place}, the same for every row and class"
+            note = f"feature importances{place}, the same for every row and class"
             features = [
                 Feature(names[j], None, float(estimator.importances[j]), None)
                 for j in strongest(estimator.importances, self.top).tolist()
