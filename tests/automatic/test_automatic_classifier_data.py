@@ -1,5 +1,7 @@
 """``HierarchicalClassifier``: labels and rows of all kinds, and what it does after ``fit``."""
 
+import pickle
+
 import networkx
 import numpy as np
 import pandas
@@ -8,6 +10,7 @@ import pyarrow
 import pytest
 import scipy.sparse as sp
 from fakes import Centroids, Fixed, Nearest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
@@ -105,7 +108,12 @@ def test_another_number_of_labels_is_refused(noisy):
 # -- sets of classes ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+def wide(X):
+    """A sparse matrix of so many columns that it stays sparse."""
+    return sp.csr_matrix((X.shape[0], 2_001)) + sp.csr_matrix(np.pad(X, ((0, 0), (0, 1_996))))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, wide], ids=["dense", "few", "many"])
 @pytest.mark.parametrize("effort", ["quick", "balanced"])
 def test_several_labels_per_row(form, effort):
     X, y = zoo()
@@ -119,11 +127,23 @@ def test_several_labels_per_row(form, effort):
     assert hasattr(model, "thresholds_") == (effort == "balanced")
     threshold = "tuned" if effort == "balanced" else 0.5
     assert model.choices_["decoding"] == f"classes by threshold ({threshold})"
-    expected = "forest" if form is np.asarray else "local"
-    assert model.choices_["model"].startswith(expected)
+    parts = [part.partition(":")[0] for part in model.choices_["model"].split("; ")]
+    possible = {"linear", "ridge"} if form is wide else {"forest", "ridge", "network"}
+    assert set(parts) <= possible
+    if effort == "quick":
+        assert parts == (["ridge"] if form is wide else ["forest", "ridge"])
     assert model.choices_["effort"] == effort
-    measured = effort == "balanced" and form is np.asarray
-    assert ({"forest", "ridge"} <= set(model.scores_)) == measured
+    tried = {"linear" if form is wide else "forest", "ridge"}
+    assert (tried <= set(model.scores_)) == (effort == "balanced")
+    kind = "sparse" if form is wide else "dense"
+    assert model.choices_["features"].startswith(f"{X.shape[1]:,} {kind} features")
+    if form is sp.csr_matrix:
+        dense, _ = zoo()
+        again = clone(model).fit(dense, y)
+        np.testing.assert_allclose(
+            model.predict_node_proba(X), again.predict_node_proba(dense), atol=1e-6
+        )
+        assert pickle.loads(pickle.dumps(model)).predict(X).tolist() == model.predict(X).tolist()
 
 
 def test_a_dag_with_one_label_per_row():
@@ -169,7 +189,7 @@ def test_what_is_about_paths_is_refused_for_sets():
     with pytest.raises(ValueError, match=r"optimize='path' is about whole paths.*or 'f1'"):
         model.set_params(optimize="path").predict(X)
     model.set_params(optimize=None, min_confidence=0.5)
-    with pytest.raises(ValueError, match=r"min_confidence=0.5 is for one path .*; leave it out"):
+    with pytest.raises(ValueError, match=r"min_confidence=0.5 is for one path .*; use threshold"):
         model.predict(X)
 
 
@@ -500,7 +520,8 @@ def test_sets_are_selected_by_the_thresholds_that_were_tuned():
     X = np.eye(3)[kind] + rng.normal(scale=0.6, size=(120, 3))
     y = [[["a"], ["b"], ["a", "c"]][k] for k in kind]
     model = HierarchicalClassifier(multi_label=True, random_state=0).fit(X, y)
-    assert model.threshold == model.model_.threshold == "tuned"
+    assert model.threshold is None
+    assert model.model_.threshold == "tuned"
     closed = model.predict_node_proba(X) >= model.thresholds_
     sizes = [len(labels) for labels in model.predict(X)]
     assert sizes == closed[:, 1:].sum(axis=1).tolist()

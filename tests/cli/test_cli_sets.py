@@ -157,6 +157,69 @@ def test_the_automatic_model_and_a_threshold(folder, fitted, run):
     assert sizes[0.95] < sizes[0.05]
 
 
+@pytest.mark.parametrize("model", ["auto", "parent"])
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("0.4", 0.4),
+        ("tuned", "tuned"),
+        ("micro_f1", "micro_f1"),
+        ("precision:0.6", ("precision", 0.6)),
+        ("cost:1:5", ("cost", 1, 5)),
+        ("top:2", ("top", 2)),
+    ],
+)
+def test_every_way_to_select_classes_is_an_option_of_fit(folder, run, model, written, meant):
+    file, saved = folder / "indicator.csv", folder / "m.skops"
+    effort = ["--effort", "quick"] if model == "auto" else []
+    run("fit", file, "--target", *WORDS, "--multi-label", "indicator", "--model", model, *effort,
+        "--threshold", written, "-o", saved, "-q")  # fmt: skip
+    classifier = load_model(str(saved), of_sets=True).opened.model
+    assert classifier.threshold == meant
+    out, _ = run("predict", saved, file, "-q")
+    sizes = {sum(int(row[f"predicted_{name}"]) for name in WORDS) for row in read(out)}
+    assert sizes == {2} if written == "top:2" else sizes
+
+
+def test_predict_selects_otherwise_if_that_was_learned(folder, fitted, run):
+    rows = folder / "cells.csv"
+    learned = fitted("cells", *SEPARATED, model="auto")
+    out, _ = run("predict", learned, rows, "--threshold", "top:1", "-q")
+    assert {row["predicted_animals"].count(";") for row in read(out)} == {0}
+    run("evaluate", learned, rows, "--threshold", "precision:0.9", "-q")
+    fixed = folder / "fixed.skops"
+    run("fit", rows, *SEPARATED, "--model", "flat", "--threshold", "0.5", "-o", fixed, "-q")
+    _, err = run("predict", fixed, rows, "--threshold", "micro_f1", "-q", status=2)
+    assert "--threshold: threshold='micro_f1' is learned out of fold" in err
+
+
+def test_a_separator_that_is_in_no_cell_is_noticed(folder, run):
+    options = ["--target", "animals", "--label-separator"]
+    _, err = run("tree", folder / "cells.csv", *options, "|")
+    assert "no cell of 'animals' has '|' between labels, so that every row has one label" in err
+    n_several = sum(len(labels) > 1 for labels, _ in sets_of_rows())
+    assert f"{n_several} rows have ';': did you mean --label-separator ';'?" in err
+    _, err = run("tree", folder / "cells.csv", *options, ";")
+    assert "no cell" not in err
+    write_csv(folder / "single.csv", [["cat", "meow"], ["dog", "bark"]], header=["animals", "text"])
+    _, err = run("tree", folder / "single.csv", *options, ";")
+    assert "so that every row has one label. Check --label-separator." in err
+
+
+def test_folds_that_leave_too_few_groups_are_refused_before_anything_is_fitted(folder, run):
+    rows = [
+        [";".join(labels), text, f"g{i % 3}"] for i, (labels, text) in enumerate(sets_of_rows())
+    ]
+    write_csv(folder / "three.csv", rows, header=["animals", "text", "group"])
+    options = [folder / "three.csv", *SEPARATED, "--groups", "group", "--cv", "3"]
+    for model in ("auto", "node"):
+        _, err = run("fit", *options, "--model", model, "-o", folder / "m.skops", status=2)
+        assert "--cv 3 leaves 2 of the 3 groups of 'group' to learn from, but a fit needs 3" in err
+        assert "Fold 1" not in err
+    out, _ = run("fit", *options, "--model", "node", "--threshold", "0.5", "-o", folder / "m.skops")
+    assert "Scores out of fold, 3 folds" in out
+
+
 def test_cross_validation_with_groups(folder, run):
     rows = [
         [";".join(labels), text, f"g{i // 4}"] for i, (labels, text) in enumerate(sets_of_rows())
@@ -267,7 +330,9 @@ def test_options_that_do_not_go_together(folder, run):
         ([*SEPARATED, "--truncate-gaps"], "--truncate-gaps is about levels in columns"),
         ([*SEPARATED, "--min-confidence", "0.5"], "Use --threshold"),
         ([*SEPARATED, "--optimize", "path"], "Use --optimize f1"),
-        ([*SEPARATED, "--threshold", "0.5"], "--threshold 0.5 cannot be used with --model auto"),
+        ([*SEPARATED, "--threshold", "most"], "or tuned, micro_f1, precision:0.9, cost:1:5 or top"),
+        ([*SEPARATED, "--threshold", "top:1.5"], "(numbers are examples), not 'top:1.5'"),
+        ([*SEPARATED, "--threshold", "1.5"], "a number above 0 and up to 1 is needed"),
         ([*SEPARATED, "--model", "batches"], "--model batches needs one path per row"),
         ([*SEPARATED, "--model", "flat", "--effort", "best"], "--effort best is for --model auto"),
         ([*SEPARATED, "--add", "x.csv"], "--add and --update learn reviewed rows"),

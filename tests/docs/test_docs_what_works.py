@@ -1,20 +1,24 @@
 """``docs/what_works.md``: everything that is public, tried on trees, DAGs and sets of classes.
 
 Every cell of its tables is the outcome of a call: "yes", or the number of the sentence that refuses
-it. As a program it writes the page anew.
+it. As a program it writes the page anew. The network has a part of the page to itself, which needs
+PyTorch: without it, the rest is written and compared.
 """
 
+import copy
 import importlib.util
 import inspect
 import re
 import sys
 import tempfile
 import warnings
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -83,10 +87,24 @@ def estimators():
     return found
 
 
+NETWORK = "HierarchicalSoftmaxClassifier"
+
+
+def network():
+    """The estimators that need PyTorch, by name."""
+    from hiclass.torch import HierarchicalSoftmaxClassifier
+
+    return {NETWORK: HierarchicalSoftmaxClassifier}
+
+
+def class_of(name):
+    return (network() if name == NETWORK else estimators())[name]
+
+
 def make(name, column, options):
     """An estimator for a kind of labels."""
     kind = column
-    kind_of, (_, _, tree, several) = estimators()[name], data(kind)
+    kind_of, (_, _, tree, several) = class_of(name), data(kind)
     common = {"hierarchy": None if kind == "tree" else tree, "multi_label": several}
     if kind_of is EnsembleClassifier:
         members = [(n, FlatClassifier(GaussianNB(), **common)) for n in "ab"]
@@ -101,6 +119,8 @@ def make(name, column, options):
         given = {"hierarchy": with_texts, "encoder": HashingVectorizer(n_features=64)}
         return kind_of(**{**given, **options})
     defaults = {"random_state": 0}
+    if name == NETWORK:
+        defaults["max_epochs"] = 2
     if "effort" in inspect.signature(kind_of).parameters:
         defaults["effort"] = "quick"
     if "local_classifier" in inspect.signature(kind_of).parameters:
@@ -136,7 +156,7 @@ def attempt(function, name=""):
             function()
         except (ValueError, TypeError, AttributeError) as error:
             sentence = " ".join(str(error).split())
-            for known in estimators():
+            for known in (*estimators(), NETWORK):
                 sentence = re.sub(rf"\b{known}\b(?!\()", "…", sentence)
             # A set has no order.
             return re.sub(
@@ -174,6 +194,10 @@ METHODS = {
     "score": lambda m, X, y: m.score(X, y),
     "explain": lambda m, X, y: m.explain(X[0]),
 }
+NETWORK_METHODS = {
+    "fit_batches": lambda m, X, y: sklearn.clone(m).fit_batches([(X, y)], classes_of(m)),
+    "module_": lambda m, X, y: m.module_,
+}
 #: Methods that have nothing to do with labels.
 PLAIN_METHODS = {"get_params", "set_params", "set_callbacks", "get_metadata_routing"}
 
@@ -192,13 +216,18 @@ def try_method(method, name, kind):
             model.partial_fit(X[40:], y[40:]).predict(X)
 
         return attempt(learn)
-    return on_fitted(name, kind, METHODS[method])
+    return on_fitted(name, kind, {**METHODS, **NETWORK_METHODS}[method])
 
 
-def method_rows():
-    for method in METHODS:
+def classes_of(model):
+    """All classes, as batches announce them."""
+    return None if model.hierarchy is not None else model.hierarchy_
+
+
+def method_rows(methods, classes):
+    for method in methods:
         found = {}
-        for name, cls in estimators().items():
+        for name, cls in classes.items():
             offered = hasattr(cls, method) or method in dir(cls)
             if offered:
                 found[name] = tuple(try_method(method, name, kind) for kind in KINDS)
@@ -238,6 +267,28 @@ PARAMETERS = {
     "optimize": ["f1", "path"],
     "effort": ["quick", "balanced"],
 }
+#: The same for those that only the network has.
+NETWORK_PARAMETERS = {
+    "loss": ["conditional", "leaf", "each"],
+    "hidden_layers": [(8,)],
+    "embedding_dim": [4],
+    "dropout": [0.2],
+    "standardize": [False],
+    "penalty": [0.01],
+    "recursive": [True],
+    "learning_rate": [0.01],
+    "decay": [False],
+    "batch_size": [16],
+    "max_epochs": [1],
+    "validation_fraction": [0.3],
+    "patience": [1],
+    "tol": [0.1],
+    "clip_norm": [1.0],
+    "precision": ["bfloat16"],
+    "device": ["cpu"],
+    "distributed": [True],
+    "warm_start": [True],
+}
 
 
 def try_parameter(parameter, value, name, kind):
@@ -257,12 +308,25 @@ def try_parameter(parameter, value, name, kind):
         options["local_classifier"] = None
 
     def run():
-        with tempfile.TemporaryDirectory() as folder:
+        group = alone_in_a_group() if parameter == "distributed" else nullcontext()
+        with tempfile.TemporaryDirectory() as folder, group:
             if parameter == "checkpoint_dir":
                 options["checkpoint_dir"] = folder
             make(name, kind, options).fit(X, y).predict(X)
 
     return attempt(run)
+
+
+@contextmanager
+def alone_in_a_group():
+    """A group of processes of ``torch.distributed`` with this one only."""
+    import torch.distributed as dist
+
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
 
 
 def text_model():
@@ -276,11 +340,11 @@ def labels_of(kind):
     return {"hierarchy": None if kind == "tree" else tree, "multi_label": several}
 
 
-def parameter_rows():
-    for parameter, values in PARAMETERS.items():
+def parameter_rows(parameters, classes):
+    for parameter, values in parameters.items():
         for value in values:
             found = {}
-            for name, cls in estimators().items():
+            for name, cls in classes.items():
                 if parameter in inspect.signature(cls).parameters:
                     found[name] = tuple(
                         try_parameter(parameter, value, name, kind) for kind in KINDS
@@ -300,15 +364,15 @@ FUNCTIONS = {
     "guarantee_error": lambda m, X, y: hiclass.guarantee_error(m, X, y, 0.2),
     "guarantee_cost": lambda m, X, y: hiclass.guarantee_cost(m, X, y, 1.5, costs=COSTS),
     "make_report": lambda m, X, y: hiclass.make_report(m, X, y),
-    "explain": lambda m, X, y: hiclass.explain(logistic(m), X[0]),
+    "explain": lambda m, X, y: hiclass.explain(explained(m), X[0]),
     "find_label_errors": lambda m, X, y: hiclass.find_label_errors(m, X, y, cv=2),
     "choose_for_review": lambda m, X, y: hiclass.choose_for_review(m, X, 3),
     "compare_use": lambda m, X, y: hiclass.compare_use(m, X[:40], X[40:]),
     "outside_score": lambda m, X, y: hiclass.outside_score(m, X),
-    "triage": lambda m, X, y: hiclass.triage(with_confidence(logistic(m)), X),
+    "triage": lambda m, X, y: hiclass.triage(with_confidence(explained(m)), X),
     "trusted_types": lambda m, X, y: hiclass.trusted_types(m),
     "load": lambda m, X, y: stored(m),
-    "to_onnx": lambda m, X, y: hiclass.to_onnx(logistic(m)),
+    "to_onnx": lambda m, X, y: hiclass.to_onnx(explained(m)),
 }
 #: Functions of labels and texts, without a model.
 WITHOUT_MODEL = {
@@ -341,8 +405,10 @@ def with_confidence(model):
     return model if model._is_about_sets() else model.set_params(min_confidence=0.5)
 
 
-def logistic(model):
-    """The same model with classifiers that can be explained and exported."""
+def explained(model):
+    """The same model with classifiers that can be explained and exported; networks as they are."""
+    if type(model).__name__ == NETWORK:
+        return copy.deepcopy(model)
     X, y = model_rows[id(model)]
     options = {"hierarchy": model.hierarchy, "multi_label": model.multi_label}
     return FlatClassifier(LogisticRegression(), **options).fit(X, y)
@@ -359,14 +425,16 @@ def stored(model):
         hiclass.load(Path(folder) / "m.skops")
 
 
-def function_rows():
+def function_rows(model):
     for name, call in FUNCTIONS.items():
         cells = []
         for kind in KINDS:
-            X, y = rows("FlatClassifier", kind)
-            model_rows[id(fitted("FlatClassifier", kind))] = X, y
-            cells.append(on_fitted("FlatClassifier", kind, call))
+            model_rows[id(fitted(model, kind))] = rows(model, kind)
+            cells.append(on_fitted(model, kind, call))
         yield f"`{name}`", "", tuple(cells)
+
+
+def rows_without_model():
     for name, call in WITHOUT_MODEL.items():
         cells = [attempt(lambda kind=kind, call=call: call(kind)) for kind in KINDS]
         if name in EMPTY:
@@ -443,11 +511,42 @@ def grouped(title, found):
 
 def sections():
     return {
-        "Methods": list(method_rows()),
-        "Parameters": list(parameter_rows()),
-        "Functions": list(function_rows()),
+        "Methods": list(method_rows(METHODS, estimators())),
+        "Parameters": list(parameter_rows(PARAMETERS, estimators())),
+        "Functions": [*function_rows("FlatClassifier"), *rows_without_model()],
         "Metrics": list(metric_rows()),
     }
+
+
+def network_sections():
+    found = {
+        "Methods": method_rows({**METHODS, **NETWORK_METHODS}, network()),
+        "Parameters": parameter_rows({**PARAMETERS, **NETWORK_PARAMETERS}, network()),
+        "Functions": [*function_rows(NETWORK), *members()],
+    }
+    return {
+        f"Network: {title.lower()}": [(what, "", cells) for what, _, cells in rows]
+        for title, rows in found.items()
+    }
+
+
+def members():
+    """The network within other estimators."""
+    for name, make_outer in (
+        ("EnsembleClassifier", lambda m: EnsembleClassifier([("a", m)])),
+        ("ConformalClassifier", conformal),
+    ):
+        cells = []
+        for kind in KINDS:
+            X, y = rows(NETWORK, kind)
+            outer = make_outer(make(NETWORK, kind, {}))
+            cells.append(attempt(lambda X=X, y=y, m=outer: m.fit(X, y).predict(X)))
+        yield f"`{name}` of it", "", tuple(cells)
+
+
+def conformal(model):
+    risk = "false_negatives" if model._is_about_sets() else "path"
+    return ConformalClassifier(model, 0.3, kind=risk, random_state=0)
 
 
 INTRODUCTION = """# What works with what
@@ -462,31 +561,47 @@ Which methods, parameters, functions and metrics work with which labels? The col
 names the alternative. In messages, "…" stands for the name of an estimator.
 
 The tables are the results of real calls: `python tests/docs/test_docs_what_works.py` writes this
-page, and a test compares it with the library. The network of `hiclass.torch` is not included.
+page, and a test compares it with the library. The network of `hiclass.torch`, which needs
+PyTorch, has [tables of its own](#the-network).
+"""
+NETWORK_INTRODUCTION = """## The network
+
+The same for `hiclass.torch.HierarchicalSoftmaxClassifier`. Above, `explain`, `triage` and `to_onnx`
+are called with a logistic regression; here, with the network itself.
 """
 
 
 def write():
-    """The text of the page."""
-    notes, lines = {}, [INTRODUCTION]
+    """The text of the page, but for the network."""
+    return as_text(INTRODUCTION, sections(), "Notes", "##")
+
+
+def write_network():
+    """The text of the page about the network."""
+    return as_text(NETWORK_INTRODUCTION, network_sections(), "Notes on the network", "###")
+
+
+def as_text(introduction, tables, heading, level):
+    notes, lines = {}, [introduction]
+    place = heading.lower().replace(" ", "-")
 
     def cell(outcome):
         if outcome == "yes":
             return outcome
-        return f"[{notes.setdefault(outcome, len(notes) + 1)}](#notes)"
+        return f"[{notes.setdefault(outcome, len(notes) + 1)}](#{place})"
 
-    for title, found in sections().items():
+    for title, found in tables.items():
         with_names = any(names for _, names, _ in found)
-        header = [title[:-1].lower() if title != "Functions" else "function", *KINDS]
+        header = [title.split()[-1].removesuffix("s").lower(), *KINDS]
         if with_names:
             header.insert(1, "of")
-        lines += [f"## {title}", "", "| " + " | ".join(header) + " |"]
+        lines += [f"{level} {title}", "", "| " + " | ".join(header) + " |"]
         lines.append("|" + "---|" * len(header))
         for what, names, cells in found:
             parts = [what, *([names] if with_names else []), *map(cell, cells)]
             lines.append("| " + " | ".join(parts) + " |")
         lines.append("")
-    lines += ["## Notes", ""]
+    lines += [f"{level} {heading}", ""]
     lines += [f"{number}. {escaped(sentence)}" for sentence, number in notes.items()]
     return "\n".join(lines) + "\n"
 
@@ -503,13 +618,40 @@ needed = pytest.mark.skipif(
 )
 
 
+def page_parts():
+    """The page in two: without the network, and about it."""
+    text, heading, of_network = PAGE.read_text(encoding="utf-8").partition("\n## The network")
+    return text, heading[1:] + of_network
+
+
+def check_sentences(page):
+    sentences = [line for line in page.partition("# Notes")[2].splitlines() if line[:1].isdigit()]
+    assert sentences
+    assert not [line for line in sentences if not REMEDY.search(line)]
+
+
 @needed
 def test_the_page_is_what_happens_now_and_every_refusal_says_what_to_do():
     page = write()
-    sentences = [line for line in page.partition("## Notes")[2].splitlines() if line]
-    assert sentences
-    assert not [line for line in sentences if not REMEDY.search(line)]
-    assert PAGE.read_text(encoding="utf-8") == page, f"run python {Path(__file__).name}"
+    check_sentences(page)
+    assert page_parts()[0] == page, f"run python {Path(__file__).name}"
+
+
+@pytest.mark.heavy
+def test_the_same_holds_for_the_network():
+    page = write_network()
+    check_sentences(page)
+    assert page_parts()[1] == page, f"run python {Path(__file__).name}"
+
+
+@pytest.mark.heavy
+def test_everything_public_of_the_network_is_in_its_tables():
+    cls = network()[NETWORK]
+    known = {**PARAMETERS, **NETWORK_PARAMETERS}
+    assert set(inspect.signature(cls).parameters) <= set(known)
+    methods = {m for m in dir(cls) if not m.startswith("_") and callable(getattr(cls, m, None))}
+    methods = {m for m in methods if not m.endswith("_request")} - PLAIN_METHODS
+    assert methods <= {*METHODS, *NETWORK_METHODS}
 
 
 def test_everything_that_is_public_is_in_the_tables():
@@ -526,4 +668,7 @@ def test_everything_that_is_public_is_in_the_tables():
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT / "tests"))
-    PAGE.write_text(write(), encoding="utf-8")
+    about_network = page_parts()[1]
+    if importlib.util.find_spec("torch") is not None:
+        about_network = write_network()
+    PAGE.write_text(f"{write()}\n{about_network}", encoding="utf-8")

@@ -127,6 +127,25 @@ def test_models_of_models_hand_them_on():
     assert {t[1] for t in noted.told} > {"HierarchicalClassifier"}
 
 
+def test_models_of_sets_that_are_chosen_get_them(monkeypatch):
+    from hiclass._automatic import set_proposals
+
+    monkeypatch.setattr(set_proposals, "find_spec", lambda name: None)  # no network
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 3))
+    sets = [[label for label, x in zip("abc", row, strict=True) if x > 0] for row in rows]
+    for X_, options, inside in (
+        (rows, {}, {"forest", "ridge"}),
+        (rows, {"effort": "quick"}, {"forest", "ridge"}),
+        (rows, {"local_classifier": GaussianNB()}, {"local"}),
+    ):
+        noted = Nested()
+        model = HierarchicalClassifier(multi_label=True, random_state=0, **options)
+        model.set_callbacks(noted).fit(X_, sets)
+        assert inside <= {t[2] for t in noted.told}
+        assert {t[1] for t in noted.told} > {"HierarchicalClassifier"}
+
+
 def test_a_fit_that_fails_is_torn_down():
     noted = Nested()
     model = LocalClassifierPerParentNode(Broken()).set_callbacks(noted)

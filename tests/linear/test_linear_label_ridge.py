@@ -36,6 +36,21 @@ def test_is_the_regression_around_the_shares_of_the_classes(weighted, sparse):
     np.testing.assert_array_equal(model.predict(new), model.predict_proba(new) > 0.5)
 
 
+@pytest.mark.parametrize("n_landmarks", [3000, 15])
+def test_sparse_rows_give_what_dense_ones_give(n_landmarks):
+    X, Y = make_sets()
+    X[np.abs(X) < 0.5] = 0
+    dense, sparse = (
+        MultiLabelKernelRidgeClassifier(n_landmarks=n_landmarks, random_state=0).fit(rows, Y)
+        for rows in (X, sp.csr_array(X))
+    )
+    assert sp.issparse(sparse.landmarks_)
+    expected = dense.predict_proba(X)
+    for rows in (X, sp.csr_array(X)):  # whatever it was fitted on
+        np.testing.assert_allclose(sparse.predict_proba(rows), expected, atol=1e-9)
+        np.testing.assert_allclose(dense.predict_proba(rows), expected, atol=1e-9)
+
+
 def test_with_a_landmark_at_every_row_the_result_is_the_exact_one():
     X, Y = make_sets(n_rows=41)
     exact = MultiLabelKernelRidgeClassifier(random_state=0).fit(X, Y)

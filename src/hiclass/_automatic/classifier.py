@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -32,6 +33,7 @@ from hiclass._automatic.objectives import (
 )
 from hiclass._automatic.proposals import (
     EFFORTS,
+    FEWEST_ROWS,
     USUAL_F,
     Effort,
     Proposal,
@@ -56,16 +58,19 @@ from hiclass._automatic.set_selection import (
     choose_by_rule,
     choose_sets,
     fit_choice,
+    not_finite,
 )
 from hiclass._automatic.words import has_words, with_words
 from hiclass._compat import Interval, StrOptions, check_is_fitted, offered_if
 from hiclass._encoders.encoding import check_texts
+from hiclass._engine.callbacks import handing_callbacks_on
 from hiclass._engine.local_classifiers import Prototype
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.fitting import ESTIMATED, encode_labels, fitting, local_prototype
 from hiclass._estimators.incremental import check_learns
 from hiclass._estimators.local import LocalClassifierPerParentNode
 from hiclass._estimators.texted import texted_hierarchy
+from hiclass._inference.selections import make_rule, read_threshold
 from hiclass._out_of_fold.folds import N_FOLDS, deal_paths, deal_sets
 from hiclass._rows import check_weights, n_rows_of, take_rows
 from hiclass._targets.paths import check_n_labels
@@ -73,14 +78,17 @@ from hiclass._targets.sets import SetTarget
 from hiclass._typing import IntArray
 from hiclass.model_selection import read_groups
 
-#: Fewer rows than this are too few to measure anything on.
-_FEWEST_ROWS = 30
 #: Fewer rows than this are held out on all folds.
 _FEW_ROWS = 3_000
 #: Rows from which a quick model learns its temperature.
 _MOST_FOR_TEMPERATURE = 3_000
 #: What the classifiers that are chosen here warn of, and a user can do nothing about.
-_NOT_FOR_USERS = ("The number of unique classes", "lbfgs failed to converge", "Liblinear failed")
+_NOT_FOR_USERS = (
+    "The number of unique classes",
+    "lbfgs failed to converge",
+    "Liblinear failed",
+    "The estimator .* does not support callbacks",
+)
 
 
 def _learns_batches(model: Any) -> None:
@@ -128,11 +136,18 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
 
         For sets of classes in dense rows, a forest, a kernel ridge regression and, if PyTorch is
         installed, a network are combined with learned weights. "quick" uses the mean of the first
-        two, and "best" trains three networks.
+        two, and tunes the regression by its leave-one-out predictions; "best" trains three
+        networks. In sparse rows, the regression and a logistic regression per node are combined;
+        "quick" uses the regression for up to 6,000 rows, and otherwise the logistic regression.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The hierarchy of classes. By default, it is read from ``y``.
     multi_label : bool, default=False
         Whether a row may have several labels.
+    threshold : float, str or tuple, default=None
+        For sets of classes, the smallest probability of a predicted class, or any other form that
+        :class:`~hiclass.FlatClassifier` accepts, such as "tuned" and ("top", 3). By default,
+        "tuned", and 0.5 with ``effort="quick"``. It is read by ``predict``; learned forms can be
+        set after ``fit`` if ``thresholds_`` is set.
     min_confidence : float, sequence of float or mapping, default=0.0
         Stops a path before its first node with a lower probability. A sequence holds one value per
         level. A mapping has classes (paths or labels) as keys, and one value, or one value per
@@ -174,7 +189,12 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     missing_label_ : object
         The value of a missing label in predictions.
     thresholds_ : ndarray of shape (n_nodes,)
-        The threshold of every node. Only set for sets of classes.
+        The threshold with the best F1 for every node. Only set for sets of classes; with
+        ``effort="quick"`` only if ``threshold`` is learned.
+    threshold_curve_ : ndarray of shape (n_points, 3)
+        Out-of-fold results of common thresholds. The columns are the threshold, the share of the
+        true classes that are predicted, and the number of predicted classes per true class. Set
+        together with ``thresholds_``.
     n_features_in_ : int
         Number of columns of X. Not set for texts.
     feature_names_in_ : ndarray of str
@@ -229,7 +249,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         "effort": [StrOptions(set(EFFORTS))],
         "hierarchy": "no_validation",
         "multi_label": ["boolean"],
-        "threshold": "no_validation",  # that of the chosen model, which checks it
+        "threshold": [*BaseHierarchicalClassifier._parameter_constraints["threshold"], None],
         "class_texts": "no_validation",
         "n_jobs": [
             Interval(Integral, 1, None, closed="left"),
@@ -261,6 +281,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         effort: str = "balanced",
         hierarchy: Any = None,
         multi_label: bool = False,
+        threshold: Any = None,
         min_confidence: Any = 0.0,
         class_texts: Any = None,
         n_jobs: int | None = None,
@@ -272,6 +293,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         self.effort = effort
         self.hierarchy = hierarchy
         self.multi_label = multi_label
+        self.threshold = threshold
         self.min_confidence = min_confidence
         self.class_texts = class_texts
         self.n_jobs = n_jobs
@@ -286,12 +308,12 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             return str(measured)
         return OBJECTIVES[self.optimize].decodings[0]
 
-    # No parameter here, but a fact about the model that was chosen.
     @property
-    def threshold(self) -> float | str:
-        """The threshold of the chosen model, for sets of classes."""
-        chosen: float | str = getattr(self.__dict__.get("model_"), "threshold", 0.5)
-        return chosen
+    def _threshold(self) -> Any:
+        """How classes are selected; by default as the model that was chosen has it."""
+        if self.threshold is not None:
+            return self.threshold
+        return getattr(self.__dict__.get("model_"), "threshold", 0.5)
 
     @property
     def _given(self) -> Prototype | None:
@@ -411,7 +433,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         """What may be spent: nothing is measured on too few rows."""
         effort = EFFORTS[self.effort]
         self.choices_["effort"] = self.effort
-        if effort.n_folds and n_rows < _FEWEST_ROWS:
+        if effort.n_folds and n_rows < FEWEST_ROWS:
             self.choices_["effort"] = f"quick: {n_rows} rows are too few to measure anything on"
             return EFFORTS["quick"]
         if effort.n_folds and groups is not None and groups.max() + 1 < N_FOLDS:
@@ -541,7 +563,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         machines on words from all of them, which takes no fit.
         """
         usual = getattr(proposal.model, "temperature", None)
-        too_few = len(rows.nodes) < _FEWEST_ROWS or rows.n_groups < N_FOLDS
+        too_few = len(rows.nodes) < FEWEST_ROWS or rows.n_groups < N_FOLDS
         f: float | None = USUAL_F
         if usual is not None and not too_few and sp.issparse(rows.X) and rows.groups is None:
             model = clone(proposal.model).set_params(temperature=ESTIMATED)
@@ -580,35 +602,50 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     ) -> None:
         """Choose and fit a model that predicts sets of classes."""
         measure = set_measure(self.optimize)
-        if self.local_classifier is not None or sp.issparse(features):
-            self._fit_sets_by_rule(features, y, effort, fit_params, groups)
+        if self.local_classifier is not None:
+            self._fit_sets_given(features, y, effort, fit_params, groups)
             return
+        dense = self.features_._as_dense(target.n_rows) if sp.issparse(features) else None
+        if dense is not None:  # a matrix of few columns
+            self.features_, features = dense, dense.transform(X)
+            self._describe_features(features)
         common = self._settings(effort).common
         unit = None if groups is None else read_groups(groups, target.n_rows)
         fold = deal_sets(target, unit) if effort.n_folds else np.zeros(target.n_rows, dtype=int)
-        rows = SetRows(features, target, fold, fit_params.get("sample_weight"))
+        rows = SetRows(features, target, fold, fit_params.get("sample_weight"), unit)
         settings = SetSettings(effort, common)
         rows = self._try_flags(X, rows, settings, measure)
         if effort.n_folds:
-            n_folds = EFFORTS[self.effort].n_folds
-            choice = choose_sets(rows, settings, n_folds, measure)
+            choose = partial(choose_sets, rows, settings, EFFORTS[self.effort].n_folds, measure)
+            choice = choose()
+            try:
+                model = fit_choice(choice, rows, self)
+            except FloatingPointError as error:  # on all rows, though not on those of the folds
+                choice = choose({"network": not_finite(error)})
+                model = fit_choice(choice, rows, self)
             self.choices_["why"] = _reason_of_sets(choice.scores)
         else:
-            choice = choose_by_rule(rows, settings)
-            self.choices_["why"] = "a fixed rule: nothing was compared"
-        model = fit_choice(choice, rows)
+            learn = read_threshold(self._threshold).is_learned
+            choice = choose_by_rule(rows, settings, measure, learn=learn)
+            model = fit_choice(choice, rows, self)
+            self.choices_["why"] = "a fixed rule: no models were compared"
+        if choice.learned is not None:
+            # An error, if a target cannot be reached, now rather than when predicting.
+            make_rule(read_threshold(self._threshold), choice.learned, target.hierarchy.n_nodes)
         self.choices_["model"] = "; ".join(f"{p.name}: {p.says}" for p in choice.parts)
         if len(choice.parts) > 1:
             pairs = zip(choice.parts, choice.weights, strict=True)
             self.choices_["weights"] = ", ".join(f"{p.name} {w:.2f}" for p, w in pairs)
-        self.choices_["decoding"] = f"classes by threshold ({model.threshold})"
+        self._adopt(model, "best_path")
+        self.choices_["decoding"] = f"classes by threshold ({self._threshold})"
         for name, why in choice.left_out.items():
             self.choices_[f"no {name}"] = why
         self.scores_ = choice.scores
-        self._adopt(model, "best_path")
 
     def _try_flags(self, X: Any, rows: SetRows, settings: SetSettings, measure: str) -> SetRows:
         """The rows with features that say whether numbers are missing where these serve."""
+        if sp.issparse(rows.X):
+            return rows
         without = self.features_._without_flags()
         other = without.transform(X)
         if other.shape[1] == rows.X.shape[1]:
@@ -620,19 +657,21 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         self._describe_features(other)
         return plain
 
-    def _fit_sets_by_rule(
+    def _fit_sets_given(
         self, features: Any, y: Any, effort: Effort, fit_params: dict[str, Any], groups: Any
     ) -> None:
-        """Fit the one model that serves sparse rows, or the classifier that is given."""
+        """Fit the classifier that is given, per node."""
+        usual = "tuned" if effort.n_folds else 0.5
         common = self._settings(effort).common | {
             "hierarchy": self.hierarchy,
             "multi_label": self.multi_label,
-            "threshold": "tuned" if effort.n_folds else 0.5,
+            "threshold": usual if self.threshold is None else self.threshold,
         }
         proposal = propose_sets(self.local_classifier, common)
         model = proposal.model
-        held = {"groups": groups} if effort.n_folds else {}
-        model.fit(features, y, **fit_params, **held)
+        held = {"groups": groups} if read_threshold(model.threshold).is_learned else {}
+        with handing_callbacks_on(self, model, proposal.name):
+            model.fit(features, y, **fit_params, **held)
         self.choices_ |= {
             "why": "a fixed rule: nothing was compared",
             "model": f"{proposal.name}: {proposal.says}",
@@ -703,7 +742,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             )
 
     def _batch_model(self) -> Any:
-        common = self._settings(EFFORTS["quick"]).common
+        common = self._settings(EFFORTS["quick"]).common | {"threshold": self._threshold}
         return LocalClassifierPerParentNode(
             self.local_classifier, hierarchy=self.hierarchy, multi_label=self.multi_label, **common
         )
@@ -717,6 +756,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         wanted: dict[str, Any] = {"min_confidence": self.min_confidence}
         if not self._is_about_sets():
             wanted |= {"decoding": self.decoding, "expected_f1": self._f_to_expect()}
+        else:
+            wanted |= {"threshold": self._threshold}
         model.set_params(**wanted)
         steps = [step for step in (self.features_, self.scaler_) if step is not None]
         return steps, model

@@ -107,6 +107,9 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     ['price', 'day (month)', 'day (weekday)', 'day (seconds)', 'price (missing)']
     """
 
+    #: Whether sparse rows become dense ones.
+    _makes_dense = False
+
     def __init__(
         self,
         *,
@@ -281,6 +284,15 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             other._scaling = replace(self._scaling, flagged=self._scaling.flagged[:0])
         return other
 
+    def _as_dense(self, n_rows: int) -> TableFeatures | None:
+        """The same, fitted, with dense features of a sparse matrix; None where these are many."""
+        width = getattr(self, "n_features_in_", 0)
+        if self._form != "matrix" or width > _MANY or n_rows * width > _MOST_DENSE:
+            return None
+        other = copy.copy(self)
+        other._makes_dense = True
+        return other
+
     def _fit_table(self, cells: dict[Any, Cells], n_rows: int) -> Any:
         """Learn from the cells of all features, and return the features."""
         parts = []
@@ -373,7 +385,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
     def _transform_matrix(self, X: Any) -> Any:
         if self._scaling is None:
-            return X
+            return X.toarray() if self._makes_dense and sp.issparse(X) else X
         block = X.toarray() if sp.issparse(X) else X
         return encoders.apply_scaling(self._scaling, block, in_place=False)
 

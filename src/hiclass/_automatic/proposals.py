@@ -80,6 +80,8 @@ class Effort:
     n_networks: int
 
 
+#: Fewer rows than this are too few to measure or tune anything on.
+FEWEST_ROWS = 30
 EFFORTS = {
     effort.name: effort
     for effort in (

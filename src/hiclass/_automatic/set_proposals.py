@@ -1,24 +1,26 @@
-"""Models of dense rows that are sets of classes: which are worth a try, and their parameters.
+"""Models of rows that are sets of classes: which are worth a try, and their parameters.
 
-Three kinds that err in different ways: a forest and a kernel ridge regression, each for all classes
-at once, and networks with two hidden layers. What differs from one task to the next is found out
-on rows that are held out: how small leaves may be, how wide and how strongly regularised
-similarities are, and for how many epochs networks are trained.
+For dense rows, three kinds that err in different ways: a forest and a kernel ridge regression, each
+for all classes at once, and networks with two hidden layers. For sparse rows, the regression and a
+logistic regression per node. What differs from one task to the next is found out on rows that are
+held out: how small leaves may be, how wide and how strongly regularised similarities are, and for
+how many epochs networks are trained.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import eigh
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from hiclass._automatic.proposals import Effort, Proposal, ready
+from hiclass._automatic.proposals import Effort, Proposal, propose_sets, ready
 from hiclass._compat import routing_enabled
 from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.label_forest import MultiLabelForestClassifier
@@ -26,7 +28,7 @@ from hiclass._linear.kernel_ridge import median_squared_distance
 from hiclass._linear.label_ridge import MultiLabelKernelRidgeClassifier
 from hiclass._out_of_fold.rankings import Ranking
 from hiclass._targets.sets import SetTarget
-from hiclass._typing import FloatArray, IntArray
+from hiclass._typing import AnyArray, IntArray
 
 #: The fewest rows of a leaf that are tried.
 LEAVES = (2, 3, 5)
@@ -34,6 +36,7 @@ _WIDTHS = (0.5, 0.75, 1.0, 1.5, 2.5, 4.0)
 _ALPHAS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 #: Rows and classes with which similarities are tuned, at most.
 _MOST_FITTED, _MOST_HELD_OUT, _MOST_CLASSES = 2_000, 1_000, 500
+_MOST_LEFT_OUT = 1_000
 #: Widths of hidden layers, and the rest of a network: found on held-out training rows of several
 #: tasks, on which other values were not better.
 _HIDDEN = (1000, 700, 500, 350, 250)
@@ -71,6 +74,11 @@ class SetSettings:
         """Parameters of hierarchical models."""
         return {**self.common, "multi_label": True}
 
+    @property
+    def seed(self) -> int:
+        """For what is tuned."""
+        return int(self.common["random_state"] % 2**31)
+
 
 def propose_forest(settings: SetSettings, n_trees: int, min_samples_leaf: int) -> Proposal:
     """A forest for all classes."""
@@ -95,6 +103,11 @@ def propose_ridge(settings: SetSettings, params: dict[str, Any]) -> Proposal:
         ridge = make_pipeline(scaler, ridge)
     says = "a kernel ridge regression for all classes"
     return Proposal("ridge", FlatClassifier(ridge, **settings.flat), says)
+
+
+def propose_linear(settings: SetSettings) -> Proposal:
+    """A logistic regression per node."""
+    return replace(propose_sets(None, settings.flat), name="linear")
 
 
 def propose_network(
@@ -131,25 +144,38 @@ def kernel_fits(n_rows: int) -> bool:
     return n_rows <= _MOST_FOR_KERNEL
 
 
-def tune_ridge(
-    X: FloatArray, target: SetTarget, fitted: IntArray, held_out: IntArray, measure: str, seed: int
-) -> dict[str, Any]:
-    """Width, strength and scale of the regression, by what they reach on rows held out.
+def kernel_is_exact(n_rows: int) -> bool:
+    """Whether a kernel machine takes all rows instead of landmarks."""
+    return n_rows <= 2 * int(MultiLabelKernelRidgeClassifier().n_landmarks)
 
-    One decomposition of the similarities serves all strengths.
+
+def tune_ridge(
+    X: Any,
+    target: SetTarget,
+    measure: str,
+    seed: int,
+    fold: tuple[IntArray, IntArray] | None = None,
+    weights: AnyArray | None = None,
+) -> dict[str, Any]:
+    """Width, strength and scale of the regression, by what they reach on rows it has not seen.
+
+    One decomposition of the similarities serves all strengths. It also tells what a regression
+    without a row predicts for it, so that no row has to be held out where there is no fold.
 
     Parameters
     ----------
-    X : ndarray
-        The rows.
+    X : ndarray or CSR matrix
+        The rows; sparse ones are not scaled.
     target : SetTarget
         Their sets.
-    fitted, held_out : ndarray of int
-        Rows to fit on, and rows to measure on.
     measure : str
         As in ``Ranking``.
     seed : int
         For the choice of rows.
+    fold : tuple of ndarray of int, default=None
+        Rows to fit on, and rows to measure on; by default every row is left out once.
+    weights : ndarray, default=None
+        Sample weights of all rows.
 
     Returns
     -------
@@ -157,29 +183,48 @@ def tune_ridge(
         ``alpha``, ``width`` and ``scaled``.
     """
     rng = np.random.default_rng(seed)
-    fitted, held_out = _some(fitted, _MOST_FITTED, rng), _some(held_out, _MOST_HELD_OUT, rng)
+    if fold is None:
+        fitted = held_out = _some(np.arange(target.n_rows), _MOST_LEFT_OUT, rng)
+    else:
+        fitted, held_out = _some(fold[0], _MOST_FITTED, rng), _some(fold[1], _MOST_HELD_OUT, rng)
+    measured = None if weights is None else weights[held_out]
+    weights = np.ones(target.n_rows) if weights is None else weights
     n_in = np.asarray(target.closed[fitted].sum(axis=0)).reshape(-1)
     n_in[n_in == len(fitted)] = 0
     nodes = np.sort(np.argsort(-n_in, kind="stable")[:_MOST_CLASSES])
     labels = target.closed[fitted][:, nodes].toarray().astype(np.float32)
-    share = labels.mean(axis=0)
-    ranking = Ranking(target.closed[held_out][:, nodes], None, measure)
-    best, params = -np.inf, {"alpha": 1.0, "width": 1.5, "scaled": True}
+    share = np.average(labels, axis=0, weights=weights[fitted]).astype(np.float32)
+    # A row of weight two counts as two rows: its error does, and its similarities.
+    root = np.sqrt(weights[fitted]).astype(np.float32)[:, None]
+    ranking = Ranking(target.closed[held_out][:, nodes], measured, measure)
+    best, params = -np.inf, {"alpha": 1.0, "width": 1.5, "scaled": not sp.issparse(X)}
     if ranking.is_empty or len(fitted) < 2:
         return params
-    for scaled in (True, False):
-        scaler = StandardScaler(with_mean=True, with_std=scaled).fit(X[fitted])
-        rows, others = (scaler.transform(X[some]) for some in (fitted, held_out))
-        unit = median_squared_distance(rows, None, np.random.RandomState(seed))
-        near, far = (euclidean_distances(part, rows, squared=True) for part in (rows, others))
+    for scaled in (False,) if sp.issparse(X) else (True, False):
+        rows, others = X[fitted], X[held_out]
+        if not sp.issparse(X):
+            scaler = StandardScaler(with_mean=True, with_std=scaled).fit(rows)
+            rows, others = scaler.transform(rows), scaler.transform(others)
+        unit = median_squared_distance(rows, weights[fitted], np.random.RandomState(seed))
+        near = euclidean_distances(rows, squared=True)
+        far = None if fold is None else euclidean_distances(others, rows, squared=True)
         for width in _WIDTHS:
-            kernel = np.exp(near / (-(width**2) * unit)).astype(np.float32)
+            factor = -(width**2) * unit
+            kernel = np.exp(near / factor).astype(np.float32) * root * root.T
             values, vectors = eigh(kernel, driver="evd", overwrite_a=True, check_finite=False)
-            turned = vectors.T @ (labels - share)
-            similar = np.exp(far / (-(width**2) * unit)).astype(np.float32) @ vectors
+            values = np.maximum(values, 0)
+            turned = vectors.T @ (root * (labels - share))
+            squared = np.square(vectors) if far is None else None
+            similar = None if far is None else np.exp(far / factor).astype(np.float32)
+            similar = None if similar is None else similar @ (root * vectors)
             for alpha in _ALPHAS:
-                shrunk = turned / (np.maximum(values, 0) + np.float32(alpha))[:, None]
-                score = ranking.score(ranking.pairs(similar @ shrunk + share))
+                shrunk = 1 / (values + np.float32(alpha))
+                if similar is None:
+                    left = vectors @ (turned * shrunk[:, None]) / (squared @ shrunk)[:, None]
+                    found = labels - left / root
+                else:
+                    found = similar @ (turned * shrunk[:, None]) + share
+                score = ranking.score(ranking.pairs(found))
                 if score > best:
                     best, params = score, {"alpha": alpha, "width": width, "scaled": scaled}
     return params

@@ -11,20 +11,25 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 
-from hiclass._automatic.proposals import Proposal
+from hiclass._automatic.proposals import FEWEST_ROWS, Proposal
 from hiclass._automatic.set_proposals import (
     LEAVES,
     SetSettings,
     kernel_fits,
+    kernel_is_exact,
     propose_forest,
+    propose_linear,
     propose_network,
     propose_ridge,
     tune_ridge,
 )
+from hiclass._engine.callbacks import handing_callbacks_on
 from hiclass._estimators.ensemble import EnsembleClassifier
 from hiclass._inference.selections import Learned
+from hiclass._out_of_fold.folds import N_FOLDS, deal_sets
 from hiclass._out_of_fold.rankings import (
     Ranking,
     fewer_rows,
@@ -36,6 +41,7 @@ from hiclass._out_of_fold.thresholds import as_scored, tune_thresholds
 from hiclass._state import SetEnsembleModels
 from hiclass._targets.sets import SetTarget
 from hiclass._typing import AnyArray, FloatArray, IntArray
+from hiclass._warnings import warn_user
 
 #: A model with a smaller share in the mixture is left out.
 _LEAST_SHARE = 0.03
@@ -51,20 +57,23 @@ class SetRows:
 
     Attributes
     ----------
-    X : ndarray
-        Dense features.
+    X : ndarray or CSR matrix
+        Features.
     target : SetTarget
         Their sets.
     fold : ndarray of int
         Their folds.
     weights : ndarray or None
         Their sample weights.
+    groups : ndarray of int or None
+        Their groups.
     """
 
     X: Any
     target: SetTarget
     fold: IntArray
     weights: AnyArray | None
+    groups: IntArray | None = None
 
     def params(self, rows: IntArray | None = None) -> dict[str, Any]:
         """What ``fit`` is given beside rows and labels."""
@@ -98,15 +107,62 @@ class SetChoice:
     left_out: dict[str, str] = field(default_factory=dict)
 
 
-def choose_by_rule(rows: SetRows, settings: SetSettings) -> SetChoice:
-    """The forest and the regression, with usual parameters and equal shares."""
-    parts = [propose_forest(settings, settings.effort.n_trees, LEAVES[-1])]
-    if kernel_fits(rows.target.n_rows):
-        parts.append(propose_ridge(settings, {}))
-    return SetChoice(parts, (1 / len(parts),) * len(parts))
+def choose_by_rule(
+    rows: SetRows, settings: SetSettings, measure: str, *, learn: bool = False
+) -> SetChoice:
+    """The forest with usual parameters and the regression with tuned ones, with equal shares.
+
+    Of sparse rows the regression alone or, where it is not exact, a linear model. Folds are fitted
+    only to ``learn`` thresholds.
+    """
+    n_rows, parts = rows.target.n_rows, []
+    if not sp.issparse(rows.X):
+        parts.append(propose_forest(settings, settings.effort.n_trees, LEAVES[-1]))
+    params = _tune_without_folds(rows, settings, measure) if kernel_fits(n_rows) else {}
+    if sp.issparse(rows.X) and not (params and kernel_is_exact(n_rows)):
+        parts.append(propose_linear(settings))
+    elif kernel_fits(n_rows):
+        parts.append(propose_ridge(settings, params))
+    choice = SetChoice(parts, (1 / len(parts),) * len(parts))
+    if learn:
+        choice.learned = _learn_thresholds(choice, rows, settings, measure)
+    return choice
 
 
-def choose_sets(rows: SetRows, settings: SetSettings, n_folds: int, measure: str) -> SetChoice:
+def _learn_thresholds(
+    choice: SetChoice, rows: SetRows, settings: SetSettings, measure: str
+) -> Learned:
+    """Thresholds of a mixture that was not measured, from all folds."""
+    scored, target = None, rows.target
+    if target.n_rows >= N_FOLDS:
+        rows = replace(rows, fold=deal_sets(target, rows.groups))
+        folds = _make_folds(rows, N_FOLDS)
+        held_out = np.concatenate([some for _, some in folds])
+        ranking = Ranking(target.closed[held_out], None, measure)
+        trial = _Trial(rows, settings, folds, ranking, measure)
+        found = [trial._predict(part) for part in choice.parts]
+        scored = as_scored(mix(found, choice.weights, "mean"), held_out)
+    return tune_thresholds(scored, target, rows.weights)
+
+
+def _tune_without_folds(rows: SetRows, settings: SetSettings, measure: str) -> dict[str, Any]:
+    """Parameters of the regression by leaving rows, or groups of rows, out."""
+    target, groups, fold = rows.target, rows.groups, None
+    if target.n_rows < FEWEST_ROWS or (groups is not None and groups.max() + 1 < N_FOLDS):
+        return {}
+    if groups is not None:
+        held_out = deal_sets(target, groups) == 0
+        fold = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+    return tune_ridge(rows.X, target, measure, settings.seed, fold, rows.weights)
+
+
+def choose_sets(
+    rows: SetRows,
+    settings: SetSettings,
+    n_folds: int,
+    measure: str,
+    without: dict[str, str] | None = None,
+) -> SetChoice:
     """Measure models on rows held out, and weigh them.
 
     Parameters
@@ -119,6 +175,8 @@ def choose_sets(rows: SetRows, settings: SetSettings, n_folds: int, measure: str
         How many folds are held out.
     measure : {"average_precision", "f1"}
         What the mixture should be best at.
+    without : dict of str, default=None
+        Models that are not tried, and why: "network", or nothing.
 
     Returns
     -------
@@ -129,13 +187,15 @@ def choose_sets(rows: SetRows, settings: SetSettings, n_folds: int, measure: str
     weights = None if rows.weights is None else rows.weights[held_out]
     ranking = Ranking(rows.target.closed[held_out], weights, measure)
     trial = _Trial(rows, settings, folds, ranking, measure)
-    tried = [trial.forest()]
-    choice = SetChoice([], ())
+    tried = [trial.linear() if sp.issparse(rows.X) else trial.forest()]
+    choice = SetChoice([], (), left_out=dict(without or {}))
     if kernel_fits(rows.target.n_rows):
         tried.append(trial.ridge())
     else:
         choice.left_out["ridge"] = "too many rows for a kernel machine"
-    network = trial.networks()
+    if sp.issparse(rows.X):
+        choice.left_out |= dict.fromkeys(("forest", "network"), "the features are sparse")
+    network = choice.left_out.get("network") or trial.networks()
     if isinstance(network, str):
         choice.left_out["network"] = network
     else:
@@ -158,7 +218,8 @@ def are_better(rows: SetRows, other: Any, settings: SetSettings, measure: str) -
     scores = []
     for X in (rows.X, other):
         fitted, held_out = _make_folds(replace(rows, X=X), 1)[0]
-        ranking = Ranking(rows.target.closed[held_out], None, measure)
+        weights = None if rows.weights is None else rows.weights[held_out]
+        ranking = Ranking(rows.target.closed[held_out], weights, measure)
         trial = _Trial(replace(rows, X=X), settings, [(fitted, held_out)], ranking, measure)
         proposal = propose_forest(settings, _TREES_TO_COMPARE, LEAVES[-1])
         scores.append(ranking.score(ranking.pairs(trial._predict(proposal))))
@@ -208,13 +269,15 @@ class _Trial:
         # More trees only make it steadier.
         return propose_forest(self.settings, 3 * n_trees, LEAVES[best]), found[best]
 
+    def linear(self) -> tuple[Proposal, FloatArray]:
+        """The logistic regressions."""
+        proposal = propose_linear(self.settings)
+        return proposal, self._predict(proposal)
+
     def ridge(self) -> tuple[Proposal, FloatArray]:
         """The regression with tuned parameters."""
-        fitted, held_out = self.folds[0]
-        seed = self.settings.common["random_state"]
-        params = tune_ridge(
-            self.rows.X, self.rows.target, fitted, held_out, self.measure, seed % 2**31
-        )
+        rows, seed = self.rows, self.settings.seed
+        params = tune_ridge(rows.X, rows.target, self.measure, seed, self.folds[0], rows.weights)
         proposal = propose_ridge(self.settings, params)
         return proposal, self._predict(proposal)
 
@@ -237,10 +300,13 @@ class _Trial:
         def score(proba: FloatArray) -> float:
             return ranking.score(ranking.pairs(proba))
 
-        found = find_epochs(model, X, rows.target, rows.weights, self.folds[0], score)
-        model = clone(first.model).set_params(max_epochs=max(found.n_epochs, 1))
-        parts: list[FloatArray] = [found.proba.astype(np.float32)]
-        parts += [self._predict_fold(model, *fold) for fold in self.folds[1:]]
+        try:
+            found = find_epochs(model, X, rows.target, rows.weights, self.folds[0], score)
+            model = clone(first.model).set_params(max_epochs=max(found.n_epochs, 1))
+            parts: list[FloatArray] = [found.proba.astype(np.float32)]
+            parts += [self._predict_fold(model, *fold) for fold in self.folds[1:]]
+        except FloatingPointError as error:
+            return not_finite(error)
         says = f"{first.says}, {found.n_epochs} epochs"
         seeds = range(max(self.settings.effort.n_networks, 1))
         base = self.settings.common["random_state"]
@@ -252,8 +318,20 @@ class _Trial:
         return [(Proposal("network", model, says), np.concatenate(parts))]
 
 
-def fit_choice(choice: SetChoice, rows: SetRows) -> Any:
-    """Fit what was chosen on all rows; labels are written as they were given."""
+def not_finite(error: Exception) -> str:
+    """Why there is no network: a warning, and the reason in a few words."""
+    warn_user(
+        f"The network is left out: it could not be trained on these rows. {error}", RuntimeWarning
+    )
+    return "its loss was not finite"
+
+
+def fit_choice(choice: SetChoice, rows: SetRows, owner: Any = None) -> Any:
+    """Fit what was chosen on all rows; labels are written as they were given.
+
+    Callbacks of the estimator that it is for are handed on. A network whose loss is not finite is a
+    ``FloatingPointError``.
+    """
     target = rows.target
     models = []
     for part in choice.parts:
@@ -261,7 +339,8 @@ def fit_choice(choice: SetChoice, rows: SetRows) -> Any:
         members = [m for _, m in model.models] if hasattr(model, "models") else [model]
         for member in members:
             member.set_params(hierarchy=target.hierarchy)
-        models.append(model.fit(rows.X, target.closed, **rows.params()))
+        with handing_callbacks_on(owner, model, part.name):
+            models.append(model.fit(rows.X, target.closed, **rows.params()))
     if len(models) == 1:
         model = models[0]
         joint = model._models

@@ -30,8 +30,16 @@ from hiclass._cli._inputs import read_rows
 from hiclass._cli._models import Model, save_model
 from hiclass._cli._recipe import DEFAULT_MODEL, make_set_model, set_jobs
 from hiclass._cli._set_scores import write_set_scores
-from hiclass._cli._sets import Several, check_separable, join_labels, read_label_sets
+from hiclass._cli._sets import (
+    Several,
+    check_separable,
+    join_labels,
+    read_label_sets,
+    warn_of_separator,
+)
 from hiclass._cli._tables import Table, check_output
+from hiclass._inference.selections import read_threshold
+from hiclass._out_of_fold.folds import N_FOLDS
 from hiclass._targets.sets import encode_sets
 from hiclass.hierarchy import Hierarchy
 
@@ -125,6 +133,7 @@ def labelled_sets(args: argparse.Namespace, several: Several) -> tuple[Table, An
         hierarchy=given,
         skip_unlabelled=args.skip_unlabelled,
     )
+    warn_of_separator(labelled, args.target[0], several, y)
     lost = len(table.frame) - len(labelled.frame)
     if lost:
         _screen.note(f"Left out {_screen.count(lost, 'row')} without labels", args.quiet)
@@ -148,14 +157,16 @@ def _cross_validate(
     if args.cv > most:
         what = "rows" if groups is None else f"groups of {args.groups!r}"
         raise CommandError(f"--cv {args.cv} is more than the {most} {what}. Use fewer folds.")
-    folds = (
+    splitter = (
         KFold(args.cv, shuffle=True, random_state=args.seed)
         if groups is None
         else GroupKFold(args.cv, shuffle=True, random_state=args.seed)
     )
+    folds = list(splitter.split(X, groups=groups))
+    _check_groups(args, pipeline[-1], groups, [train for train, _ in folds])
     predicted = np.empty(len(y), dtype=object)
     proba = np.zeros((len(y), hierarchy.n_nodes))
-    for number, (train, test) in enumerate(folds.split(X, groups=groups), start=1):
+    for number, (train, test) in enumerate(folds, start=1):
         _screen.note(f"Fold {number} of {args.cv}", args.quiet)
         model = clone(pipeline)
         given = _given(model[-1], None if groups is None else groups[train])
@@ -165,6 +176,22 @@ def _cross_validate(
         proba[test] = model[-1].predict_node_proba(rows)
     _screen.heading(f"Scores out of fold, {args.cv} folds")
     write_set_scores(y, predicted, proba, hierarchy)
+
+
+def _check_groups(
+    args: argparse.Namespace, classifier: Any, groups: Any, fitted: list[Any]
+) -> None:
+    """Refuse folds that leave too few groups to learn something out of fold from."""
+    measures = getattr(classifier, "effort", "quick") != "quick"
+    if groups is None or not (measures or read_threshold(classifier._threshold).is_learned):
+        return
+    fewest = min(len(np.unique(groups[rows])) for rows in fitted)
+    if fewest < N_FOLDS:
+        raise CommandError(
+            f"--cv {args.cv} leaves {fewest} of the {len(np.unique(groups))} groups of "
+            f"{args.groups!r} to learn from, but a fit needs {N_FOLDS}. Use more folds, or leave "
+            f"--cv out."
+        )
 
 
 def _given(classifier: Any, groups: Any) -> dict[str, Any]:

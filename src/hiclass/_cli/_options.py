@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from hiclass._cli._thresholds import read_min_confidence
+from hiclass._cli._thresholds import read_min_confidence, read_set_threshold
 
 _FORMATS = ("csv", "tsv", "parquet", "jsonl")
 
@@ -154,10 +154,11 @@ def add_threshold(command: Any) -> None:
     """Add ``--threshold``."""
     command.add_argument(
         "--threshold",
-        type=positive_share,
+        type=read_set_threshold,
         metavar="P",
         help="if rows have several labels, predict the classes with at least this probability; by "
-        "default, one tuned threshold per class",
+        "default, one tuned threshold per class; also micro_f1, precision:0.9, cost:1:5 (of a "
+        "wrong and of a missed class) and top:3 (so many classes)",
     )
 
 

@@ -94,7 +94,7 @@ def make_set_model(
     *,
     optimize: str | None = None,
     effort: str | None = None,
-    threshold: float | None = None,
+    threshold: Any = None,
     n_jobs: int | None = None,
     random_state: int = 0,
     verbose: int = 0,
@@ -107,9 +107,9 @@ def make_set_model(
         A key of ``MODELS``.
     optimize, effort : str or None, default=None
         Keys of ``OPTIMIZE`` and ``EFFORTS``, for ``"auto"`` only; None is what that does by itself.
-    threshold : float or None, default=None
-        The probability from which on a class is predicted, for single models; None: one per class,
-        tuned out of fold.
+    threshold : float, str, tuple or None, default=None
+        How classes are selected, as in the estimators; None: by a threshold per class, tuned out of
+        fold, but for "auto" with the effort "quick".
     n_jobs, random_state, verbose
         As in the estimators.
 
@@ -131,12 +131,9 @@ def make_set_model(
                 "--optimize path needs one path per row, but a row has several labels here. Use "
                 "--optimize f1, or leave it out."
             )
-        if threshold is not None:
-            raise CommandError(
-                f"--threshold {threshold:g} cannot be used with --model auto, which tunes one "
-                f"threshold per class. Leave it out, or give it to predict and evaluate."
-            )
-        return HierarchicalClassifier(optimize=optimize, effort=effort or "balanced", **common)
+        return HierarchicalClassifier(
+            optimize=optimize, effort=effort or "balanced", threshold=threshold, **common
+        )
     _refuse_choices(name, optimize, effort)
     if name == "batches":
         raise CommandError(

@@ -15,6 +15,7 @@ from hiclass._cli._recipe import set_jobs
 from hiclass._cli._set_scores import write_set_scores
 from hiclass._cli._sets import join_labels, read_label_sets, refuse_gaps
 from hiclass._cli._tables import Table
+from hiclass._estimators.sets import rule_of
 
 
 def set_up(args: argparse.Namespace, model: Model) -> Any:
@@ -41,18 +42,15 @@ def refuse_checks(args: argparse.Namespace) -> None:
             )
 
 
-def set_threshold(classifier: Any, threshold: float) -> None:
-    """Set the probability from which on classes are predicted, also of what a model has chosen."""
-    found = False
-    while classifier is not None:
-        if "threshold" in classifier.get_params(deep=False):
-            classifier.set_params(threshold=threshold)
-            found = True
-        classifier = getattr(classifier, "model_", None)
-    if not found:
-        raise CommandError(
-            f"--threshold {threshold:g} cannot be set: this model has no threshold. Leave it out."
-        )
+def set_threshold(classifier: Any, threshold: Any) -> None:
+    """Set how classes are selected; refuse what the model has not learned."""
+    if "threshold" not in classifier.get_params(deep=False):
+        raise CommandError("--threshold cannot be set: this model has no threshold. Leave it out.")
+    classifier.set_params(threshold=threshold)
+    try:
+        rule_of(classifier)
+    except ValueError as error:
+        raise CommandError(f"--threshold: {error}") from error
 
 
 def labelled_sets_for(

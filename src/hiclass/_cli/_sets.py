@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hiclass._cli import _screen
 from hiclass._cli._errors import CommandError
 from hiclass._cli._labels import shown, whole
 from hiclass._cli._paths import split_cell
@@ -17,6 +18,9 @@ from hiclass.hierarchy import Hierarchy
 
 #: How cells of an indicator are written; small letters.
 _YES, _NO = {"1", "1.0", "true", "yes", "y", "x"}, {"0", "0.0", "false", "no", "n"}
+
+#: What else may be between labels.
+_SEPARATORS = (";", ",", "|", "@", "\t", "/")
 
 
 @dataclass(frozen=True)
@@ -181,6 +185,24 @@ def read_label_sets(
     y = np.empty(len(kept), dtype=object)
     y[:] = kept
     return labelled, y
+
+
+def warn_of_separator(table: Table, name: str, several: Several, y: Any) -> None:
+    """Say that no cell has several labels, and what else may be between labels."""
+    separator = several.separator
+    if separator is None or any(len(labels) > 1 for labels in y):
+        return
+    texts = [cell for cell in table.column(name) if isinstance(cell, str)]
+    n_found = {other: sum(other in text for text in texts) for other in _SEPARATORS}
+    likely = max(n_found, key=n_found.__getitem__)
+    hint = "Check --label-separator."
+    if n_found[likely] and likely != separator:
+        rows = "row has" if n_found[likely] == 1 else "rows have"
+        hint = f"{n_found[likely]:,} {rows} {likely!r}: did you mean --label-separator {likely!r}?"
+    _screen.warning(
+        f"{table.name}: no cell of {name!r} has {separator!r} between labels, so that every row "
+        f"has one label. {hint}"
+    )
 
 
 def _labels_of(

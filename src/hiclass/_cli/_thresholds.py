@@ -1,4 +1,8 @@
-"""The option ``--min-confidence``: one number, one per level, or a JSON file with one per class."""
+"""The options ``--min-confidence`` and ``--threshold``.
+
+The first is one number, one per level, or a JSON file with one per class; the second a number, or
+the name of a selection and its arguments with colons between them.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hiclass._inference.confidence import check_min_confidence
+from hiclass._inference.selections import SELECTIONS, read_threshold
 
 _NEEDED = (
     "a number from 0 to 1 is needed, one per level with commas between them, or a JSON file with "
@@ -48,6 +53,38 @@ def read_min_confidence(text: str) -> Any:
     if not all(0 <= number <= (1 if single else math.inf) for number in numbers):
         raise argparse.ArgumentTypeError(f"{_NEEDED}, not {text!r}")
     return numbers[0] if single else numbers
+
+
+def read_set_threshold(text: str) -> Any:
+    """Read the value of ``--threshold``.
+
+    Parameters
+    ----------
+    text : str
+        What was written: ``0.3``, ``micro_f1``, ``precision:0.9``, ``cost:1:5``, ``top:3``.
+
+    Returns
+    -------
+    float, str or tuple
+        What ``threshold`` takes.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        If it is nothing of that.
+    """
+    name, *arguments = text.split(":")
+    try:
+        numbers = [int(each) if each.isdecimal() else float(each) for each in arguments]
+        found: Any = (name, *numbers) if numbers else name
+        found = found if name in SELECTIONS else float(text)
+        read_threshold(found)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"a number above 0 and up to 1 is needed, or tuned, micro_f1, precision:0.9, cost:1:5 "
+            f"or top:3 (numbers are examples), not {text!r}"
+        ) from error
+    return found
 
 
 def _read_file(path: str) -> Any:

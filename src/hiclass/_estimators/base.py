@@ -153,6 +153,11 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         given = getattr(self, "hierarchy", None)
         return self.multi_label or (isinstance(given, Hierarchy) and not given.is_tree)
 
+    @property
+    def _threshold(self) -> Any:
+        """What ``threshold`` means: for most estimators, itself."""
+        return self.threshold
+
     def _needs_own_rows(self) -> bool:
         """Whether inner classes with rows of their own must have some wherever it is fitted."""
         return False
@@ -192,7 +197,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
             check_min_confidence(self.min_confidence)
         if self._is_about_sets():
             check_set_parameters(self)
-        elif "_models" in self.__dict__ and self.threshold != 0.5:
+        elif "_models" in self.__dict__ and self._threshold != 0.5:
             self._refuse_threshold()
         if self.leaf_only and self._truncates():
             raise ValueError(

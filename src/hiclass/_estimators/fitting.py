@@ -174,19 +174,26 @@ def encode_labels(
     if model.multi_label:
         return encode_sets(y, hierarchy)
     if hierarchy is None or hierarchy.is_tree:
-        if model.threshold != 0.5:
+        if model._threshold != 0.5:
             model._refuse_threshold()
         if model.calibration in SET_CALIBRATIONS:
             raise ValueError(
                 f"calibration={model.calibration!r} is for sets of classes (multi_label=True, or a "
-                f"DAG), but this model predicts one path per row. Use calibration='temperature' or "
-                f"'joint'."
+                f"DAG), but this model predicts one path per row. {_calibration_of_paths(model)}"
             )
         target = encode(y, hierarchy)
         model._check_thresholds(target.hierarchy)
         return target
     check_set_parameters(model)
     return encode_in_dag(y, hierarchy)
+
+
+def _calibration_of_paths(model: Any) -> str:
+    """What to do instead of a calibration of sets, where a prediction is one path."""
+    options = model._parameter_constraints["calibration"]
+    known = {name for option in options for name in getattr(option, "options", ())}
+    instead = [repr(name) for name in ("temperature", "joint") if name in known]
+    return f"Use calibration={' or '.join(instead)}." if instead else "Leave it out."
 
 
 def route_params(

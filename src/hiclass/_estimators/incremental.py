@@ -59,6 +59,7 @@ from hiclass._state import (
     Options,
     Packed,
     RestrictedModels,
+    RestrictedSetModels,
     Stream,
 )
 from hiclass._targets.growth import check_form, first_format, grow, widen_format
@@ -241,6 +242,7 @@ def check_learns(model: Any) -> None:
     """Refuse batches for a restricted model, and where an F-score to decide by would be missing."""
     light = {
         RestrictedModels: "restricted to some classes",
+        RestrictedSetModels: "restricted to some classes",
         AdaptedModels: "adapted to other shares of classes",
     }.get(type(model.__dict__.get("_models")))
     if light is not None:

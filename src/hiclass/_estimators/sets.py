@@ -22,7 +22,7 @@ def check_set_parameters(model: Any) -> None:
     """Refuse parameters that choose or truncate a single path, where predictions are sets."""
     own = inspect.signature(type(model)).parameters
     why = "the hierarchy is a DAG" if not model.multi_label else "multi_label=True"
-    read_threshold(model.threshold)
+    read_threshold(model._threshold)
     for name, remedy in (
         ("decoding", "leave it out: threshold selects the classes"),
         ("expected_f1", "leave it out: threshold selects the classes"),
@@ -119,7 +119,7 @@ def rule_of(model: Any) -> Rule:
     if hasattr(model, "_own_rule"):
         rule: Rule = model._own_rule()
         return rule
-    chosen = read_threshold(model.threshold)
+    chosen = read_threshold(model._threshold)
     if not are_sets(model) and chosen.selection is not None and chosen.selection.only_sets:
         raise ValueError(
             f"threshold={model.threshold!r} selects any number of classes, but a row has one label "

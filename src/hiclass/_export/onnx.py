@@ -132,7 +132,7 @@ def _check_model(model: Any) -> Any:
     if not isinstance(model, LocalClassifierPerParentNode | FlatClassifier):
         raise TypeError(
             f"Only LocalClassifierPerParentNode and FlatClassifier can be converted to ONNX; got "
-            f"{type(model).__name__}."
+            f"{type(model).__name__}. Use one of these, or save the model with skops."
         )
     check_is_fitted(model)
     name, models = type(model).__name__, model._models

@@ -13,10 +13,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.utils import check_random_state
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.multiclass import check_classification_targets
 
 from hiclass._compat import (
@@ -220,17 +222,18 @@ def row_blocks(n_rows: int, width: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, n_rows, step)]
 
 
-def median_squared_distance(X: FloatArray, weight: FloatArray | None, rng: Any) -> float:
+def median_squared_distance(X: Any, weight: FloatArray | None, rng: Any) -> float:
     """The median squared distance between different rows; 1 where all rows are equal."""
-    weight = np.ones(len(X)) if weight is None else weight
-    if len(X) > _MOST_FOR_DISTANCE:
-        chosen = rng.choice(len(X), _MOST_FOR_DISTANCE, replace=False)
-        X, weight = X[chosen], weight[chosen]
-    pairs = np.triu_indices(len(X), 1)
-    X = X - X.mean(axis=0)
+    n_rows = X.shape[0]
+    weight = np.ones(n_rows) if weight is None else weight
+    if n_rows > _MOST_FOR_DISTANCE:
+        chosen = rng.choice(n_rows, _MOST_FOR_DISTANCE, replace=False)
+        X, weight, n_rows = X[chosen], weight[chosen], len(chosen)
+    pairs = np.triu_indices(n_rows, 1)
+    X = _less(X, X.mean(axis=0))
     squared = euclidean_distances(X, squared=True)[pairs]
     # Equal rows are at a distance that rounding makes.
-    order = np.flatnonzero(squared > _ROUNDING * np.square(X).sum(axis=1).max())
+    order = np.flatnonzero(squared > _ROUNDING * row_norms(X, squared=True).max())
     if not len(order):
         return 1.0
     order = order[np.argsort(squared[order], kind="stable")]
@@ -250,18 +253,23 @@ def _signs(target: IntArray, n_classes: int, intercept: FloatArray, rows: slice)
     return np.asarray((signs[:, 1:] if n_classes == 2 else signs) - intercept)
 
 
-def similarities(X: FloatArray, landmarks: FloatArray, gamma: float) -> FloatArray:
+def _less(X: Any, centre: Any) -> Any:
+    """Rows around a centre; sparse rows, which are near to zero, as they are."""
+    return X if sp.issparse(X) else X - centre
+
+
+def similarities(X: Any, landmarks: Any, gamma: float) -> FloatArray:
     """Similarities of rows to landmarks; far from zero, distances would be lost by rounding."""
-    centre = landmarks.mean(axis=0)
-    return np.asarray(rbf_kernel(X - centre, landmarks - centre, gamma=gamma))
+    centre = 0 if sp.issparse(X) or sp.issparse(landmarks) else landmarks.mean(axis=0)
+    return np.asarray(rbf_kernel(_less(X, centre), _less(landmarks, centre), gamma=gamma))
 
 
 def solve_exactly(
-    X: FloatArray, signs: FloatArray, weight: FloatArray | None, gamma: float, alpha: float
+    X: Any, signs: FloatArray, weight: FloatArray | None, gamma: float, alpha: float
 ) -> FloatArray:
     """The weights of all rows: those of the regression itself."""
-    similar = rbf_kernel(X - X.mean(axis=0), gamma=gamma)
-    similar[np.diag_indices(len(X))] += alpha if weight is None else alpha / weight
+    similar = rbf_kernel(_less(X, X.mean(axis=0)), gamma=gamma)
+    similar[np.diag_indices(len(similar))] += alpha if weight is None else alpha / weight
     return np.asarray(cho_solve(_factor(similar, alpha), signs, check_finite=False))
 
 
@@ -287,19 +295,19 @@ def root_of(similar: FloatArray, alpha: float) -> FloatArray:
 
 
 def solve_by_landmarks(
-    X: FloatArray,
-    landmarks: FloatArray,
+    X: Any,
+    landmarks: Any,
     goal: Callable[[slice], FloatArray],
     weight: FloatArray | None,
     gamma: float,
     alpha: float,
 ) -> FloatArray:
     """The weights of the landmarks."""
-    root = root_of(rbf_kernel(landmarks - landmarks.mean(axis=0), gamma=gamma), alpha)
-    gram = alpha * np.eye(len(landmarks))
+    root = root_of(similarities(landmarks, landmarks, gamma), alpha)
+    gram = alpha * np.eye(len(root))
     n_classes = goal(slice(0)).shape[1]
-    right = np.zeros((len(landmarks), n_classes))
-    for rows in row_blocks(len(X), len(landmarks) + n_classes):
+    right = np.zeros((len(root), n_classes))
+    for rows in row_blocks(X.shape[0], len(root) + n_classes):
         # Coordinates of the rows in which similarities of landmarks are inner products.
         place = solve_triangular(
             root, similarities(X[rows], landmarks, gamma).T, lower=True, check_finite=False

@@ -35,10 +35,10 @@ _LEAST = 1e-6
 
 
 class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
-    """Kernel ridge classifier with Gaussian similarities, for dense rows with several labels.
+    """Kernel ridge classifier with Gaussian similarities, for rows with several labels.
 
     Every class is a regression on 0 and 1, clipped to [0, 1]. All classes share one matrix
-    factorisation.
+    factorisation. Rows may be dense or sparse.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    landmarks_ : ndarray of shape (n_kept, n_features)
+    landmarks_ : {ndarray, sparse matrix} of shape (n_kept, n_features)
         The landmarks: all training rows, or ``n_landmarks`` of them.
     dual_coef_ : ndarray of shape (n_kept, n_classes)
         The weights of the landmarks.
@@ -118,6 +118,7 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
+        tags.input_tags.sparse = True
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MultiLabelKernelRidgeClassifier:
@@ -125,7 +126,7 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
             The class of every row, or a dense or sparse indicator matrix of 0 and 1.
@@ -148,7 +149,7 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
             self.get_params(deep=False),
             caller_name=type(self).__name__,
         )
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True)
         self.classes_, labels = read_indicator(y)
         weight = None
         if sample_weight is not None:
@@ -165,11 +166,12 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         def goal(rows: slice) -> FloatArray:
             return np.asarray(labels[rows].toarray() - mean)
 
-        if len(X) <= 2 * self.n_landmarks:  # the cubic way is the cheaper one
+        n_rows = X.shape[0]
+        if n_rows <= 2 * self.n_landmarks:  # the cubic way is the cheaper one
             self.landmarks_ = X.copy()  # the rows of the caller may change
             self.dual_coef_ = solve_exactly(X, goal(slice(None)), weight, self.gamma_, self.alpha)
         else:
-            chosen = np.sort(rng.choice(len(X), self.n_landmarks, replace=False))
+            chosen = np.sort(rng.choice(n_rows, self.n_landmarks, replace=False))
             self.landmarks_ = X[chosen]
             self.dual_coef_ = solve_by_landmarks(
                 X, self.landmarks_, goal, weight, self.gamma_, self.alpha
@@ -181,7 +183,7 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
 
         Returns
@@ -190,9 +192,9 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
             The regression, clipped to [0, 1]. For one class per row, scaled to sum to one.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        proba = np.empty((len(X), self.dual_coef_.shape[1]))
-        for rows in row_blocks(len(X), max(self.dual_coef_.shape)):
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        proba = np.empty((X.shape[0], self.dual_coef_.shape[1]))
+        for rows in row_blocks(len(proba), max(self.dual_coef_.shape)):
             similar = similarities(X[rows], self.landmarks_, self.gamma_)
             np.matmul(similar, self.dual_coef_, out=proba[rows])
         proba += self.intercept_
@@ -206,7 +208,7 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
 
         Returns

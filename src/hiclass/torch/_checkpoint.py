@@ -22,6 +22,7 @@ _MAGIC = b"hiclass training 1\n"
 _SUFFIX = ".hiclass-training"
 #: Parameters that training does not depend on.
 _NOT_OF_TRAINING = (
+    "calibration",
     "checkpoint_dir",
     "decoding",
     "device",

@@ -25,7 +25,9 @@ from hiclass._estimators.incremental import check_learns, learning
 from hiclass._inference.decodings import DECODINGS, Decoding
 from hiclass._inference.paths import unrestricted
 from hiclass._inference.selections import read_threshold
+from hiclass._inference.set_calibrations import SET_CALIBRATIONS
 from hiclass._rows import check_weights
+from hiclass._state import CalibratedSetModels
 from hiclass._targets.paths import check_n_labels
 from hiclass.model_selection import read_groups
 from hiclass.torch._batches import batch_weights, is_plain, surely_finite
@@ -148,6 +150,9 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     threshold : float, str or tuple, default=0.5
         For sets of classes, the smallest probability of a predicted class, or any other form that
         :class:`~hiclass.FlatClassifier` accepts, such as "tuned" and ("top", 3).
+    calibration : {"sigmoid", "isotonic"} or None, default=None
+        For sets of classes, calibrates the probability of every class by a monotonic map that is
+        learned from three out-of-fold fits; see :class:`~hiclass.FlatClassifier`.
     warm_start : bool, default=False
         Whether ``fit`` continues from the weights of the previous fit on the same classes.
     random_state : int, RandomState instance or None, default=None
@@ -184,7 +189,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     module_ : torch.nn.Module
         A copy of the network: ``encoder``, and ``head``, a :class:`HierarchicalHead`. Every access
         creates a new copy with the fitted weights. To train it further, keep it in a variable; this
-        classifier does not change.
+        classifier does not change. Its probabilities are not calibrated.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -239,6 +244,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         "leaf_only": ["boolean"],
         "multi_label": ["boolean"],
         "threshold": [Interval(Real, 0, 1, closed="right"), str, tuple, list],
+        "calibration": [StrOptions(set(SET_CALIBRATIONS)), None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -276,6 +282,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         leaf_only: bool = False,
         multi_label: bool = False,
         threshold: Any = 0.5,
+        calibration: str | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         verbose: int = 0,
@@ -306,6 +313,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         self.leaf_only = leaf_only
         self.multi_label = multi_label
         self.threshold = threshold
+        self.calibration = calibration
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
@@ -327,8 +335,8 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
             Non-negative weights of the rows. Only their ratios matter.
         groups : array-like of shape (n_samples,), default=None
             The group of every row, such as a patient or a recording. Whole groups are held out, for
-            ``validation_fraction`` and for out-of-fold fits (expected F-score, thresholds), which
-            require at least three groups.
+            ``validation_fraction`` and for out-of-fold fits (expected F-score, thresholds,
+            calibration), which require at least three groups.
 
         Returns
         -------
@@ -473,6 +481,12 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     def _check_stream(self) -> None:
         """Refuse what batches cannot serve."""
         check_learns(self)
+        was_calibrated = isinstance(vars(self).get("_models"), CalibratedSetModels)
+        if self.calibration is not None or was_calibrated:
+            raise ValueError(
+                "A calibration is learned out of fold by fit, which has all rows together; more "
+                "rows would make it wrong. Use calibration=None, in fit as well as before batches."
+            )
         if read_threshold(self.threshold).is_learned and "thresholds_" not in vars(self):
             raise ValueError(
                 f"threshold={self.threshold!r} needs thresholds that are learned out of fold, "
@@ -503,7 +517,10 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     def module_(self) -> Any:
         """A new copy of the network as a ``torch.nn.Module``: ``encoder``, then ``head``."""
         self._check_fitted()
-        return as_module(self._models, multi_label=self.multi_label)
+        models = self._models
+        if isinstance(models, CalibratedSetModels):
+            models = models.base
+        return as_module(models, multi_label=self.multi_label)
 
     def _network(self) -> FittedNetwork | None:
         """The fitted network, if there is one."""

@@ -14,7 +14,7 @@ import numpy as np
 from hiclass._problems.batches import check_layout, make_layout
 from hiclass._problems.index import RowCounts, find_options, weight_by_node
 from hiclass._problems.strategies import STRATEGIES
-from hiclass._state import AdaptedModels, LocalModels, Options, RestrictedModels, SetModels
+from hiclass._state import LocalModels, Options, SetModels
 from hiclass._targets.paths import Target
 from hiclass._targets.sets import SetTarget
 from hiclass._typing import AnyArray, FloatArray, IntArray
@@ -165,7 +165,7 @@ class Known:
 
 def on_device(models: Any, device: str) -> Any:
     """The same fitted models, with networks that predict on another device."""
-    if isinstance(models, RestrictedModels | AdaptedModels):
+    if hasattr(models, "base"):  # restricted, adapted or calibrated
         return replace(models, base=on_device(models.base, device))
     networks = {
         node: replace(network, device=device) for node, network in models.classifiers.items()

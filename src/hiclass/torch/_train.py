@@ -27,6 +27,10 @@ Tensor = Any
 _MANY_WEIGHTS = 1 << 20
 
 
+class LossError(ValueError, FloatingPointError):
+    """A loss that is not finite: the network has learned nothing that can be used."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """How a network is trained, and where; the parameters of the estimator of the same names.
@@ -388,7 +392,7 @@ class Trainer:
         # The only place that waits for a GPU.
         loss = place().loss
         if not np.isfinite(loss):
-            raise ValueError(
+            raise LossError(
                 f"The loss is {loss} after an epoch with learning_rate="
                 f"{self.settings.learning_rate:.3g}. Use a smaller learning_rate, and scale X."
             )

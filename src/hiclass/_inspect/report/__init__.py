@@ -295,6 +295,8 @@ def _describe(opened: OpenModel) -> dict[str, Any]:
     params = {name: given[name] for name in names if name in given}
     if params.get("expected_f1", 0) is None:
         del params["expected_f1"]
+    if "threshold" in params:  # of a model that chooses it, what it has chosen
+        params["threshold"] = model._threshold
     return {
         "name": type(model).__name__,
         "steps": [type(step).__name__ for step in before],
