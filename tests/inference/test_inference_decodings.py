@@ -563,5 +563,5 @@ def test_a_function_must_return_leaves_where_paths_must_end_at_leaves():
     assert model.predict(X).tolist() == [["A", "z"]] * 3
     inner = model.hierarchy_.find(("A",))
     model.set_params(decoding=lambda proba, hierarchy: np.full(len(proba), inner))
-    with pytest.raises(ValueError, match=r"returned A, where no path of this model ends"):
+    with pytest.raises(ValueError, match=r"returned A, at which no path of this model may end"):
         model.predict(X)

@@ -231,7 +231,7 @@ def test_labels_that_are_probably_wrong_are_shown_if_they_are_given(view, width)
     browser, _ = view("evil")
     lead = text(browser, "#label-errors .lead")
     assert "Of 2 labels, 1 is more probably wrong than correct" in lead
-    assert "wrong are 2.0 % from level 1 on, 20 % from level 2 on" in lead
+    assert "wrong labels: 2.0 % from level 1 on, 20 % from level 2 on" in lead
     is_open = find(browser, "#label-errors details").get_attribute("open") is not None
     assert is_open == (width == 1360)
     cells = cells_of(browser, "#suspects")
@@ -255,8 +255,10 @@ def test_what_has_changed_is_shown_if_it_is_given(view, width):
     browser, _ = view("evil")
     lead, outside = (part.text for part in find_all(browser, "#use .lead"))
     assert "1,200 old rows were compared with 1 new row" in lead
-    assert "2 of 3 comparisons differ by more than chance, most clearly feature" in lead
-    assert "its mean was 0.125 then, 0.25 now. Rows look less like any class than then" in outside
+    assert "2 of 3 comparisons differ significantly, most clearly feature" in lead
+    assert (
+        "its mean was 0.125 then, 0.25 now. Rows resemble the classes significantly less" in outside
+    )
     assert find(browser, "#use .note").get_attribute("textContent") == EVIL[3]
     is_open = find(browser, "#use details").get_attribute("open") is not None
     assert is_open == (width == 1360)
@@ -271,7 +273,7 @@ def test_what_has_changed_is_shown_if_it_is_given(view, width):
         [f"feature {EVIL[0]}", "0.25", none, "< 0.0001"]
     ]
     caption = find(browser, "#use .caption").get_attribute("textContent")
-    assert "at most the limit of 0.5 %" in caption
+    assert "is at most 0.5 %, the probability" in caption
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 

@@ -306,7 +306,7 @@ def test_a_decision_whose_reply_was_lost_is_sent_again_and_done(view):
         " await real(...given); window.fetch = real; throw new TypeError('lost'); };"
     )
     press(browser, "1")
-    wait_until(browser, lambda: "The desk does not answer" in text(browser, "#problem"))
+    wait_until(browser, lambda: "The desk does not respond" in text(browser, "#problem"))
     assert row_shown(browser) == 1
     assert code(desk, 0) == ("Card", "Charge")
     press(browser, "1")
@@ -367,7 +367,12 @@ def test_two_browsers_do_not_do_the_same_work(view):
             press(other, "1")
             wait_for_row(other, 5)
             press(other, "1")
-            wait_until(other, lambda: "being looked at by others" in text(other, "#end-name"))
+            wait_until(
+                other,
+                lambda: (
+                    "Other people are working on all remaining rows" in text(other, "#end-name")
+                ),
+            )
             press(browser, "1")
             wait_until(browser, lambda: text(browser, "#end-name") == "All rows are decided")
             find(other, "#refresh").click()
@@ -394,7 +399,7 @@ def test_a_restart_goes_on_where_it_was(one_browser, own_port, tmp_path):
         press_each(browser, "1", "1")
         wait_for_row(browser, 3)
     press(browser, "1")
-    wait_until(browser, lambda: "The desk does not answer" in text(browser, "#problem"))
+    wait_until(browser, lambda: "The desk does not respond" in text(browser, "#problem"))
     assert row_shown(browser) == 3
     desk.journal.close()
     desk = make_desk(tmp_path / "j")
