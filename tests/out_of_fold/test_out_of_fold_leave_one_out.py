@@ -24,8 +24,15 @@ from hiclass import (
     LocalClassifierPerParentNode,
     metrics,
 )
-from hiclass._inference.paths import joint_evidence
-from hiclass._out_of_fold.leave_one_out import _lowest, estimate_temperature, unseen_evidence
+from hiclass._inference.paths import joint_evidence, joint_scores
+from hiclass._out_of_fold.leave_one_out import (
+    _final_scores,
+    _lowest,
+    estimate_temperature,
+    find_steps,
+    seen_margins,
+    unseen_margins,
+)
 
 SVM = LinearSVC(dual=True, tol=1e-4, random_state=0)
 
@@ -55,6 +62,16 @@ def joint(svm=SVM, **params):
     return LocalClassifierPerParentNode(svm, calibration="joint", **params)
 
 
+def unseen_evidence(models, *args):
+    """Margins of unseen rows by node, a column per branch."""
+    steps = find_steps(models)
+    margins = unseen_margins(models, steps, *args)
+    return {
+        node: margins[steps.start[node] : steps.start[node + 1]].T
+        for node in np.flatnonzero(np.diff(steps.start))
+    }
+
+
 def nodes_of(model, y):
     """The most specific node of every row."""
     return np.array([model.hierarchy_.find(list(path)) for path in y])
@@ -68,7 +85,7 @@ def test_margins_on_the_true_path_shrink_by_the_formula_and_others_stay():
     model = joint(ByDepth(SVM, C=[0.5, 2]), temperature=1.0).fit(X, y)
     models, nodes, rows = model._models, nodes_of(model, y), np.arange(0, 60, 7)
     weights = np.linspace(0.5, 2, 60)
-    found = dict(unseen_evidence(models, X, nodes, rows, weights))
+    found = unseen_evidence(models, X, nodes, rows, weights)
     seen = dict(joint_evidence(models, X[rows]))
     mean = X.toarray().mean(axis=0)
     paths = model.hierarchy_._paths[nodes[rows]]
@@ -82,7 +99,7 @@ def test_margins_on_the_true_path_shrink_by_the_formula_and_others_stay():
         children = model.hierarchy_.children(node)
         for i, row in enumerate(rows):
             if level and paths[i, level - 1] != node:
-                assert found[node][i].tolist() == before[i].tolist()
+                assert found[node][i] == pytest.approx(before[i], abs=1e-12)
                 continue
             side = np.where(np.array(children) == paths[i, level], 1, -1)
             beyond = ((X[row].toarray()[0] - mean) ** 2).sum()
@@ -96,13 +113,11 @@ def test_rows_of_few_columns_are_explained_by_the_others():
     X = X[:, :20].toarray()
     model = joint(temperature=1.0).fit(X, y)
     rows = np.arange(5)
-    ((root, found), *_) = unseen_evidence(
-        model._models, X, nodes_of(model, y), rows, np.ones(len(X))
-    )
+    found = unseen_evidence(model._models, X, nodes_of(model, y), rows, np.ones(len(X)))[0]
     ((_, before), *_) = joint_evidence(model._models, X[rows])
     leverage = 20 / 300
     taken = model.hierarchy_._paths[nodes_of(model, y)[rows]][:, [0]]
-    side = np.where(taken == np.array(model.hierarchy_.children(root)), 1, -1)
+    side = np.where(taken == np.array(model.hierarchy_.children(0)), 1, -1)
     beyond = ((X[rows] - X.mean(axis=0)) ** 2).sum(axis=1)[:, None]
     gain = np.minimum(beyond, leverage / (1 - leverage))
     assert (gain == leverage / (1 - leverage)).any()
@@ -116,7 +131,7 @@ def test_estimated_margins_are_close_to_those_of_models_that_have_not_seen_the_r
     X = X.toarray() if dense else X
     model = joint(temperature=1.0).fit(X, y)
     rows, nodes = np.arange(0, 150, 10), nodes_of(model, y)
-    (_, guess), *_ = unseen_evidence(model._models, X, nodes, rows, np.ones(150))
+    guess = unseen_evidence(model._models, X, nodes, rows, np.ones(150))[0]
     (_, seen), *_ = joint_evidence(model._models, X[rows])
     truth = []
     for row in rows:
@@ -125,6 +140,19 @@ def test_estimated_margins_are_close_to_those_of_models_that_have_not_seen_the_r
         truth.append(next(joint_evidence(left._models, X[[row]]))[1][0])
     error = np.abs(guess - np.array(truth)).mean()
     assert error < 0.5 * np.abs(seen - np.array(truth)).mean()
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("make", [LocalClassifierPerParentNode, FlatClassifier])
+def test_scores_of_all_nodes_at_once_are_those_of_predict(make, dense):
+    X, y = words(200)
+    y[:40, 1], y[y[:, 0] == "t1", 1] = "", "only"
+    X = X.toarray() if dense else X
+    model = make(SVM, calibration="joint", temperature=0.3).fit(X, y)
+    models, steps, some = model._models, find_steps(model._models), X[::9]
+    margins = seen_margins(models, steps, some)
+    expected = joint_scores(models, joint_evidence(models, some), some.shape[0], 0.3)
+    assert _final_scores(steps, margins, 0.3).T == pytest.approx(expected, abs=1e-10)
 
 
 # -- the temperature ---------------------------------------------------------------------------

@@ -65,6 +65,8 @@ _turn = threading.RLock()
 
 _works: bool | None = None  # not known yet
 _looking = threading.Lock()
+#: A random generator of every thread.
+_generators = threading.local()
 
 
 # -- fit ---------------------------------------------------------------------------------------
@@ -332,8 +334,12 @@ def _draw(random_state: Any) -> int:
 
 @lru_cache(maxsize=64)
 def _first_draw(seed: int) -> int:
-    # Kept, since making a generator takes as long as a small fit.
-    return int(np.random.RandomState(seed).randint(_MAX_SEED))
+    # A generator of every thread is seeded anew: to make one takes as long as a small fit.
+    if not hasattr(_generators, "own"):
+        _generators.own = np.random.RandomState(seed)
+    else:
+        _generators.own.seed(seed)
+    return int(_generators.own.randint(_MAX_SEED))
 
 
 def _warn_not_converged() -> None:

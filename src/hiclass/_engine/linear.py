@@ -7,6 +7,7 @@ about the same rows. What is unusual is left to the classifier.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,21 +26,50 @@ _PREDICT = LinearSVC.predict
 
 #: To set entries to zero takes so many times as long as to copy a weight.
 _COPY_COST = 4
+#: So many numbers of rows are made dense for many classifiers.
+_MOST_DENSE = 2_000_000
 
 
 def linear_scores(estimator: Any, X: Any) -> AnyArray:
     """What ``estimator.decision_function(X)`` returns."""
+    if _takes_all_entries(estimator, X):
+        return _packed_product(estimator, X)
     if isinstance(estimator, Packed):
-        if _takes_all_entries(estimator, X):
-            return _packed_product(estimator, X)
         return linear_scores(estimator.estimator, estimator.narrow(X))
     if _has_weights(estimator, X, X.shape[1] if len(getattr(X, "shape", ())) == 2 else 0):
         return _product(*_needed(X, estimator.coef_), estimator)
     return np.asarray(estimator.decision_function(X))
 
 
-def _takes_all_entries(packed: Packed, X: Any) -> bool:
+def many_linear_scores(estimators: Iterable[Any], X: Any) -> Iterator[AnyArray]:
+    """``linear_scores`` of many classifiers for the same rows, up to rounding.
+
+    Where rows are few, the columns that occur in them are made dense once, and every packed
+    classifier takes its own of these.
+    """
+    columns = np.unique(X.indices) if is_csr(X) else np.zeros(0, dtype=np.intp)
+    few = is_csr(X) and X.dtype == np.float64 and X.shape[0] * len(columns) <= _MOST_DENSE
+    if few:
+        lines = csr_like(X, X.data, numbers_of(X, columns), X.indptr, len(columns)).toarray().T
+        lines = np.ascontiguousarray(lines)
+        line_of = np.full(X.shape[1], -1, dtype=np.intp)
+        line_of[columns] = np.arange(len(columns))
+    for estimator in estimators:
+        if not few or not _takes_all_entries(estimator, X):
+            yield linear_scores(estimator, X)
+            continue
+        line = line_of[estimator.columns]
+        occurs = line >= 0
+        linear = estimator.estimator
+        found = linear.coef_[:, occurs] @ lines[line[occurs]]
+        scores = found.T + linear.intercept_
+        yield scores.reshape(-1) if scores.shape[1] == 1 else scores
+
+
+def _takes_all_entries(packed: Any, X: Any) -> bool:
     """Whether rows are multiplied with the weights of a packed classifier as they are."""
+    if not isinstance(packed, Packed):
+        return False
     some = not packed.double and len(packed.columns) < packed.n_features
     return some and is_csr(X) and _has_weights(packed.estimator, X, len(packed.columns))
 

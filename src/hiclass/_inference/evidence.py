@@ -78,7 +78,7 @@ def _positive_score(estimator: Any, X: Any) -> FloatArray:
     if score.shape not in ((n,), (n, 1)):
         _refuse_scores(estimator, score, n, 2)
     order = column_order(getattr(estimator, "classes_", None), 2, type(estimator).__name__)
-    score = _finite(score.reshape(-1))
+    score = finite(score.reshape(-1))
     return score if order is None else -score
 
 
@@ -128,7 +128,7 @@ def _decision(estimator: Any, X: Any, k: int, first: float = 0.0) -> FloatArray:
         score = np.column_stack([first * score, score])
     if score.shape != (n_rows_of(X), k):
         _refuse_scores(estimator, score, n_rows_of(X), k)
-    return _finite(in_order(estimator, score))
+    return finite(in_order(estimator, score))
 
 
 def _refuse_scores(estimator: Any, score: FloatArray, n_rows: int, k: int) -> NoReturn:
@@ -139,7 +139,8 @@ def _refuse_scores(estimator: Any, score: FloatArray, n_rows: int, k: int) -> No
     )
 
 
-def _finite(score: FloatArray) -> FloatArray:
+def finite(score: FloatArray) -> FloatArray:
+    """Scores, if all of them are numbers."""
     if not np.isfinite(score).all():
         raise ValueError(
             "A local classifier returned a score of NaN. Check X for extreme values, or use "
