@@ -201,7 +201,7 @@ def _for_sparse(size: Size, settings: Settings) -> Proposals:
     effort, found = settings.effort, Proposals()
     svm = LinearSVC(dual=True, tol=0.1)
     # The deeper a node, the fewer rows it has, and the larger C may be.
-    local = _local(ByDepth(ready(svm), C=[0.5, 2, 8]), settings)
+    local = _local(ByDepth(ready(svm), C=[0.5, 1, 2]), settings)
     found.chosen.append(Proposal("local", local, "a LinearSVC per parent node"))
     if not effort.n_folds:
         return found
