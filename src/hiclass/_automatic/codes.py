@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier
 
-from hiclass._automatic.kernels import some_held_out
+from hiclass._automatic.kernels import by_chance, some_held_out
 from hiclass._automatic.kinds import is_code
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
 _N_TREES = 50
-#: The share of rows in which two models differ, about.
-_DIFFERENT = 0.1
 
 
 def find_codes(left_out: dict[Any, str]) -> list[Any]:
@@ -63,4 +61,4 @@ def are_useful(
         forest.fit(X[fitted], nodes[fitted], weights[fitted])
         right = forest.predict(X[held_out]) == nodes[held_out]
         shares.append(float(np.average(right, weights=weights[held_out])))
-    return shares[1] > shares[0] + np.sqrt(_DIFFERENT / len(held_out))
+    return shares[1] > shares[0] + by_chance(len(held_out))

@@ -265,7 +265,9 @@ def _for_dense(X: FloatArray, size: Size, settings: Settings) -> Proposals:
     _propose_linear(size, settings, found, flat_fits)
     if not effort.n_folds:
         return found
-    if _forest_fits(size, effort, found):
+    if size.n_columns >= _MANY_COLUMNS and not _is_mixed(X):
+        found.left_out["forest"] = "single columns of embeddings say little"
+    elif _forest_fits(size, effort, found):
         found.chosen.append(_propose_forest(size, settings, calibration="temperature"))
     return found
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from hiclass._automatic.kernels import by_chance
 from hiclass._automatic.known import can_be_known, know, row_numbers
 from hiclass._automatic.objectives import Objective
 from hiclass._automatic.proposals import USUAL_F, Proposal
@@ -27,8 +28,6 @@ from hiclass._state import EnsembleModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
-#: The share of rows in which two models differ, about.
-_DIFFERENT = 0.1
 #: A model with a smaller share of the weights is not worth its fit.
 _LEAST_SHARE = 0.03
 
@@ -171,13 +170,10 @@ def select(
 
 
 def _best(measured: list[Candidate], n_rows: float) -> Candidate:
-    """The product, unless a single model is better by more than chance.
-
-    Scores of two models that differ in one row of ten have a standard error of ``sqrt(0.1 / n)``.
-    """
+    """The product, unless a single model is better by more than chance."""
     best, last = max(measured, key=lambda candidate: candidate.score), measured[-1]
     is_product = len(last.parts) > 1
-    return last if is_product and best.score <= last.score + np.sqrt(_DIFFERENT / n_rows) else best
+    return last if is_product and best.score <= last.score + by_chance(n_rows) else best
 
 
 def _hold_out(proposal: Proposal, rows: Rows, n_folds: int) -> HeldOut:
