@@ -231,17 +231,25 @@ def run_all(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def show(result: dict[str, Any]) -> str:
-    """The table: sets by models."""
-    sets = result["sets"]
-    models = list(dict.fromkeys(model for rows in sets.values() for model in rows))
+    """Two tables of sets by models: one model for all classes, and one per parent node."""
+    names = list(models())
+    local = [name for name in names if name.startswith("per parent")]
+    return "\n\n".join(
+        _table(result, some) for some in ([name for name in names if name not in local], local)
+    )
+
+
+def _table(result: dict[str, Any], names: list[str]) -> str:
+    """Sets by models; the best of all models of a set is bold."""
     lines = []
-    for name, rows in sets.items():
+    for name, rows in result["sets"].items():
         first = next(row for row in rows.values() if "exact" in row)
         size = f"{name}: {first['rows']:,} x {first['columns']}"
         size += "" if "leaves" in name else f", {first['classes']:,} classes"
         best = max(row["exact"] for row in rows.values() if "exact" in row)
-        lines.append([size, *(_cell(rows.get(model), best, result) for model in models)])
-    return table(["rows", *map(_as_code, models)], lines)
+        lines.append([size, *(_cell(rows.get(model), best, result) for model in names)])
+    shown = [name.replace("per parent", "per parent node") for name in names]
+    return table(["rows", *map(_as_code, shown)], lines)
 
 
 def _as_code(model: str) -> str:
@@ -254,7 +262,7 @@ def _cell(row: dict[str, Any] | None, best: float, result: dict[str, Any]) -> st
     if row is None:
         return ""
     if "exact" not in row:
-        return f"more than {result['limit_s']} s"
+        return f"over {result['limit_s']} s"
     exact = f"{row['exact']:.3f}"
     return f"{f'**{exact}**' if row['exact'] == best else exact}, {row['fit_s']:.1f} s"
 
