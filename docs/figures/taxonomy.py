@@ -28,9 +28,7 @@ def ratio(runs, name, key):
     return statistics.median(ours[key] / theirs[key] for ours, theirs in pairs)
 
 
-everything = json.loads(RESULT.read_text(encoding="utf-8"))["sets"]
-# Weights of dense rows are not dropped.
-sets = {name: found for name, found in everything.items() if SHOWN[-1][0] in found["runs"]}
+sets = json.loads(RESULT.read_text(encoding="utf-8"))["sets"]
 names = [f"{name}\n{found['size']['leaves']:,} leaves" for name, found in sets.items()]
 places = range(len(sets))
 figure, axes = start(6.4, 6.4, columns=2, rows=2, sharex=True, sharey=True)
