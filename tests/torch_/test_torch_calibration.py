@@ -127,5 +127,5 @@ def test_what_it_refuses_says_what_to_use():
     fitted = sets(calibration="sigmoid").fit(X, y).set_params(calibration=None)
     with pytest.raises(ValueError, match=r"learned out of fold.*calibration=None"):
         fitted.partial_fit(X, y)
-    with pytest.raises(ValueError, match="restricted to some classes does not learn"):
+    with pytest.raises(ValueError, match="restricted to some classes cannot be updated"):
         sets().fit(X, y).restricted_to(["pet"]).partial_fit(X, y)
