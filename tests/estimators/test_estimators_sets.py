@@ -373,7 +373,7 @@ class OddSets(Odd, ClassifierMixin, BaseEstimator):
         (lambda n: np.zeros((n, 3)), r"OddSets.predict_proba returned an array of shape \(8, 3\)"),
         (lambda n: [np.zeros((n, 2))], "a list of 1"),
         (lambda n: [np.zeros((n, 3))] * 2, "for output 0"),
-        (lambda n: np.full((n, 2), np.nan), "not a number"),
+        (lambda n: np.full((n, 2), np.nan), "a probability of NaN"),
     ],
 )
 def test_predictions_that_make_no_sense_are_refused(prediction, message):

@@ -272,7 +272,7 @@ def test_decodings_confidence_and_restriction_are_those_of_the_library(hard):
     assert (np.diff(proba, axis=1) <= 0).all()
     plants = model.restricted_to([("Plant",)])
     assert set(plants.predict(X)[:, 0]) == {"Plant"}
-    with pytest.raises(ValueError, match="restricted to some classes does not learn"):
+    with pytest.raises(ValueError, match="restricted to some classes cannot be updated"):
         plants.partial_fit(X, y)
 
 
@@ -291,7 +291,7 @@ def test_other_shares_of_classes_are_those_of_the_library(hard):
     assert some.prior_[plant] < share / 2
     again = pickle.loads(pickle.dumps(some)).set_params(device="cpu")
     np.testing.assert_array_equal(again.predict(X), some.predict(X))
-    with pytest.raises(ValueError, match="adapted to other shares of classes does not learn"):
+    with pytest.raises(ValueError, match="adapted to other shares of classes cannot be updated"):
         some.partial_fit(X, y)
     stream = network().partial_fit(X, y, sample_weight=weights).partial_fit(X, y)
     n = len(y)
