@@ -152,7 +152,7 @@ def test_scores_of_all_nodes_at_once_are_those_of_predict(make, dense):
     models, steps, some = model._models, find_steps(model._models), X[::9]
     margins = seen_margins(models, steps, some)
     expected = joint_scores(models, joint_evidence(models, some), some.shape[0], 0.3)
-    assert _final_scores(steps, margins, 0.3).T == pytest.approx(expected, abs=1e-10)
+    assert pytest.approx(expected, abs=1e-10) == _final_scores(steps, margins, 0.3).T
 
 
 # -- the temperature ---------------------------------------------------------------------------

@@ -67,21 +67,21 @@ def tune_kernel(
     Returns
     -------
     dict
-        ``width``, ``alpha`` or both; empty where there is nothing to tell apart, or where nothing is
-        better than the default by more than chance: what serves some of the rows best is often too
-        smooth for all of them.
+        ``width``, ``alpha`` or both; empty where there is nothing to tell apart, or where nothing
+        is better than the default by more than chance: what serves some of the rows best is often
+        too smooth for all of them.
     """
     fitted, held_out = some_held_out(nodes, fold, weights, seed)
     if not len(held_out) or len(np.unique(nodes[fitted])) < 2:
         return {}
 
-    def share(params: dict[str, float]) -> float:
+    def share(params: dict[str, Any]) -> float:
         model = KernelRidgeClassifier(**params, random_state=seed)
         model.fit(X[fitted], nodes[fitted], weights[fitted])
         right = model.predict(X[held_out]) == nodes[held_out]
         return float(np.average(right, weights=weights[held_out]))
 
-    params: dict[str, float] = {}
+    params: dict[str, Any] = {}
     best = share(params) + by_chance(len(held_out))
     for name, values in _OTHERS.items():  # one after the other
         for value in values:

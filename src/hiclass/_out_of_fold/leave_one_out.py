@@ -150,7 +150,7 @@ def find_steps(models: LocalModels) -> Steps:
     return Steps(start, source, target, alone, rounds, options.ends)
 
 
-def _final_scores(steps: Steps, margins: FloatArray, temperature: float) -> FloatArray:
+def _final_scores(steps: Steps, margins: AnyArray, temperature: float) -> AnyArray:
     """Logarithms of the products of odds along the paths, a line per final class.
 
     They are those of ``joint_scores``, for all nodes at once.
