@@ -292,7 +292,7 @@ def test_something_is_proposed_whatever_the_size():
         found = propose(DENSE, huge, settings(effort))
         assert names(found) == ["local logistic"]
         assert "kernel" in found.left_out
-        assert "forest" in found.left_out
+    assert "forest" in found.left_out
 
 
 def test_many_small_problems_are_too_much_for_a_forest():
