@@ -8,6 +8,8 @@ from typing import Any
 
 #: Seconds that an idle connection stays open, and that running requests get at the end.
 _IDLE, _GRACE = 5, 10
+#: Seconds in which the headers of a request must arrive.
+_HEADERS = 10.0
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -60,19 +62,7 @@ def run(app: Any, opened: socket.socket) -> None:
     opened : socket
         Where it listens.
     """
-    import uvicorn
-
-    config = uvicorn.Config(
-        app,
-        # Rows may be private, so that no request is logged; errors go to standard error.
-        access_log=False,
-        log_config=None,
-        lifespan="on",
-        timeout_keep_alive=_IDLE,
-        timeout_graceful_shutdown=_GRACE,
-        server_header=False,
-    )
-    server = uvicorn.Server(config)
+    server = make_server(app)
     try:
         server.run(sockets=[opened])
     except (KeyboardInterrupt, SystemExit):
@@ -81,3 +71,62 @@ def run(app: Any, opened: socket.socket) -> None:
             raise
     finally:
         opened.close()
+
+
+def make_server(app: Any, header_timeout: float = _HEADERS) -> Any:
+    """Make a server that closes connections whose headers do not arrive in time.
+
+    Parameters
+    ----------
+    app : FastAPI
+        The application.
+    header_timeout : float, default=10.0
+        Seconds from the connection, or from the first byte of a later request on it, until the
+        headers are complete.
+
+    Returns
+    -------
+    uvicorn.Server
+        The server, not started.
+    """
+    import uvicorn
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    class Impatient(AutoHTTPProtocol):
+        """uvicorn has a limit for idle connections, but none for headers that arrive slowly."""
+
+        timer: Any = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.timer = self.loop.call_later(header_timeout, transport.close)
+
+        def data_received(self, data: bytes) -> None:
+            request = self.cycle
+            super().data_received(data)
+            if self.cycle is not request:  # the headers are complete
+                self._stop_timer()
+            elif self.timer is None and (request is None or request.response_complete):
+                self.timer = self.loop.call_later(header_timeout, self.transport.close)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_timer()
+            super().connection_lost(exc)
+
+        def _stop_timer(self) -> None:
+            if self.timer is not None:
+                self.timer.cancel()
+                self.timer = None
+
+    config = uvicorn.Config(
+        app,
+        http=Impatient,
+        # Rows may be private, so that no request is logged; errors go to standard error.
+        access_log=False,
+        log_config=None,
+        lifespan="on",
+        timeout_keep_alive=_IDLE,
+        timeout_graceful_shutdown=_GRACE,
+        server_header=False,
+    )
+    return uvicorn.Server(config)
