@@ -7,7 +7,6 @@ from cli_helpers import WORDS, make_rows, read, write_csv
 
 from hiclass import TRUSTED_TYPES
 from hiclass._cli._models import load_model
-from hiclass._cli._paths import find_separator
 
 HEADER = ["category", "narrative", "amount"]
 
@@ -31,35 +30,6 @@ def fitted(run, paths, tmp_path):
     options = ["--target", "category", "--path-separator", " > ", "--model", "parent"]
     run("fit", paths, *options, "-o", tmp_path / "p.skops")
     return tmp_path / "p.skops"
-
-
-class TestFindSeparator:
-    @pytest.mark.parametrize("separator", [" > ", " / ", "/", "|", "::", "\\", ">", " | "])
-    def test_labels_with_shared_beginnings_are_paths(self, separator):
-        labels = [row[0] for row in path_rows(separator)]
-        assert find_separator(labels) == (separator, f"Loan{separator}Car")
-
-    @pytest.mark.parametrize(
-        "labels",
-        [
-            ["cat", "dog", "owl"],
-            ["and/or", "yes/no", "in/out", "up/down"],  # nothing in common
-            ["a/b", "a/c", "d", "e", "f", "g"],  # few rows
-            ["a > b", "a > c"],  # too few to tell
-            ["/a/b", "/a/c", "/a/d"],  # an empty beginning
-            ["http://a.b/c", "http://a.b/d", "http://a.b/e"],
-            [1, 2, 3, 4],
-            ["", None],
-            ["TCP/IP"] * 5 + ["other", "more"],
-        ],
-        ids=str,
-    )
-    def test_other_labels_are_not(self, labels):
-        assert find_separator(labels) is None
-
-    def test_a_label_that_begins_another_one_is_its_parent(self):
-        labels = ["Loans", "Loans/Car", "Cards", "Cards/Debit", "Cards/Credit"]
-        assert find_separator(labels) == ("/", "Loans/Car")
 
 
 def test_the_levels_are_those_of_the_paths(fitted):

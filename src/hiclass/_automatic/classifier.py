@@ -21,6 +21,7 @@ from sklearn.utils import check_array, check_random_state
 from hiclass._automatic.cells import split_columns
 from hiclass._automatic.codes import are_useful, find_codes
 from hiclass._automatic.features import TableFeatures
+from hiclass._automatic.hints import hint_at_labels, hint_at_paths
 from hiclass._automatic.kernels import make_scaler, tune_kernel
 from hiclass._automatic.objectives import (
     OBJECTIVES,
@@ -351,6 +352,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             for message in _NOT_FOR_USERS if self.local_classifier is None else ():
                 warnings.filterwarnings("ignore", message=message)
             self._check_parameters()
+            hint_at_labels(X, y)
             wanted = None if self._is_about_sets() else self.optimize
             objective = find_objective(wanted, self.effort)
             if has_words(self.class_texts, self.hierarchy, X):
@@ -362,6 +364,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             unit = None if groups is None else read_groups(groups, target.n_rows)
             # Sets of classes have no form of rows, and their scorers are refused elsewhere.
             of_paths, weighted = getattr(target.format, "ndim", 1) == 2, sample_weight is not None
+            if not (of_paths or target.of_sets or self.hierarchy is not None):
+                hint_at_paths(target.hierarchy)
             check_scorer(self.optimize, objective, of_paths=of_paths, weighted=weighted)
             if sample_weight is not None and not sample_weight.all():
                 # A class of such rows only would have nothing to learn from.

@@ -10,8 +10,9 @@ from hiclass._cli._errors import CommandError
 from hiclass._cli._features import placed, prepare
 from hiclass._cli._labels import like, read_labels
 from hiclass._cli._models import Model
-from hiclass._cli._paths import find_separator, level_names
+from hiclass._cli._paths import level_names
 from hiclass._cli._tables import Table, format_of, original_cell, read_table
+from hiclass._labels.separators import find_separator
 
 
 def read_rows(args: argparse.Namespace, path: str | None = None) -> Table:

@@ -1,0 +1,48 @@
+"""What newcomers overlook in their data: paths in one column, labels among the features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hiclass._labels.separators import find_separator
+from hiclass._warnings import warn_user
+from hiclass.hierarchy import Hierarchy
+
+
+def hint_at_paths(hierarchy: Hierarchy) -> None:
+    """Warn if labels of one level look like whole paths.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        The hierarchy of one-dimensional labels.
+    """
+    found = find_separator(hierarchy.labels[1:])
+    if found is not None:
+        separator, example = found
+        warn_user(
+            f"The labels look like whole paths, such as {example!r:.80}, but y has one label per "
+            f"row, so there is no hierarchy to learn. To learn the levels, split them: "
+            f"y = [label.split({separator!r}) for label in y]"
+        )
+
+
+def hint_at_labels(X: Any, y: Any) -> None:
+    """Warn if columns of the labels are among the features.
+
+    Parameters
+    ----------
+    X : table
+        Rows.
+    y : frame or series
+        Labels.
+    """
+    # Numbers are the names of columns that have none.
+    names = {n for n in getattr(y, "columns", [getattr(y, "name", None)]) if isinstance(n, str)}
+    found = [name for name in getattr(X, "columns", ()) if name in names]
+    if found:
+        listed = ", ".join(map(repr, found))
+        warn_user(
+            f"Columns of X have the names of label columns: {listed}. If they hold the labels, "
+            f"remove them from X: new rows do not have them."
+        )
