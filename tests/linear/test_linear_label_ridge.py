@@ -1,5 +1,7 @@
 """``MultiLabelKernelRidgeClassifier``: the regression written out with NumPy."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +9,7 @@ import skops.io
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils.estimator_checks import check_estimator
 
+import hiclass
 from hiclass import TRUSTED_TYPES, FlatClassifier, MultiLabelKernelRidgeClassifier
 
 TREE = {"a": ["b", "c"], "d": ["e", "f"]}
@@ -75,6 +78,29 @@ def test_a_flat_model_of_sets_takes_it_and_files_keep_it():
     model = FlatClassifier(ridge, hierarchy=TREE, multi_label=True).fit(X, y)
     again = skops.io.loads(skops.io.dumps(model), trusted=list(TRUSTED_TYPES))
     np.testing.assert_array_equal(again.predict_node_proba(X), model.predict_node_proba(X))
+
+
+@pytest.mark.parametrize("make", [sp.csr_array, sp.csr_matrix])
+def test_files_keep_sparse_landmarks(make, tmp_path):
+    X, Y = make_sets(n_classes=2)
+    X[np.abs(X) < 0.5] = 0
+    y = [[name for name, has in zip("bc", row, strict=True) if has] for row in Y]
+    ridge = MultiLabelKernelRidgeClassifier(random_state=0)
+    model = FlatClassifier(ridge, hierarchy={"a": ["b", "c"]}, multi_label=True).fit(make(X), y)
+    expected = model.predict_node_proba(X)
+    skops.io.dump(model, tmp_path / "model.skops")
+    for again in (hiclass.load(tmp_path / "model.skops"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.predict_node_proba(X), expected)
+    np.testing.assert_array_equal(model.predict_node_proba(X), expected)  # it has not changed
+
+
+def test_landmarks_of_a_damaged_file_are_refused():
+    X, Y = make_sets()
+    model = MultiLabelKernelRidgeClassifier().fit(sp.csr_array(X), Y)
+    state = model.__getstate__()
+    state["landmarks_"]["indices"] = state["landmarks_"]["indices"] + 1
+    with pytest.raises(ValueError, match="indices must be"):
+        MultiLabelKernelRidgeClassifier().__setstate__(state)
 
 
 def test_what_is_no_indicator_is_refused_with_the_value():

@@ -221,6 +221,26 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
             return (proba > 0.5).astype(np.intp)
         return np.asarray(self.classes_[proba.argmax(axis=1)])
 
+    # -- files ---------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Sparse landmarks as plain arrays: skops trusts no sparse matrices.
+        state = dict(super().__getstate__())
+        rows: Any = state.get("landmarks_")
+        if sp.issparse(rows):
+            parts = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
+            state["landmarks_"] = {**parts, "width": rows.shape[1]}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        stored = state.get("landmarks_")
+        if isinstance(stored, dict):
+            parts = stored["data"], stored["indices"], stored["indptr"]
+            rows = sp.csr_array(parts, shape=(len(parts[2]) - 1, stored["width"]))
+            rows.check_format()  # places of a damaged file may be outside
+            state = {**state, "landmarks_": rows}
+        super().__setstate__(state)
+
 
 def read_indicator(y: Any) -> tuple[Any, Any]:
     """Labels as a sparse matrix of 0 and 1.
