@@ -219,6 +219,17 @@ def test_what_goes_wrong_where_batches_are_prepared_is_raised():
     assert threading.active_count() == n_threads
 
 
+def test_what_cannot_be_iterated_over_is_an_error_and_no_wait():
+    from hiclass.torch._feed import ahead
+
+    class Broken:
+        def __iter__(self):
+            raise KeyError("no such file")
+
+    with pytest.raises(KeyError, match="no such file"):
+        next(ahead(Broken(), 2))
+
+
 def test_a_device_that_a_copy_goes_to_gets_it_from_a_thread():
     import torch
 

@@ -60,8 +60,9 @@ def ahead(items: Iterable[T], n: int) -> Generator[T, None, None]:
     # One for each item that may be made; False if no more are wanted.
     wanted: SimpleQueue[bool] = SimpleQueue()
 
+    rest = iter(items)  # here: with an error in the thread, all would wait forever
+
     def make() -> None:
-        rest = iter(items)
         try:
             while wanted.get() and (item := next(rest, None)) is not None:
                 ready.put(item)
