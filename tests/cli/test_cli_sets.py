@@ -199,6 +199,7 @@ def test_a_separator_that_is_in_no_cell_is_noticed(folder, run):
     assert "no cell of 'animals' has '|' between labels, so that every row has one label" in err
     n_several = sum(len(labels) > 1 for labels, _ in sets_of_rows())
     assert f"{n_several} rows have ';': did you mean --label-separator ';'?" in err
+    assert run("tree", folder / "cells.csv", *options, "|", "-q")[1] == ""
     _, err = run("tree", folder / "cells.csv", *options, ";")
     assert "no cell" not in err
     write_csv(folder / "single.csv", [["cat", "meow"], ["dog", "bark"]], header=["animals", "text"])

@@ -187,7 +187,7 @@ def read_label_sets(
     return labelled, y
 
 
-def warn_of_separator(table: Table, name: str, several: Several, y: Any) -> None:
+def warn_of_separator(table: Table, name: str, several: Several, y: Any, *, quiet: bool) -> None:
     """Say that no cell has several labels, and what else may be between labels."""
     separator = several.separator
     if separator is None or any(len(labels) > 1 for labels in y):
@@ -201,7 +201,8 @@ def warn_of_separator(table: Table, name: str, several: Several, y: Any) -> None
         hint = f"{n_found[likely]:,} {rows} {likely!r}: did you mean --label-separator {likely!r}?"
     _screen.warning(
         f"{table.name}: no cell of {name!r} has {separator!r} between labels, so that every row "
-        f"has one label. {hint}"
+        f"has one label. {hint}",
+        quiet,
     )
 
 
