@@ -296,6 +296,7 @@ def test_sparse_rows_are_classified_by_similarities_as_well(effort):
 
 def test_quick_is_linear_where_the_regression_is_not_exact(monkeypatch):
     monkeypatch.setattr(set_selection, "kernel_is_exact", lambda n_rows: n_rows <= 100)
+    monkeypatch.setattr(set_selection, "tune_ridge", None)  # what is not fitted is not tuned
     X, y = texts(160)
     model = choose(effort="quick").fit(X, y)
     assert model.choices_["model"] == "linear: a logistic regression per node"

@@ -115,13 +115,14 @@ def choose_by_rule(
     Of sparse rows the regression alone or, where it is not exact, a linear model. Folds are fitted
     only to ``learn`` thresholds.
     """
-    n_rows, parts = rows.target.n_rows, []
-    if not sp.issparse(rows.X):
+    is_sparse, parts = sp.issparse(rows.X), []
+    if not is_sparse:
         parts.append(propose_forest(settings, settings.effort.n_trees, LEAVES[-1]))
-    params = _tune_without_folds(rows, settings, measure) if kernel_fits(n_rows) else {}
-    if sp.issparse(rows.X) and not (params and kernel_is_exact(n_rows)):
+    has_ridge = (kernel_is_exact if is_sparse else kernel_fits)(rows.target.n_rows)
+    params = _tune_without_folds(rows, settings, measure) if has_ridge else {}
+    if is_sparse and not params:
         parts.append(propose_linear(settings))
-    elif kernel_fits(n_rows):
+    elif has_ridge:
         parts.append(propose_ridge(settings, params))
     choice = SetChoice(parts, (1 / len(parts),) * len(parts))
     if learn:
