@@ -205,6 +205,9 @@ def test_a_separator_that_is_in_no_cell_is_noticed(folder, run):
     write_csv(folder / "single.csv", [["cat", "meow"], ["dog", "bark"]], header=["animals", "text"])
     _, err = run("tree", folder / "single.csv", *options, ";")
     assert "so that every row has one label. Check --label-separator." in err
+    write_csv(folder / "paths.csv", [["a/cat", "meow"], ["a/dog", "bark"]], ["animals", "text"])
+    _, err = run("tree", folder / "paths.csv", *options, ";", "--path-separator", "/")
+    assert "so that every row has one label. Check --label-separator." in err
 
 
 def test_folds_that_leave_too_few_groups_are_refused_before_anything_is_fitted(folder, run):

@@ -133,7 +133,7 @@ def labelled_sets(args: argparse.Namespace, several: Several) -> tuple[Table, An
         hierarchy=given,
         skip_unlabelled=args.skip_unlabelled,
     )
-    warn_of_separator(labelled, args.target[0], several, y, quiet=args.quiet)
+    warn_of_separator(labelled, args.target[0], several, y, args.path_separator, args.quiet)
     lost = len(table.frame) - len(labelled.frame)
     if lost:
         _screen.note(f"Left out {_screen.count(lost, 'row')} without labels", args.quiet)

@@ -187,13 +187,16 @@ def read_label_sets(
     return labelled, y
 
 
-def warn_of_separator(table: Table, name: str, several: Several, y: Any, *, quiet: bool) -> None:
+def warn_of_separator(
+    table: Table, name: str, several: Several, y: Any, path_separator: str | None, quiet: bool
+) -> None:
     """Say that no cell has several labels, and what else may be between labels."""
     separator = several.separator
     if separator is None or any(len(labels) > 1 for labels in y):
         return
     texts = [cell for cell in table.column(name) if isinstance(cell, str)]
-    n_found = {other: sum(other in text for text in texts) for other in _SEPARATORS}
+    others = [other for other in _SEPARATORS if other not in (path_separator or "")]
+    n_found = {other: sum(other in text for text in texts) for other in others}
     likely = max(n_found, key=n_found.__getitem__)
     hint = "Check --label-separator."
     if n_found[likely] and likely != separator:
