@@ -248,6 +248,17 @@ def test_batches_are_learned_one_after_the_other(model):
         batches.partial_fit(["moo"], [["Animal", "Cow"]])
 
 
+def test_a_later_batch_may_have_deeper_classes():
+    tree = Hierarchy.from_paths([["a", "b", "c"], ["a", "d"], ["e", "f"]])
+    tree = tree.with_texts({"d": "green pear", "f": "blue car"})
+    model = ClassTextClassifier(hierarchy=tree)
+    model.partial_fit(["green pear", "fast car"] * 2, [["a", "d"], ["e", "f"]] * 2)
+    assert model.predict(["green pear"]).tolist() == [["a", "d"]]
+    model.partial_fit(["violet pear"] * 3, [["a", "b", "c"]] * 3)
+    found = [["a", "b", "c"], ["e", "f", ""]]
+    assert model.predict(["violet pear", "blue car"]).tolist() == found
+
+
 def test_weights_and_groups_are_taken(model):
     some = [0.0 if y[1] == "Cat" else 1.0 for y in Y]
     weighted = clone(model).fit(X, Y, some)

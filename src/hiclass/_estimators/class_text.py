@@ -15,7 +15,12 @@ from hiclass._compat import StrOptions
 from hiclass._encoders.encoding import check_texts, encode_texts, fit_encoder
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.fitting import LOCAL_CONSTRAINTS, fitting
-from hiclass._estimators.texted import TextTarget, encode_texted, options_with_texts
+from hiclass._estimators.texted import (
+    TextTarget,
+    deep_enough,
+    encode_texted,
+    options_with_texts,
+)
 from hiclass._inference.class_texts import (
     OF_MEANINGS,
     OF_WORDS,
@@ -300,7 +305,8 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
         options = options_with_texts(models.hierarchy, nodes)
         target = TextTarget(models.hierarchy, options, self._format, nodes)
         models = self._ordered(target, models.texts, rows, weights, None)
-        form = batch.format if not len(before) else self._format
+        # Classes of this batch may be deeper than those of all earlier rows.
+        form = deep_enough(self._format, target.hierarchy, options) if len(before) else batch.format
         self._remember(models, form, expected_f1=0.5)
         return self
 

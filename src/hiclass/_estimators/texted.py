@@ -79,11 +79,14 @@ def encode_texted(hierarchy: Any, class_texts: Any, y: Any) -> TextTarget:
         target = encode(y, tree)
         nodes, form = target.nodes, target.format
     options = options_with_texts(tree, nodes)
-    if form.ndim == 2:
-        # Classes that have texts and no rows may be deeper than all rows.
-        deepest = int(tree.levels[options.ends].max())
-        form = replace(form, n_levels=max(form.n_levels, deepest))
-    return TextTarget(tree, options, form, nodes)
+    return TextTarget(tree, options, deep_enough(form, tree, options), nodes)
+
+
+def deep_enough(form: LabelFormat, tree: Hierarchy, options: Options) -> LabelFormat:
+    """A form of labels with a level for every final class: some may be deeper than all rows."""
+    if form.ndim != 2:
+        return form
+    return replace(form, n_levels=max(form.n_levels, int(tree.levels[options.ends].max())))
 
 
 def texted_hierarchy(hierarchy: Any, class_texts: Any, y: Any) -> Hierarchy:
