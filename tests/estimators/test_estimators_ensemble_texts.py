@@ -198,6 +198,25 @@ def test_weights_are_learned_from_some_classes_where_there_are_many_rows(monkeyp
     assert all("rose" in classes for classes in fitted)
 
 
+def test_classes_that_weights_are_learned_from_may_have_no_texts(monkeypatch):
+    monkeypatch.setattr(ensemble_texts, "_ENOUGH_ROWS", 4)
+    monkeypatch.setattr(ensemble_texts, "_ENOUGH_CLASSES", 1)
+    X, y = sample(list(WORDS), 4)
+    held = []
+
+    def hold_rows(joint, *args):
+        held.append(len(joint.members[1].text_nodes))
+        return words_and_rows_hold(joint, *args)
+
+    words_and_rows_hold = words_and_rows.hold_rows
+    monkeypatch.setattr(words_and_rows, "hold_rows", hold_rows)
+    for name in ("cat", "rose"):  # of the two parents, one is learned from
+        texts = {tuple(PATHS[name]): WORDS[name]}
+        fitted = EnsembleClassifier([("flat", flat())], class_texts=texts).fit(X, y)
+        assert fitted.predict(X).tolist() == y
+    assert 0 in held
+
+
 def test_a_fold_compares_with_the_texts_of_its_classes_and_of_those_above():
     texts = {("animal",): "beasts", **{tuple(PATHS[n]): [n, words] for n, words in WORDS.items()}}
     fitted = ClassTextClassifier(class_texts=texts).fit(*sample(SEEN, 2))

@@ -121,7 +121,7 @@ class Profiles:
         of_text = _take(nearest, self._of_texts)
         above = together[:, self._inner] @ self._above if len(self._inner) else None
         return [
-            np.maximum(of_text, 0 if of_row is None else of_row),
+            np.maximum(0 if of_text is None else of_text, 0 if of_row is None else of_row),
             _take(together, self._of_texts),
             None if above is None else np.asarray(above),
             of_row,
