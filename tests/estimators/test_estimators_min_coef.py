@@ -111,6 +111,17 @@ def test_rows_of_32_bits_and_weights_of_32_bits():
     model.set_params(min_coef=0).partial_fit(rows, Y)
 
 
+@pytest.mark.parametrize("change", [sp.csr_matrix, np.asarray], ids=["sparse", "dense"])
+def test_a_fitted_model_continues_where_all_columns_are_left(change):
+    rng = np.random.default_rng(0)
+    rows = change(rng.normal(size=(len(Y), 5)))
+    model = LocalClassifierPerParentNode(SGD, min_coef=1e-9).fit(rows, Y)
+    other = LocalClassifierPerParentNode(SGD).fit(rows, Y)
+    for one in (model, other):
+        one.set_params(min_coef=0).partial_fit(rows, Y)
+    assert_same(model, other, rows)
+
+
 @pytest.mark.parametrize(
     "estimator",
     [

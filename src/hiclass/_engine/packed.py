@@ -387,7 +387,7 @@ def dense_narrow(packed: Packed) -> Any:
 def _with_dense_weights(estimator: Any, double: bool) -> Any:
     """The same estimator, whose weights become arrays; ``double`` makes them 64 bits wide."""
     for part, name, matrix in list(_all_weights(estimator)):
-        dense = matrix.toarray() if sp.issparse(matrix) else matrix
+        dense = matrix.toarray() if sp.issparse(matrix) else np.ascontiguousarray(matrix)
         vars(part)[name] = dense.astype(np.float64, copy=False) if double else dense
     return estimator
 
