@@ -354,6 +354,8 @@ def test_parameters_survive_files(given, fitted, tmp_path):
 
 
 def test_texts_that_were_set_after_fitting_survive_files(zero_shot):
+    zero_shot.set_params(class_texts={("Animal", "Cat"): ["cats"]})
+    assert pickle.loads(pickle.dumps(zero_shot)).class_texts == {("Animal", "Cat"): ["cats"]}
     zero_shot.set_params(class_texts={("Fungus",): ["mushrooms"]})
     assert pickle.loads(pickle.dumps(zero_shot)).class_texts == {("Fungus",): ["mushrooms"]}
     zero_shot.set_params(class_texts=[1])

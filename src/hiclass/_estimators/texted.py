@@ -201,14 +201,16 @@ def texts_for_files(class_texts: Any, hierarchy: Hierarchy | None) -> Any:
 
 
 def _has(hierarchy: Hierarchy | None, pairs: list[tuple[Any, tuple[str, ...]]]) -> bool:
-    """Whether a hierarchy has these texts of classes."""
+    """Whether a hierarchy has these texts of classes, and no others of the same classes."""
     if hierarchy is None or not hierarchy.has_texts:
         return False
+    found: dict[int, dict[str, None]] = {}
     try:
-        found = [(hierarchy.texts[hierarchy.find(name)], several) for name, several in pairs]
+        for name, several in pairs:
+            found.setdefault(hierarchy.find(name), {}).update(dict.fromkeys(several))
     except (TypeError, ValueError):  # the parameter was set after fitting
         return False
-    return all(set(several) <= set(known) for known, several in found)
+    return all(tuple(texts) == tuple(hierarchy.texts[node]) for node, texts in found.items())
 
 
 def texts_from_files(stored: Any, hierarchy: Hierarchy | None) -> Any:
