@@ -8,6 +8,7 @@ import sys
 import types
 
 import joblib
+import networkx
 import numpy as np
 import pandas as pd
 import pytest
@@ -170,6 +171,20 @@ def test_a_given_hierarchy_comes_back(animals):
         back.hierarchy.labels = []
     with pytest.raises(ValueError, match="read-only"):
         back.hierarchy.levels[0] = 1
+
+
+def test_a_graph_comes_back_as_a_hierarchy():
+    graph = networkx.DiGraph([("a", "b"), ("a", "c"), ("d", "e")])
+    X, y = np.eye(3), ["b", "c", "e"]
+    model = LocalClassifierPerParentNode(GaussianNB(), hierarchy=graph).fit(X, y)
+    for save_and_load in (through_pickle, there_and_back):
+        back = save_and_load(model)
+        assert back.hierarchy == Hierarchy.from_networkx(graph)
+        assert clone(back).fit(X, y).predict(X).tolist() == y
+    assert model.hierarchy is graph
+    cycle = networkx.DiGraph([("a", "b"), ("b", "a")])
+    again = pickle.loads(pickle.dumps(LocalClassifierPerParentNode(hierarchy=cycle)))
+    assert list(again.hierarchy.edges) == list(cycle.edges)
 
 
 def test_models_of_sets_of_classes_come_back(estimator_class):

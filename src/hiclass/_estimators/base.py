@@ -62,6 +62,7 @@ from hiclass._rows import check_X, is_as_fitted, map_chunks, n_rows_of
 from hiclass._state import AnySetModels, LabelFormat, PathModels, SetFormat
 from hiclass._targets.paths import (
     decode,
+    hierarchy_for_files,
     label_dtype,
     label_writer,
     path_classes,
@@ -685,6 +686,8 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         if state.get("class_texts") is not None:
             stored = texts_for_files(state["class_texts"], state.get("hierarchy_"))
             state = {**state, "class_texts": stored}
+        if state.get("hierarchy") is not None:
+            state = {**state, "hierarchy": hierarchy_for_files(state["hierarchy"])}
         return as_stamped(state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -77,6 +77,16 @@ def as_hierarchy(source: Any) -> Hierarchy:
     )
 
 
+def hierarchy_for_files(source: Any) -> Any:
+    """A graph as a :class:`Hierarchy`, since skops cannot write graphs; anything else as it is."""
+    if isinstance(source, type) or not hasattr(source, "is_directed"):
+        return source
+    try:
+        return as_hierarchy(source)
+    except (TypeError, ValueError):  # not fitted yet: fit refuses it
+        return source
+
+
 def encode(y: Any, hierarchy: Any = None) -> Target:
     """Encode training labels; without a hierarchy, read it from the labels.
 
