@@ -155,6 +155,30 @@ def _take_few(X: Any, rows: IntArray) -> Any:
     return csr_like(X, X.data.take(place), X.indices.take(place), indptr, X.shape[1])
 
 
+def one_in(rows: IntArray, step: int) -> IntArray:
+    """One row of every ``step``, at random within these but always the same.
+
+    Not the first of them: where classes take turns, all of these may be of a few classes.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        Numbers of rows.
+    step : int
+        How many rows there are for each that is taken; all are taken if it is not above 1.
+
+    Returns
+    -------
+    ndarray of int
+        As many as ``rows[::step]`` has, in the same order.
+    """
+    if step <= 1:
+        return rows
+    start = np.arange(0, len(rows), step)
+    within = np.minimum(step, len(rows) - start)
+    return rows[np.random.default_rng(0).integers(start, start + within)]
+
+
 def select_columns(X: Any, columns: IntArray) -> Any:
     """Rows with some of their columns only.
 

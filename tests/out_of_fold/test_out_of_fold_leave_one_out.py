@@ -25,6 +25,7 @@ from hiclass import (
     metrics,
 )
 from hiclass._inference.paths import joint_evidence, joint_scores
+from hiclass._out_of_fold import leave_one_out, temperatures
 from hiclass._out_of_fold.leave_one_out import (
     _final_scores,
     _lowest,
@@ -310,3 +311,20 @@ def test_what_is_estimated_is_saved_with_the_model(strategy, svm):
             loaded.predict_node_proba(X), model.predict_node_proba(X), atol=1e-6
         )
         assert clone(loaded).fit(X, y).temperature_ == model.temperature_
+
+
+@pytest.mark.parametrize("temperature", ["estimated", None])
+def test_temperatures_are_those_of_all_classes_where_classes_take_turns(temperature, monkeypatch):
+    """Every second row is of an easy class; the other classes are mistaken for each other."""
+    monkeypatch.setattr(leave_one_out, "_NUMBERS", 3_300)
+    monkeypatch.setattr(temperatures, "_JOINT_NUMBERS", 3_300)
+    rng = np.random.default_rng(0)
+    numbers = np.arange(1200) % 8
+    shown = np.where(numbers % 2, np.where(rng.random(1200) < 0.5, numbers, 7), numbers)
+    X = np.eye(20)[shown] + 0.3 * rng.random((1200, 20))
+    y = np.array([[f"a{k // 4}", f"b{k}"] for k in numbers])
+    found = [
+        joint(temperature=temperature).fit(X[order], y[order])._models.temperature
+        for order in (np.arange(1200), np.argsort(numbers, kind="stable"))
+    ]
+    assert found[0] == pytest.approx(found[1], rel=0.25)

@@ -28,7 +28,7 @@ from hiclass._inference.evidence import finite
 from hiclass._inference.paths import final_to_nodes, strategy_of
 from hiclass._linear.fast_svc import FastLinearSVC
 from hiclass._out_of_fold.temperatures import FLOOR, fixed_point
-from hiclass._rows import n_rows_of, take_rows
+from hiclass._rows import n_rows_of, one_in, take_rows
 from hiclass._state import LocalModels, Packed
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
@@ -83,7 +83,7 @@ def estimate_temperature(
     ends, width = models.options.ends, int(models.hierarchy.n_nodes)
     rows = np.flatnonzero(np.isin(nodes, ends))
     wanted = min(max(_NUMBERS // width, _ROWS), _MOST_NUMBERS // width)
-    rows = rows[:: max(1, len(rows) // max(wanted, 1))]
+    rows = one_in(rows, len(rows) // max(wanted, 1))
     every = np.ones(len(nodes)) if weights is None else np.asarray(weights, dtype=np.float64)
     steps = find_steps(models)
     if steps.alone.all() or not every[rows].any():

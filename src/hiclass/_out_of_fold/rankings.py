@@ -13,7 +13,7 @@ import numpy as np
 
 from hiclass._inference.paths import width_of
 from hiclass._inference.sets import set_node_proba
-from hiclass._rows import chunks_of_rows, slice_rows
+from hiclass._rows import chunks_of_rows, one_in, slice_rows
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
 #: Bits of a float32 that are left out: steps of 1 / 512 of a number.
@@ -163,7 +163,7 @@ def mix(parts: list[FloatArray], weights: tuple[float, ...], voting: str) -> Flo
 
 def fewer_rows(rows: IntArray, n_numbers: int) -> IntArray:
     """Some of the rows held out, where so many numbers for each of them would be too many."""
-    return rows[:: max(1, -(-len(rows) * n_numbers // _MOST_NUMBERS))]
+    return one_in(rows, -(-len(rows) * n_numbers // _MOST_NUMBERS))
 
 
 def member_proba(models: Any, X: Any) -> FloatArray:

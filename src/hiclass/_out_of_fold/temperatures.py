@@ -40,7 +40,7 @@ from hiclass._inference.paths import (
 )
 from hiclass._out_of_fold.folds import fit_folds
 from hiclass._problems.index import branches, child_branches
-from hiclass._rows import chunks_of_rows, slice_rows, take_rows
+from hiclass._rows import chunks_of_rows, one_in, slice_rows, take_rows
 from hiclass._state import LocalModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
@@ -140,8 +140,8 @@ def _path_temperature(
     """The temperature of models that are queried node by node, from scores on true paths."""
     blocks: dict[int, list[Block]] = defaultdict(list)
     for models, rows in held_out:
-        step = max(1, -(-len(nodes) * width_of(models) // _MOST_NUMBERS))
-        for block in _blocks(models, X, rows[::step], nodes, weights):
+        step = -(-len(nodes) * width_of(models) // _MOST_NUMBERS)
+        for block in _blocks(models, X, one_in(rows, step), nodes, weights):
             blocks[block[0].shape[1]].append(block)
     return best_temperature(blocks)
 
@@ -254,7 +254,7 @@ def _thinned(models: Any, rows: IntArray, n: int) -> IntArray:
     width = int(models.hierarchy.n_nodes)
     wanted = max(_JOINT_NUMBERS // width, _JOINT_ROWS)
     wanted = max(1, min(wanted, _MOST_NUMBERS // width))
-    return rows[:: max(1, n // wanted)]
+    return one_in(rows, n // wanted)
 
 
 def log_loss(scores: FloatArray, right: IntArray, weights: FloatArray) -> float:

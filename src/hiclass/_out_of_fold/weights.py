@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from hiclass._inference.paths import final_proba, width_of
-from hiclass._rows import chunks_of_rows, slice_rows, take_rows
+from hiclass._rows import chunks_of_rows, one_in, slice_rows, take_rows
 from hiclass._state import EnsembleModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
@@ -126,7 +126,7 @@ def _query(
     for models, rows in held_out:
         ends = models.options.ends
         if joint.voting == "product":  # which needs all of the numbers at once
-            rows = rows[:: max(1, -(-n_models * len(nodes) * len(ends) // _MOST_NUMBERS))]
+            rows = one_in(rows, -(-n_models * len(nodes) * len(ends) // _MOST_NUMBERS))
         # A row of a final class that the fold does not know tells nothing about the models.
         rows = rows[np.isin(nodes[rows], ends) & (weights[rows] > 0)]
         if not len(rows):
