@@ -12,6 +12,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from zoo import DAG, EDGES, zoo
@@ -372,6 +373,15 @@ def test_thresholds_of_classifiers_that_are_given():
             model.predict(rows)
         quick = choose(threshold="micro_f1", effort="quick", **options)
         assert hasattr(quick.fit(rows, y, groups=np.arange(160) // 4), "thresholds_")
+
+
+@pytest.mark.parametrize("effort", ["quick", "balanced"])
+@pytest.mark.parametrize("threshold", [None, 0.3, "tuned"])
+def test_searches_that_are_given_get_groups_whatever_is_learned(effort, threshold):
+    X, y = make_sets(90)
+    search = GridSearchCV(LogisticRegression(max_iter=1000), {"C": [1.0]}, cv=GroupKFold(2))
+    model = choose(local_classifier=search, effort=effort, threshold=threshold)
+    assert len(model.fit(X, y, groups=np.arange(90) // 5).predict(X)) == 90
 
 
 def test_thresholds_that_make_no_sense_say_what_to_use():

@@ -673,9 +673,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         }
         proposal = propose_sets(self.local_classifier, common)
         model = proposal.model
-        held = {"groups": groups} if read_threshold(model.threshold).is_learned else {}
         with handing_callbacks_on(self, model, proposal.name):
-            model.fit(features, y, **fit_params, **held)
+            model.fit(features, y, **fit_params, groups=groups)
         self.choices_ |= {
             "why": "a fixed rule: nothing was compared",
             "model": f"{proposal.name}: {proposal.says}",
