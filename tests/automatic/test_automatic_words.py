@@ -69,6 +69,8 @@ def test_what_words_are_not_for_is_an_error():
         HierarchicalClassifier(class_texts=TEXTS, multi_label=True).fit(X, Y)
     with pytest.raises(ValueError, match="one path per row"):
         HierarchicalClassifier(class_texts=TEXTS, optimize=lambda e, X, y: 0.0).fit(X, Y)
+    with pytest.raises(ValueError, match=r"threshold=0\.3 selects sets of classes"):
+        HierarchicalClassifier(class_texts=TEXTS, threshold=0.3).fit(X, Y)
 
 
 def test_files_and_decisions(tmp_path):

@@ -405,6 +405,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
                 "class_texts is for one path per row, with optimize='path', 'f1' or None. Leave "
                 "multi_label and scorers out."
             )
+        if self._threshold != 0.5:
+            self._refuse_threshold()
         tree = texted_hierarchy(self.hierarchy, self.class_texts, y)
         self._check_thresholds(tree)
         effort = EFFORTS[self.effort]
