@@ -405,6 +405,10 @@ def test_thresholds_that_make_no_sense_say_what_to_use():
     tree = HierarchicalClassifier(effort="quick", random_state=0).fit(X, paths)
     with pytest.raises(ValueError, match=r"one path per row. Use min_confidence"):
         tree.set_params(threshold=0.3).predict(X)
+    X_dag, sets = zoo(60)
+    dag = HierarchicalClassifier(hierarchy=EDGES, effort="quick", threshold=("top", 2))
+    with pytest.raises(ValueError, match="but a row has one label here"):
+        dag.fit(X_dag, [row[0] for row in sets])
     batch = HierarchicalClassifier(GaussianNB(), threshold="tuned", multi_label=True)
     with pytest.raises(ValueError, match="is learned out of fold, which partial_fit cannot do"):
         batch.partial_fit(X, y)

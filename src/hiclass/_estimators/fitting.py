@@ -36,7 +36,7 @@ from hiclass._engine.local_classifiers import (
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.estimated import check_estimated, estimate, refuse_groups
 from hiclass._estimators.set_fitting import check_has_proba, fit_set_problems
-from hiclass._estimators.sets import check_set_parameters
+from hiclass._estimators.sets import check_selects_one, check_set_parameters
 from hiclass._inference.batches import known_options
 from hiclass._inference.evidence import check_scores
 from hiclass._inference.selections import make_rule, read_threshold
@@ -185,6 +185,7 @@ def encode_labels(
         model._check_thresholds(target.hierarchy)
         return target
     check_set_parameters(model)
+    check_selects_one(model)
     return encode_in_dag(y, hierarchy)
 
 

@@ -114,17 +114,24 @@ def are_sets(model: Any) -> bool:
     return bool(model._format.of_sets)
 
 
+def check_selects_one(model: Any) -> None:
+    """Refuse a threshold that makes no sense for one label per row."""
+    selection = read_threshold(model._threshold).selection
+    if selection is not None and selection.only_sets:
+        raise ValueError(
+            f"threshold={model.threshold!r} selects any number of classes, but a row has one label "
+            f"here. Use a number, or predict_paths, which ranks the labels."
+        )
+
+
 def rule_of(model: Any) -> Rule:
     """How classes are selected: by the parameters, or by what the model has learned."""
     if hasattr(model, "_own_rule"):
         rule: Rule = model._own_rule()
         return rule
     chosen = read_threshold(model._threshold)
-    if not are_sets(model) and chosen.selection is not None and chosen.selection.only_sets:
-        raise ValueError(
-            f"threshold={model.threshold!r} selects any number of classes, but a row has one label "
-            f"here. Use a number, or predict_paths, which ranks the labels."
-        )
+    if not are_sets(model):
+        check_selects_one(model)
     known = vars(model)
     learned = None
     if "thresholds_" in known:
