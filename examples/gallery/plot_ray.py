@@ -28,7 +28,7 @@ X_test, y_test = data.data[4000:], data.target[4000:]
 # %%
 # On a real cluster, use ``ray.init(address="auto")``.
 
-ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
 register_ray()
 
 # %%

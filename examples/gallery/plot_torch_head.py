@@ -19,8 +19,8 @@ from hiclass import Hierarchy
 from hiclass.metrics import f1
 from hiclass.torch import HierarchicalHead
 
-torch.set_num_threads(1)
 torch.manual_seed(0)
+torch.set_num_threads(1)
 
 # %%
 # The hierarchy groups digits by shape: with or without a closed loop, then round or straight.
