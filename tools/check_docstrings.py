@@ -86,7 +86,7 @@ def missing_pages() -> Iterator[str]:
     for line in API.read_text(encoding="utf-8").splitlines():
         if found := re.match(r"\.\. currentmodule:: (\S+)", line):
             module = found[1]
-        elif found := re.match(r"   ([A-Za-z]\w*)$", line):
+        elif found := re.match(r"(?:   |\.\. data:: )([A-Za-z]\w*)$", line):
             listed.setdefault(module, set()).add(found[1])
     for module in MODULES:
         names = listed[module]
