@@ -278,7 +278,7 @@ def losses_text(results: list[dict[str, Any]]) -> str:
 
 def runs_table(results: list[dict[str, Any]]) -> str:
     """How often, and on how busy a machine, everything ran; and what did not run."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for result, (family, wanted) in product(results, (("peers", peers()), ("pairs", pairs()))):
         entries = result[family]
         done = [entry["runs"] for entry in entries.values() if "hF" in entry]
@@ -293,6 +293,9 @@ def runs_table(results: list[dict[str, Any]]) -> str:
                 "; ".join(missing) if entries else "all",
             )
         )
+    header: tuple[str, ...] = ("set", "what", "runs of each", "load", "not run")
+    if not any(row[-1] for row in rows):
+        header, rows = header[:-1], [row[:-1] for row in rows]
     moves = []
     for result, (name, entry) in ((r, item) for r in results for item in r["peers"].items()):
         scores = [run["hF"] for run in entry["runs"] if "hF" in run]
@@ -301,7 +304,7 @@ def runs_table(results: list[dict[str, Any]]) -> str:
     ours = [move for move in moves if move[1].startswith(OURS)]
     (most, where), (most_ours, where_ours) = max(moves), max(ours)
     return (
-        f"{table(('set', 'what', 'runs of each', 'load', 'not run'), rows)}\n\nhF varied "
+        f"{table(header, rows)}\n\nhF varied "
         f"between runs by at most {most:.1f} points ({where}); for our models by {most_ours:.1f} "
         f"({where_ours})."
     )
