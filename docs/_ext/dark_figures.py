@@ -26,6 +26,8 @@ _TO_LAB = np.array(
 )
 #: Lightness of what was black and of what was white: that of the text and the background of a page.
 _BLACK, _WHITE = 0.93, 0.205
+#: The background of a dark page, which is slightly blue.
+_BACKGROUND = "#14181e"
 #: Colours with more chroma than this carry a meaning and must stand out from the background.
 _COLOURFUL, _LEAST_LIGHT = 0.07, 0.64
 #: Shades of a colour stay apart: the darker one is below this lightness, the lighter it becomes.
@@ -42,8 +44,10 @@ def darken(colour):
     Examples
     --------
     >>> darken("#ffffff"), darken("#000000")
-    ('#171717', '#e8e8e8')
+    ('#14181e', '#e8e8e8')
     """
+    if colour.lower() == "#ffffff":
+        return _BACKGROUND
     rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     lightness, *chroma = _TO_LAB @ np.cbrt(_TO_LMS @ linear)
