@@ -35,7 +35,9 @@ _LIGHT_SHADE, _SPREAD = 0.74, 0.4
 #: Pale fills must stand out, too.
 _LEAST_PALE = 0.31
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b", flags=re.IGNORECASE)
-_IMAGE = re.compile(r'<img\b[^>]*\bsrc="[^"]*_images/[^"]+\.svg"[^>]*>')
+#: A quoted value may contain `>`: the titles of figures are their alternative texts.
+_REST = r'(?:[^">]|"[^"]*")*'
+_IMAGE = re.compile(rf'<img\b{_REST}\bsrc="[^"]*_images/[^"]+\.svg"{_REST}>')
 
 
 def darken(colour):
