@@ -94,8 +94,8 @@ def _pair(tag):
 
 
 def _with_class(tag, name):
-    if 'class="' in tag:
-        return tag.replace('class="', f'class="{name} ', 1)
+    if found := re.search(r'\bclass\s*=\s*"', tag):  # the gallery writes spaces
+        return f'{tag[: found.start()]}class="{name} {tag[found.end() :]}'
     return tag.replace("<img", f'<img class="{name}"', 1)
 
 
