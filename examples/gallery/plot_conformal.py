@@ -61,7 +61,7 @@ axes[0].plot(wanted, conformal, "o-", color="#3b76b8", label="conformal")
 axes[0].plot(wanted, threshold, "s-", color="#e07b39", label="min_confidence")
 axes[0].set(xlabel="required coverage", title="measured coverage")
 axes[0].legend(frameon=False)
-shades = ("#1f4e84", "#3b76b8", "#9dbfe2")
+shades = ("#1f4e84", "#3b76b8", "#7fb0e0")
 for level, (values, color) in enumerate(zip(np.transpose(depth), shades, strict=True), start=1):
     axes[1].plot(wanted, values, "o-", color=color, label=f"level {level}")
 axes[1].set(xlabel="required coverage", title="paths that reach a level", ylim=(0, 1.03))

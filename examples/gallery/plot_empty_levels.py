@@ -51,7 +51,7 @@ print(f"leaf only:  hF {f1(y_test, goes_on.predict(X_test)):.3f}")
 # there. With ``leaf_only=True`` every prediction ends at a leaf. This is correct if missing labels
 # are unknown, and wrong if paths really stop.
 
-fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.4), layout="constrained", sharey=True)
+fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.8), layout="constrained", sharey=True)
 for ax, model, title in zip(
     axes, (stops, goes_on), ("default: may stop", "leaf_only=True"), strict=True
 ):
