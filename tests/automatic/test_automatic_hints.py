@@ -4,6 +4,7 @@ import warnings
 
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from hiclass import HierarchicalClassifier, Hierarchy
@@ -27,6 +28,12 @@ def test_split_labels_other_labels_and_a_hierarchy_give_no_hint():
         assert model().fit(TEXTS, [p.split(" > ") for p in PATHS]).hierarchy_.levels.max() == 2
         model().fit(TEXTS, [p.replace(" > ", " ") for p in PATHS])
         model(hierarchy=Hierarchy.from_edges([("all", p) for p in PATHS[:4]])).fit(TEXTS, PATHS)
+
+
+def test_a_column_of_an_arrow_table_is_named():
+    table = pd.DataFrame({"text": TEXTS, "detail": PATHS})
+    with pytest.warns(UserWarning, match="label columns: 'detail'"):
+        model().fit(pa.table(table), table[["detail"]])
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

@@ -37,12 +37,17 @@ def hint_at_labels(X: Any, y: Any) -> None:
     y : frame or series
         Labels.
     """
-    # Numbers are the names of columns that have none.
-    names = {n for n in getattr(y, "columns", [getattr(y, "name", None)]) if isinstance(n, str)}
-    found = [name for name in getattr(X, "columns", ()) if name in names]
+    names: list[Any] = _names(y) or [getattr(y, "name", None)]
+    found = [name for name in _names(X) if name in names]
     if found:
         listed = ", ".join(map(repr, found))
         warn_user(
             f"Columns of X have the names of label columns: {listed}. If they hold the labels, "
             f"remove them from X: new rows do not have them."
         )
+
+
+def _names(table: Any) -> list[str]:
+    """The names of columns; numbers are the names of columns that have none."""
+    names = getattr(table, "column_names", getattr(table, "columns", ()))
+    return [name for name in names if isinstance(name, str)]
