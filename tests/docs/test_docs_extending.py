@@ -87,7 +87,7 @@ def test_the_decoding_is_refused_where_it_stops_although_every_path_must_end_at_
     X = np.zeros((4, 1))
     for decoding in (page["majority"], page["decoding"]):
         model = LocalClassifierPerParentNode(decoding=decoding, leaf_only=True).fit(X, Y)
-        with pytest.raises(ValueError, match="returned the root, where no path of this model"):
+        with pytest.raises(ValueError, match="returned the root, at which no path of this model"):
             model.predict(X)
 
 

@@ -197,7 +197,7 @@ def test_bad_groups_are_refused_also_where_they_have_no_use(model, groups, messa
 )
 def test_too_few_groups_are_refused_before_anything_is_fitted(model):
     two = GROUPS % 2
-    with pytest.raises(ValueError, match=r"^groups has 2 different groups, but what is learned"):
+    with pytest.raises(ValueError, match=r"^groups has 2 different groups, but out-of-fold fits"):
         model.fit(X, Y, groups=two)
     assert not hasattr(model, "models_")
     tuned = FlatClassifier(multi_label=True, threshold="tuned")
