@@ -187,7 +187,7 @@ def test_one_classifier_per_node_refuses_a_million_children_at_once():
     X = np.zeros((n, 1))
     y = np.arange(n)
     message = (
-        r"learn 1\.0e\+12 rows in all, which is not below the limit of 1e\+12: the root has "
+        r"need 1\.0e\+12 rows in all, which is not below the limit of 1e\+12: the root has "
         r"1000000 children with 1000000 rows\. Use LocalClassifierPerParentNode"
     )
     with pytest.raises(ValueError, match=message):
