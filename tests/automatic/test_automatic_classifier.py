@@ -26,7 +26,7 @@ from hiclass import (
     HierarchicalClassifier,
     Hierarchy,
 )
-from hiclass._automatic import classifier
+from hiclass._automatic import choice
 
 QUICK = {"effort": "quick", "random_state": 0}
 
@@ -185,20 +185,20 @@ def test_one_column_and_no_spread(noisy):
 def test_more_rows_are_held_out_on_one_fold(noisy, monkeypatch):
     X, y = noisy
     folds = []
-    real = classifier.select
+    real = choice.select
 
     def watched(chosen, rows, n_folds, objective):
         folds.append(n_folds)
         return real(chosen, rows, n_folds, objective)
 
-    monkeypatch.setattr(classifier, "select", watched)
-    monkeypatch.setattr(classifier, "_FEW_ROWS", 60)
+    monkeypatch.setattr(choice, "select", watched)
+    monkeypatch.setattr(choice, "_FEW_ROWS", 60)
     for effort, expected in (("balanced", 1), ("best", 3)):
         HierarchicalClassifier(Nearest(), effort=effort).fit(X, y)
         assert folds.pop() == expected
     HierarchicalClassifier(Nearest()).fit(X, y, groups=np.arange(60) // 6)
     assert folds.pop() == 3
-    monkeypatch.setattr(classifier, "_FEW_ROWS", 61)
+    monkeypatch.setattr(choice, "_FEW_ROWS", 61)
     HierarchicalClassifier(Nearest()).fit(X, y)
     assert folds.pop() == 3
 
@@ -433,14 +433,14 @@ def test_whole_groups_are_held_out(noisy):
 def test_the_temperature_of_a_quick_model_is_that_of_whole_groups(noisy, monkeypatch):
     X, y = noisy
     seen = []
-    real = classifier.deal_paths
+    real = choice.deal_paths
 
     def watched(nodes, hierarchy, groups=None):
         seen.append(groups)
         return real(nodes, hierarchy, groups)
 
-    monkeypatch.setattr(classifier, "deal_paths", watched)
-    monkeypatch.setattr(classifier, "_MOST_FOR_TEMPERATURE", 30)  # every second row
+    monkeypatch.setattr(choice, "deal_paths", watched)
+    monkeypatch.setattr(choice, "_MOST_FOR_TEMPERATURE", 30)  # every second row
     HierarchicalClassifier(**QUICK).fit(X, y, groups=np.arange(60) // 6 + 5)
     assert seen[0].tolist() == (np.arange(30) // 3).tolist()
     seen.clear()

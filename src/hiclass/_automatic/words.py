@@ -7,11 +7,14 @@ from typing import Any
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from hiclass._automatic.proposals import USUAL_TEMPERATURE
+from hiclass._automatic.choice import settings_of
+from hiclass._automatic.objectives import Objective
+from hiclass._automatic.proposals import EFFORTS, USUAL_F, USUAL_TEMPERATURE
 from hiclass._estimators.class_text import default_encoder
 from hiclass._estimators.ensemble import EnsembleClassifier
 from hiclass._estimators.flat import FlatClassifier
 from hiclass._estimators.local import LocalClassifierPerParentNode
+from hiclass._estimators.texted import texted_hierarchy
 from hiclass._rows import n_rows_of
 from hiclass.hierarchy import Hierarchy
 
@@ -77,3 +80,35 @@ def with_words(
         weights=list(_QUICK) if quick else None,
     )
     return model, f"rows: a {name} {place}; class_texts: words of classes"
+
+
+def fit_words(
+    owner: Any, X: Any, y: Any, objective: Objective, sample_weight: Any, groups: Any
+) -> None:
+    """Fit what learns from rows together with what knows the words of classes."""
+    if owner.multi_label or objective.scorer is not None:
+        raise ValueError(
+            "class_texts is for one path per row, with optimize='path', 'f1' or None. Leave "
+            "multi_label and scorers out."
+        )
+    if owner._threshold != 0.5:
+        owner._refuse_threshold()
+    tree = texted_hierarchy(owner.hierarchy, owner.class_texts, y)
+    owner._check_thresholds(tree)
+    effort = EFFORTS[owner.effort]
+    common = settings_of(owner, effort).common
+    decoding = objective.decodings[0]
+    quick = not effort.n_folds
+    model, says = with_words(owner.local_classifier, tree, decoding, quick, common)
+    model.fit(X, y, sample_weight, groups=groups)
+    owner.features_ = owner.scaler_ = None
+    owner.scores_ = {}
+    owner.choices_ = {
+        "features": "texts as they are",
+        "effort": owner.effort,
+        "why": "a fixed rule: classes have texts",
+        "model": says,
+        "decoding": decoding,
+    }
+    owner._adopt(model, decoding)
+    owner.expected_f1_ = vars(model).get("expected_f1_", USUAL_F)
