@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from hiclass._engine.by_depth import ByDepth as ByDepth
     from hiclass._estimators.class_text import ClassTextClassifier as ClassTextClassifier
     from hiclass._estimators.conformal import ConformalClassifier as ConformalClassifier
-    from hiclass._estimators.conformal import tune_confidence as tune_confidence
     from hiclass._estimators.ensemble import EnsembleClassifier as EnsembleClassifier
     from hiclass._estimators.flat import FlatClassifier as FlatClassifier
     from hiclass._estimators.global_ import GlobalClassifier as GlobalClassifier
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     )
     from hiclass._estimators.promising import guarantee_cost as guarantee_cost
     from hiclass._estimators.promising import guarantee_error as guarantee_error
+    from hiclass._estimators.tuning import tune_confidence as tune_confidence
     from hiclass._estimators.words import add_class_texts as add_class_texts
     from hiclass._export.onnx import to_onnx as to_onnx
     from hiclass._export.persistence import TRUSTED_TYPES as TRUSTED_TYPES
@@ -109,7 +109,7 @@ _HOMES = {
     "triage": "hiclass._inspect.triage",
     "truncate_at_gap": "hiclass._labels.gaps",
     "trusted_types": "hiclass._export.persistence",
-    "tune_confidence": "hiclass._estimators.conformal",
+    "tune_confidence": "hiclass._estimators.tuning",
 }
 
 #: Public modules that are there without an import of their own.

@@ -647,7 +647,7 @@ def test_every_decoding_is_that_of_python_or_refused(cls, animals, monkeypatch):
         if cls is FlatClassifier and decoding.step_by_step:
             continue
         model.set_params(decoding=decoding)
-        if name in onnx._DECISIONS:
+        if name in onnx.DECISIONS:
             assert_same(model, X)
         else:
             with pytest.raises(ValueError, match="decoding='another' cannot be converted to ONNX"):

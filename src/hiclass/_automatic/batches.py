@@ -6,8 +6,8 @@ from typing import Any
 
 from hiclass._automatic.choice import settings_of
 from hiclass._automatic.proposals import EFFORTS
-from hiclass._estimators.incremental import check_learns
 from hiclass._estimators.local import LocalClassifierPerParentNode
+from hiclass._estimators.streams import check_learns
 
 
 def learns_batches(model: Any) -> None:

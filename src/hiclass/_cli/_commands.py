@@ -48,7 +48,7 @@ from hiclass._cli._tables import (
     plain_cell,
     write_table,
 )
-from hiclass._estimators.conformal import tune_confidence
+from hiclass._estimators.tuning import tune_confidence
 from hiclass._inspect.use import compare_use
 
 

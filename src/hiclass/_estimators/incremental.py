@@ -28,17 +28,23 @@ from hiclass._estimators.fitting import (
     route_params,
 )
 from hiclass._estimators.incremental_sets import learn_sets, learns_sets
-from hiclass._labels.columns import LabelColumns, read_paths, refuse_path_tuples
+from hiclass._estimators.streams import (
+    begin,
+    check_batch,
+    check_stream_parameters,
+    classes_as_paths,
+    format_for,
+    stream_for,
+    take_up,
+)
+from hiclass._labels.columns import LabelColumns, read_paths
 from hiclass._problems.batches import (
     Guard,
     Plan,
-    check_layout,
     lacking_siblings,
     learns_by_counting,
-    make_layout,
     note_sides,
     plan_per_parent,
-    renumbered,
     rows_learned,
     warn_of_lack,
 )
@@ -49,30 +55,9 @@ from hiclass._problems.index import (
     find_options,
     weight_by_node,
 )
-from hiclass._problems.policies import POLICIES, as_policy, read_policy
 from hiclass._rows import check_X, n_rows_of
-from hiclass._state import (
-    AdaptedModels,
-    BatchModels,
-    LabelFormat,
-    LocalModels,
-    Options,
-    Packed,
-    RestrictedModels,
-    RestrictedSetModels,
-    Stream,
-)
-from hiclass._targets.growth import check_form, first_format, grow, widen_format
-from hiclass._targets.paths import (
-    as_hierarchy,
-    check_n_labels,
-    find_nodes,
-    nodes_of,
-    warn_of_similar_labels,
-)
+from hiclass._state import BatchModels, LabelFormat, LocalModels, Packed, Stream
 from hiclass._typing import IntArray
-from hiclass._warnings import warn_user
-from hiclass.hierarchy import Hierarchy
 
 _WITH_PARTIAL_FIT = (
     "SGDClassifier(loss='log_loss'), MultinomialNB, BernoulliNB, MLPClassifier or Perceptron"
@@ -187,22 +172,22 @@ def learning(model: Any) -> Iterator[None]:
 
 def _learn(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
     check_local_parameters(model)
-    _check_stream_parameters(model)
+    check_stream_parameters(model)
     models = _models_so_far(model)
     X = check_X(model, X, model._input_tags(), reset=models is None)
     columns = read_paths(y, "y")
-    _check_form(model, columns, n_rows_of(X))
+    check_batch(model, columns, n_rows_of(X))
     recipe = local_recipe(model, route_params(model, X, sample_weight, {}, "partial_fit"))
     given: LabelColumns | None = None
     declared = classes is not None or model.hierarchy is not None
     if models is None:
-        models, given = _begin(model, columns, classes)
+        models, given = begin(model, columns, classes)
     if classes is not None and given is None:
-        models, _ = _take_up(model, models, _classes_as_paths(classes, models), "classes")
-    models, nodes = _take_up(model, models, columns, "y")
-    stream = _stream_for(model, models, nodes, given, declared)
+        models, _ = take_up(model, models, classes_as_paths(classes, models), "classes")
+    models, nodes = take_up(model, models, columns, "y")
+    stream = stream_for(model, models, nodes, given, declared)
     models = replace(models, layout=stream.layout)
-    format = _format_for(model, models, columns, given)
+    format = format_for(model, models, columns, given)
     index = BatchIndex(models.hierarchy, nodes)
     updated = _update(recipe, models, stream, index, X)
     check_all_scores(recipe, updated, index, X)
@@ -233,249 +218,6 @@ def _is_unchanged(model: Any, models: BatchModels, format: LabelFormat) -> bool:
     levels = models.hierarchy.levels
     first_ends = [int(levels[m.options.ends].min()) for m in (old, models)]
     return format.ndim == 2 and first_ends[0] == first_ends[1]
-
-
-# -- what is known ------------------------------------------------------------------------------
-
-
-def check_learns(model: Any) -> None:
-    """Refuse batches for a restricted model, and where an F-score to decide by would be missing."""
-    light = {
-        RestrictedModels: "restricted to some classes",
-        RestrictedSetModels: "restricted to some classes",
-        AdaptedModels: "adapted to other shares of classes",
-    }.get(type(model.__dict__.get("_models")))
-    if light is not None:
-        raise ValueError(
-            f"A model that is {light} cannot be updated. Call partial_fit of the model that it was "
-            f"made from."
-        )
-    if model._decoding.needs_f and model._f_to_expect() is None:
-        raise ValueError(
-            f"decoding={model.decoding!r} needs an out-of-fold F-score, which partial_fit cannot "
-            f"compute. Call fit on some rows before partial_fit, set expected_f1 (for example "
-            f"0.8), or use another decoding."
-        )
-
-
-def _check_stream_parameters(model: Any) -> None:
-    if model.threshold != 0.5:
-        model._refuse_threshold()
-    if model.calibration is not None:
-        raise ValueError(
-            f"calibration={model.calibration!r} needs all rows at once, but partial_fit gets "
-            f"batches. Set calibration=None, or call fit."
-        )
-    if model.min_coef:
-        raise ValueError(
-            f"partial_fit keeps all weights; min_coef={model.min_coef!r} is for fit only. Set "
-            f"min_coef=0; a fitted model continues with the weights that it has."
-        )
-    check_learns(model)
-    models = model.__dict__.get("_models")
-    if models is not None and not isinstance(models, LocalModels):
-        raise ValueError(
-            "This model was fitted on sets of classes, but multi_label=False with a tree means one "
-            "path per row. Set multi_label=True, or clone the model to start again."
-        )
-    if models is not None and models.temperature is not None:
-        raise ValueError(
-            "This model was calibrated by fit, and its temperature would be wrong after more rows. "
-            "Call fit with calibration=None before partial_fit."
-        )
-    if model.checkpoint_dir is not None:
-        raise ValueError(
-            "checkpoint_dir is for fit only. Set checkpoint_dir=None, and pickle the model between "
-            "batches."
-        )
-    stream = model.__dict__.get("_stream")
-    if stream is not None and stream.settings != _stream_settings(model):
-        raise ValueError(
-            f"{', '.join(_setting_names(model))} must not change after the first batch: "
-            f"{stream.settings} then, {_stream_settings(model)} now. Call fit to start again."
-        )
-
-
-def _setting_names(model: Any) -> list[str]:
-    return ["leaf_only", *(["binary_policy"] if model._strategy.is_binary else [])]
-
-
-def _stream_settings(model: Any) -> tuple[Any, ...]:
-    return tuple(getattr(model, name) for name in _setting_names(model))
-
-
-def _check_form(model: Any, columns: LabelColumns, n_rows: int) -> None:
-    check_n_labels(columns.n_rows, n_rows)
-    if "_format" in model.__dict__:
-        check_form(columns, model._format)
-
-
-def _begin(
-    model: Any, columns: LabelColumns, classes: Any
-) -> tuple[BatchModels, LabelColumns | None]:
-    """A model that has seen nothing, and the paths, if any, that it got its hierarchy from."""
-    given = None
-    if model.hierarchy is not None or isinstance(classes, Hierarchy):
-        hierarchy = as_hierarchy(classes if model.hierarchy is None else model.hierarchy)
-    else:
-        given = columns if classes is None else read_paths(classes, "classes")
-        name = "y" if classes is None else "classes"
-        refuse_path_tuples(given, "partial_fit learns one path per row; fit takes them", name)
-        hierarchy, _ = Hierarchy._from_columns(given)
-        warn_of_similar_labels(hierarchy)
-    if not hierarchy.is_tree:
-        raise ValueError(
-            f"The hierarchy is a DAG: {hierarchy._shared_label()!r} has several parents. Give it "
-            f"as a parameter of the estimator, hierarchy=..., not as classes."
-        )
-    n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
-    options = find_options(RowCounts(hierarchy, n_own), leaf_only=model.leaf_only)
-    models = BatchModels(
-        model._strategy.name,
-        hierarchy,
-        options,
-        {},
-        {},
-        True,
-        is_direct=model._strategy.is_direct,
-        layout=options,
-        n_own=n_own,
-        own_weight=np.zeros(hierarchy.n_nodes),
-    )
-    return models, given
-
-
-def _take_up(
-    model: Any, models: BatchModels, columns: LabelColumns, name: str
-) -> tuple[BatchModels, IntArray]:
-    """Find the node of every row; where the model can grow, it does so."""
-    old = models.hierarchy
-    nodes, unknown = find_nodes(columns, old)
-    if unknown is None:
-        return models, nodes
-    reason = _cannot_grow(model, old, columns)
-    if reason:
-        try:
-            nodes_of(columns, old, name)
-        except ValueError as error:
-            raise ValueError(f"{error} {reason}") from None
-    hierarchy, moved, nodes = grow(old, columns)
-    new = np.ones(hierarchy.n_nodes, dtype=bool)
-    new[moved] = False
-    warn_of_similar_labels(hierarchy, new)
-    n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
-    n_own[moved] = models.n_own
-    own_weight = models.own_weight
-    if own_weight is not None:
-        own_weight = np.zeros(hierarchy.n_nodes)
-        own_weight[moved] = models.own_weight
-    models = replace(
-        models,
-        hierarchy=hierarchy,
-        classifiers={int(moved[node]): c for node, c in models.classifiers.items()},
-        gates={int(moved[node]): c for node, c in models.gates.items()},
-        n_own=n_own,
-        own_weight=own_weight,
-        expected_own=None,
-        one_sided=renumbered(models.one_sided, moved),
-        learned=renumbered(models.learned, moved),
-    )
-    return models, nodes
-
-
-def _cannot_grow(model: Any, hierarchy: Hierarchy, columns: LabelColumns) -> str:
-    """Why a new class is an error, and what to do about it; empty if it is none."""
-    if not model._strategy.is_binary:
-        return (
-            f"{type(model).__name__} needs all classes in the first batch. Start again and give "
-            f"them with classes= in the first call or with hierarchy=, or use "
-            f"LocalClassifierPerNode, which accepts new classes in later batches."
-        )
-    if model.hierarchy is not None:
-        return "With hierarchy=, the classes are fixed. Add the class there and start again."
-    if hierarchy.identity == "label":
-        return (
-            "A hierarchy whose nodes are identified by label cannot grow. Start again with the new "
-            "class in it, or with a hierarchy from Hierarchy.from_paths."
-        )
-    if columns.ndim == 1 and hierarchy.depth > 1:
-        return "A new class needs its whole path; a single label is not enough."
-    return ""
-
-
-def _stream_for(
-    model: Any, models: BatchModels, nodes: IntArray, given: LabelColumns | None, declared: bool
-) -> Stream:
-    """What is known at a batch: as before, or more."""
-    stream: Stream | None = model.__dict__.get("_stream")
-    ends_early = bool((~models.hierarchy.is_leaf[nodes]).any())
-    if stream is None:
-        stream = _first_stream(model, models, nodes, given, declared)
-    elif _outgrown(model, stream, models, nodes):
-        stream = replace(stream, layout=_layout(model, models, nodes, stream.complete))
-    if model._strategy.is_binary:
-        if ends_early and not stream.ended_early and stream.policy != model.binary_policy:
-            _warn_of_late_stops(model.binary_policy, stream.policy)
-        return replace(stream, ended_early=stream.ended_early or ends_early)
-    if not stream.complete:
-        check_layout(models.hierarchy, stream.layout, nodes, model.leaf_only)
-    return stream
-
-
-def _first_stream(
-    model: Any, models: BatchModels, nodes: IntArray, given: LabelColumns | None, declared: bool
-) -> Stream:
-    inner = ~models.hierarchy.is_leaf
-    after_fit = "_models" in model.__dict__
-    # Per node, what was not announced is taken up as it comes; the others must know it now.
-    complete = not after_fit and (declared or not model._strategy.is_binary)
-    if after_fit and not model._strategy.is_binary:
-        layout = models.options
-    else:
-        layout = _layout(model, models, nodes, complete)
-    policy, ended_early = "", False
-    if model._strategy.is_binary:
-        ends = nodes if given is None else find_nodes(given, models.hierarchy)[0]
-        ended_early = bool((inner & (models.n_own > 0)).any() or inner[ends].any())
-        read = read_policy(as_policy(model.binary_policy), ends_early=ended_early)
-        policy = read.name if read in POLICIES.values() else model.binary_policy
-    columns = None
-    if model._strategy.columns is not None:
-        columns = model._strategy.columns(models.hierarchy, layout)
-    return Stream(layout, columns, complete, policy, _stream_settings(model), ended_early)
-
-
-def _outgrown(model: Any, stream: Stream, models: BatchModels, nodes: IntArray) -> bool:
-    """Whether a batch brings something that the layout has no place for; per node only."""
-    if len(stream.layout.can_stop) < models.hierarchy.n_nodes:
-        return True
-    if stream.complete or model.leaf_only or not model._strategy.is_binary:
-        return False
-    return bool((~models.hierarchy.is_leaf[nodes] & ~stream.layout.can_stop[nodes]).any())
-
-
-def _layout(model: Any, models: BatchModels, nodes: IntArray, complete: bool) -> Options:
-    """All children; stops everywhere, or where there have been some, or nowhere."""
-    stops = np.full(models.hierarchy.n_nodes, complete and not model.leaf_only)
-    if not complete and not model.leaf_only:
-        stops = models.n_own > 0
-        stops[nodes] = True
-    return make_layout(models.hierarchy, stops)
-
-
-def _format_for(
-    model: Any, models: BatchModels, columns: LabelColumns, given: LabelColumns | None
-) -> LabelFormat:
-    old: LabelFormat | None = model.__dict__.get("_format")
-    if old is None:
-        return first_format(columns, given, models.hierarchy)
-    same_type = columns.dtype.kind == old.dtype.kind
-    fits = len(columns.codes) <= old.n_levels and (
-        old.dtype == object or (same_type and np.result_type(columns.dtype, old.dtype) == old.dtype)
-    )
-    if fits and models.hierarchy is model._models.hierarchy:
-        return old
-    return widen_format(old, columns, models.hierarchy)
 
 
 # -- learning ------------------------------------------------------------------------------------
@@ -585,21 +327,3 @@ def _make_learners(
 def _fitted(models: BatchModels, problem: LocalProblem) -> Any:
     """The classifier of a problem, if it has learned before."""
     return (models.gates if problem.gate else models.classifiers).get(problem.owner)
-
-
-def _classes_as_paths(classes: Any, models: BatchModels) -> LabelColumns:
-    """Classes as paths to look up; given again, the hierarchy of the model has nothing to add."""
-    if isinstance(classes, Hierarchy):
-        known = classes._same_classes(models.hierarchy)
-        leaves = classes.leaves()[:1] if known else classes.leaves()
-        classes = [list(classes.path(v)) for v in leaves.tolist()]
-    return read_paths(classes, "classes")
-
-
-def _warn_of_late_stops(policy: str, read_as: str) -> None:
-    warn_user(
-        f"Rows end at inner nodes for the first time. The first batch had no such rows, so "
-        f"binary_policy={policy!r} has been read as {read_as!r} from the beginning and remains so. "
-        f"To apply the policy literally, start again with classes= that include paths which end at "
-        f"inner nodes."
-    )

@@ -21,7 +21,8 @@ from sklearn.base import BaseEstimator
 from hiclass._compat import Interval, StrOptions, validate_data
 from hiclass._estimators.base import BaseHierarchicalClassifier, check_parameters
 from hiclass._estimators.fitting import encode_labels, fitting, fold_of_rows, learn_out_of_fold
-from hiclass._estimators.incremental import check_learns, learning
+from hiclass._estimators.incremental import learning
+from hiclass._estimators.streams import check_learns
 from hiclass._inference.decodings import DECODINGS, Decoding
 from hiclass._inference.paths import unrestricted
 from hiclass._inference.selections import read_threshold
