@@ -208,16 +208,16 @@ def outside_text(result: dict[str, Any]) -> str:
     of = result["outside"]
     return "\n".join(
         [
-            f"- On clinc150, an out-of-scope test row has a higher `outside_score` than another "
-            f"row in {of['auc']:.1%} of all pairs. With 1 minus the probability of the best path "
-            f"as score, it is {of['auc_of_best_path']:.1%}.",
+            f"- On clinc150, an out-of-scope test row has a higher `outside_score` than an in-scope "
+            f"row in {of['auc']:.1%} of all pairs (area under the ROC curve). For 1 minus the "
+            f"probability of the best path, this share is {of['auc_of_best_path']:.1%}.",
             "- A guarantee does not hold for kinds of rows that were not in the calibration rows. "
-            "Thresholds for at most 5 % wrong intents were chosen on training rows of known "
-            f"intents. Of the {of['rows']:,} out-of-scope test rows, "
-            f"{of['answered_outside']:.1%} get a label, which is always wrong. With "
-            f"{of['share_outside']:.0%} of such rows, {of['error_with']:.1%} of all labels are "
-            f"wrong. Without them, it is {of['error_without']:.1%}: the official test rows are "
-            "harder than the training rows.",
+            "In this test, thresholds for at most 5 % wrong intents were chosen on training rows "
+            f"of known intents. {of['answered_outside']:.1%} of the {of['rows']:,} out-of-scope "
+            "test rows get a label, which is always wrong. If "
+            f"{of['share_outside']:.0%} of the rows are out of scope, {of['error_with']:.1%} of "
+            f"all labels are wrong. Without such rows, {of['error_without']:.1%} are wrong, "
+            "because the official test rows are harder than the training rows.",
         ]
     )
 
