@@ -1,6 +1,6 @@
 """The architecture, as far as it can be counted: walks, inheritance, tables, tests of types.
 
-The walks are those of ``docs/developer/index.md``: which files of the package a second call enters.
+The walks are those of ``docs/developer/index.md``: the files of the package that a second call runs.
 """
 
 import ast
@@ -78,7 +78,7 @@ def test_fit_enters_twelve_files_and_predict_seven_at_most(estimator_class):
 def test_the_page_for_developers_has_the_walks_of_the_estimator_per_parent_node():
     page = PAGE.read_text(encoding="utf-8")
     for name, entered in zip(("fit", "predict"), walks(LocalClassifierPerParentNode), strict=True):
-        rows = page.split(f"### The walk of `{name}`")[1].split("###")[0].split("\n")
+        rows = page.split(f"### Files of `{name}`")[1].split("###")[0].split("\n")
         shown = [row.split("`")[1] for row in rows if row.startswith("| `")]
         assert shown == entered
 
