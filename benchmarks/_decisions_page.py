@@ -13,6 +13,13 @@ DECODINGS = ("top_down", "best_path", "expected_f1")
 STRATEGY_NAMES = ("per node", "per parent", "per level")
 
 
+def unseen(n_rows: int) -> str:
+    """How many test rows no model can predict completely, as a sentence."""
+    if not n_rows:
+        return "Every class of the test rows has training rows."
+    return f"{n_rows} test rows have a class without training rows."
+
+
 def result_file(name: str) -> Path:
     """Where the results of a set are."""
     return Path(__file__).parent / "results" / f"decisions-{name}.json"
@@ -71,8 +78,8 @@ def set_table(result: dict[str, Any]) -> str:
     text = (
         f"## {result['set']}\n\nLocal classifier `{result['child']}`, "
         f"{result['n_train']:,} training rows, {result['n_test']:,} test rows, "
-        f"{result['n_features']:,} features. The final class of "
-        f"{result['n_unseen']} test rows has no training row. Seconds are {clock} time.\n\n"
+        f"{result['n_features']:,} features. {unseen(result['n_unseen'])} "
+        f"Seconds are {clock} time.\n\n"
     )
     text += table(HEADER, lines)
     for reason, names in notes.items():

@@ -10,7 +10,7 @@ from statistics import geometric_mean, mean, median
 from typing import Any
 
 from _common import table
-from _decisions_page import interval
+from _decisions_page import interval, unseen
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "race"))
@@ -133,8 +133,8 @@ def race_table(result: dict[str, Any]) -> str:
         f"## {result['set']}\n\n{size['rows']:,} training rows, {size['test_rows']:,} test rows, "
     )
     text += f"{size['features']:,} {kind} features, {size['leaves']:,} classes, {size['nodes']:,} "
-    text += f"nodes, depth {size['depth']}. The class of {size['unseen_test_rows']} test rows "
-    text += f"has no training row.\n\n{table(header, rows)}"
+    text += f"nodes, depth {size['depth']}. {unseen(size['unseen_test_rows'])}\n\n"
+    text += table(header, rows)
     if failures:
         text += "\n\nNo result: " + "; ".join(f"`{failure}`" for failure in failures) + "."
     return text

@@ -68,8 +68,8 @@ def all_tables(result: dict[str, Any]) -> str:
         turns = max(map(len, found["runs"].values()))
         parts.append(
             f"**{name}**: {size['rows']:,} rows, {size['features']:,} features, {size['leaves']:,} "
-            f"leaves, {size['test_rows']:,} rows to predict; medians of {turns} turns, in brackets "
-            f"the median ratio to PECOS:\n\n{set_table(found)}"
+            f"leaves, {size['test_rows']:,} rows to predict. Medians of {turns} runs, with the "
+            f"median ratio to PECOS in brackets:\n\n{set_table(found)}"
         )
     return "\n\n".join(parts)
 
@@ -87,11 +87,12 @@ def scale_table(result: dict[str, Any]) -> str:
     ]
     text += "\n\n" + table(["", "slope in rows", "slope in leaves"], slopes)
     resumed = result["resumed"]
-    equal = "the same predictions" if resumed["same"] else "other predictions"
+    equal = "the same" if resumed["same"] else "different"
     return (
-        f"{text}\n\nThe last fit was also killed when {resumed['checkpoints']:,} of its "
-        f"{resumed['classifiers']:,} classifiers were stored, and started again: the rest took "
-        f"{resumed['fit_s']:.0f} s, peak memory {resumed['peak_bytes'] / 1e6:,.0f} MB, {equal}."
+        f"{text}\n\nIn another run, the last fit was killed when {resumed['checkpoints']:,} of its "
+        f"{resumed['classifiers']:,} classifiers were stored. The fit that continued took "
+        f"{resumed['fit_s']:.0f} s and at most {resumed['peak_bytes'] / 1e6:,.0f} MB, and gave "
+        f"{equal} predictions."
     )
 
 

@@ -3,8 +3,8 @@
 Each case runs in a process of its own, whose memory is watched. Local classifiers are ``Ruler``
 (tests/limits.py), which has a constant cost per class: the figures are those of hiclass.
 
-    PYTHON benchmarks/limits.py --json benchmarks/results/limits.json
-    PYTHON benchmarks/limits.py --small    # a tenth of the sizes, to try it
+    python benchmarks/limits.py --json benchmarks/results/limits.json
+    python benchmarks/limits.py --small    # a tenth of the sizes, to try it
 
 ``--only wide`` runs the cases of one kind, and keeps the others of the file.
 
@@ -12,7 +12,7 @@ Each case runs in a process of its own, whose memory is watched. Local classifie
 which part of the time is theirs. ``--before SRC`` also runs them with the sources of another
 checkout, in turns.
 
-    PYTHON benchmarks/limits.py --hard --before OTHER/src --json benchmarks/results/limits_hard.json
+    python benchmarks/limits.py --hard --before OTHER/src --json benchmarks/results/limits_hard.json
 """
 
 import argparse
@@ -82,7 +82,7 @@ def compare(arguments: argparse.Namespace) -> None:
     if arguments.before:
         sources = {"before": arguments.before, **sources}
     result = {
-        "command": "PYTHON benchmarks/limits.py --hard --before OTHER/src --json "
+        "command": "python benchmarks/limits.py --hard --before OTHER/src --json "
         "benchmarks/results/limits_hard.json",
         "what": "per step CPU seconds, seconds, and the peak of memory above what was held when it "
         "began, in MiB; stopped at 8 GB",
@@ -127,7 +127,7 @@ def main() -> None:
         print(json.dumps(run_case(kind, int(size), name)))
         return
     result = {
-        "command": "PYTHON benchmarks/limits.py --json benchmarks/results/limits.json",
+        "command": "python benchmarks/limits.py --json benchmarks/results/limits.json",
         "what": "CPU seconds of each step, their sum, and the peak memory of the process; "
         "prediction of 100 rows",
         **environment(),
