@@ -208,9 +208,9 @@ def outside_text(result: dict[str, Any]) -> str:
     of = result["outside"]
     return "\n".join(
         [
-            f"- On clinc150, an out-of-scope test row has a higher `outside_score` than an in-scope "
-            f"row in {of['auc']:.1%} of all pairs (area under the ROC curve). For 1 minus the "
-            f"probability of the best path, this share is {of['auc_of_best_path']:.1%}.",
+            "- On clinc150, an out-of-scope test row has a higher `outside_score` than an "
+            f"in-scope row in {of['auc']:.1%} of all pairs (area under the ROC curve). For 1 minus "
+            f"the probability of the best path, this share is {of['auc_of_best_path']:.1%}.",
             "- A guarantee does not hold for kinds of rows that were not in the calibration rows. "
             "In this test, thresholds for at most 5 % wrong intents were chosen on training rows "
             f"of known intents. {of['answered_outside']:.1%} of the {of['rows']:,} out-of-scope "

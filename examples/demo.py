@@ -1,6 +1,6 @@
 """A tour in two parts: the listing of the HiClass paper, then handwritten digits in three levels.
 
-Run it with `python examples/demo.py` where hiclass is installed; it needs no extra.
+Run it with `python examples/demo.py` where hiclass is installed; it needs no optional libraries.
 """
 
 from time import perf_counter

@@ -1,4 +1,4 @@
-"""Serve a model over HTTP, with the standard library only.
+"""Serve a model over HTTP with the server of the standard library.
 
 Fit and save a model of the animals, then serve it:
 

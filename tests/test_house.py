@@ -1,6 +1,6 @@
 """The architecture, as far as it can be counted: walks, inheritance, tables, tests of types.
 
-The walks are those of ``docs/developer/index.md``: the files of the package that a second call runs.
+The walks are those of ``docs/developer/index.md``: the files that run in a second call.
 """
 
 import ast

@@ -32,8 +32,8 @@ for name, paths in (("greedy", greedy), ("best path", best)):
     print(f"{name:>10}: exact match {exact_match(y_test, paths):.3f}, hF {f1(y_test, paths):.3f}")
 
 # %%
-# We pick a row where they differ and the best path is correct. The greedy path chooses the class
-# with the highest probability, which is then divided among many children.
+# We choose a row for which they differ and the best path is correct. The greedy path chooses the
+# class with the highest probability, which is then divided among many children.
 
 differs = (greedy != best).any(axis=1) & (best == y_test).all(axis=1)
 print(f"{differs.sum()} rows are correct only with the best path")
@@ -104,7 +104,7 @@ plt.show()
 # The page *Which decoding, which calibration?* compares it with other decodings on six real data
 # sets.
 #
-# The gain depends on how certain the model is, here with increasing noise:
+# The gain depends on how certain the model is. The next figure shows it for increasing noise:
 
 noises = [0.1, 0.2, 0.35, 0.5, 0.7, 1.0]
 gain = np.empty((len(noises), 5))

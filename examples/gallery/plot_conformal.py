@@ -34,8 +34,8 @@ def covered(paths):
 
 
 # %%
-# ``min_confidence=1 - alpha`` trusts the confidences. The conformal model first checks them on
-# calibration rows. ``FrozenEstimator`` marks the model as fitted already.
+# ``min_confidence=1 - alpha`` relies on the confidences. The conformal model first checks them on
+# calibration rows. ``FrozenEstimator`` keeps the fitted model as it is.
 
 alphas = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.3])
 threshold, conformal, depth = [], [], []
@@ -73,7 +73,7 @@ for ax in axes:
 plt.show()
 
 # %%
-# With ``kind="set"``, it returns several classes instead of a more general one.
+# With ``kind="set"``, the conformal model returns several classes instead of a more general one.
 
 sets = ConformalClassifier(FrozenEstimator(model), alpha=0.1, kind="set").fit(X_cal, y_cal)
 for members in sets.predict_set(X_test[:4]):

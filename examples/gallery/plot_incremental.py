@@ -2,9 +2,9 @@
 Learning from a stream, with new classes
 ========================================
 
-Rows need not fit into memory, and not all classes need to be known at the start. Here each batch of
-a stream is first predicted and then learned, so every score is for unseen rows. Halfway, a new
-branch of the hierarchy appears.
+With ``partial_fit``, rows do not have to fit into memory, and new classes may appear later. Here
+each batch of a stream is first predicted and then learned, so every score is for unseen rows.
+Halfway through, a new branch of the hierarchy appears.
 """
 
 import matplotlib.pyplot as plt
@@ -45,8 +45,8 @@ for start in range(0, len(X), size):
 print(f"{len(classes)} batches; {classes[0]} classes after the first, {classes[-1]} after the last")
 
 # %%
-# When the new branch appears, the score drops, because the model does not know its classes yet. One
-# or two batches later it does.
+# When the new branch appears, the score drops, because the model does not know its classes yet. It
+# recovers after one or two batches.
 
 fig, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 ax.axvspan(arrival, len(X), color="#fbe6d8", lw=0)

@@ -44,8 +44,8 @@ print("predicted:", model.predict(X_test[:4]).tolist())
 
 # %%
 # A class is predicted if its probability reaches ``threshold``. A low threshold has higher recall,
-# a high one higher precision; ``"tuned"``, the dotted lines, learns one threshold for each class
-# from out-of-fold scores. Set ``"tuned"`` before ``fit``.
+# a high one higher precision. ``"tuned"`` (the dotted lines) learns one threshold for each class
+# from out-of-fold scores. Set it before ``fit``.
 
 tuned = model.predict(X_test)
 measures = {"precision": precision, "recall": recall, "f1": f1}

@@ -88,7 +88,7 @@ for name, found in scores.items():
     print(f"{name:8}", " ".join(f"{score:.3f}" for score in found))
 
 # %%
-# The same as a figure:
+# The figure shows the same scores:
 
 fig, ax = plt.subplots(figsize=(6, 3.6))
 for name, found in scores.items():

@@ -3,7 +3,7 @@ A PyTorch network as local classifier
 =====================================
 
 A local classifier is any object with ``fit``, ``predict`` and ``predict_proba``. Forty lines around
-a PyTorch network are enough. Here the network helps, because no linear model can separate the
+a PyTorch network are enough. Here a network helps, because no linear model can separate the
 classes.
 """
 
