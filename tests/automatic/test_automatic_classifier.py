@@ -374,6 +374,21 @@ def test_rows_without_weight_are_as_good_as_removed(noisy, form, effort):
     assert model.choices_ == fewer.choices_
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+def test_the_scale_of_weights_changes_nothing_where_models_are_compared(noisy, form):
+    X, y = noisy
+    weights = np.linspace(0.5, 2, 60)
+    one, many = (
+        HierarchicalClassifier(random_state=0).fit(form(X), y, sample_weight=scale * weights)
+        for scale in (1.0, 1024.0)  # a power of two, so that nothing is rounded
+    )
+    assert many.choices_ == one.choices_
+    assert many.scores_ == pytest.approx(one.scores_)
+    np.testing.assert_allclose(
+        many.predict_node_proba(form(X)), one.predict_node_proba(form(X)), atol=1e-6
+    )
+
+
 def test_weights_reach_the_local_classifiers_and_the_scores(noisy):
     X, y = noisy
     weights = np.linspace(0.1, 3, 60)

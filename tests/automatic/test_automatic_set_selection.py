@@ -368,11 +368,56 @@ def test_thresholds_of_classifiers_that_are_given():
     ):
         model = choose(threshold=("top", 2), **options).fit(rows, y)
         assert {len(labels) for labels in model.predict(rows)} == {2}
-        model.set_params(threshold="tuned")
+        tuned = choose(threshold="tuned", **options).fit(rows, y)
+        assert model.set_params(threshold="tuned").predict(rows).tolist() == (
+            tuned.predict(rows).tolist()
+        )
+        quick = choose(threshold=0.3, effort="quick", **options).fit(rows, y)
         with pytest.raises(ValueError, match="learned out of fold"):
-            model.predict(rows)
+            quick.set_params(threshold="tuned").predict(rows)
         quick = choose(threshold="micro_f1", effort="quick", **options)
         assert hasattr(quick.fit(rows, y, groups=np.arange(160) // 4), "thresholds_")
+        with pytest.raises(ValueError, match="precision"):
+            choose(threshold=("precision", 1.0), **options).fit(
+                np.zeros((60, 2)), [["b"], ["c"], ["e"]] * 20
+            )
+
+
+@pytest.mark.parametrize("effort", ["quick", "balanced"])
+@pytest.mark.parametrize("threshold", [0.9, ("top", 1), "micro_f1"])
+@pytest.mark.parametrize("given", [None, LogisticRegression(max_iter=1000)])
+def test_no_threshold_is_the_default_again_whatever_fit_was_told(
+    without_torch, effort, threshold, given
+):
+    X, y = make_sets(60)
+    model = choose(local_classifier=given, effort=effort, threshold=threshold).fit(X, y)
+    usual = choose(local_classifier=given, effort=effort).fit(X, y)
+    assert model.predict(X).tolist() != usual.predict(X).tolist()
+    assert model.set_params(threshold=None).predict(X).tolist() == usual.predict(X).tolist()
+
+
+def test_no_threshold_is_the_default_again_after_batches():
+    X, y = make_sets(60)
+    model = choose(local_classifier=GaussianNB(), threshold=1.0).partial_fit(X, y)
+    usual = choose(local_classifier=GaussianNB()).partial_fit(X, y)
+    assert model.predict(X).tolist() != usual.predict(X).tolist()
+    assert model.set_params(threshold=None).predict(X).tolist() == usual.predict(X).tolist()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("effort", ["quick", "balanced"])
+def test_the_scale_of_weights_changes_nothing(without_torch, form, effort):
+    X, y = make_sets(60)
+    weights = np.linspace(0.5, 2, 60)
+    one, many = (
+        choose(effort=effort).fit(form(X), y, sample_weight=scale * weights)
+        for scale in (1.0, 1024.0)  # a power of two, so that nothing is rounded
+    )
+    assert many.choices_ == one.choices_
+    assert many.scores_ == pytest.approx(one.scores_)
+    np.testing.assert_allclose(
+        many.predict_node_proba(form(X)), one.predict_node_proba(form(X)), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("effort", ["quick", "balanced"])

@@ -1,5 +1,7 @@
 """Groups of rows in ``fit``: whole groups are held out, and whoever takes groups is given them."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars
@@ -186,23 +188,54 @@ def test_bad_groups_are_refused_also_where_they_have_no_use(model, groups, messa
 
 
 @pytest.mark.parametrize(
-    "model",
+    ("model", "learned", "instead"),
     [
-        FlatClassifier(calibration="temperature"),
-        LocalClassifierPerNode(decoding="expected_f1"),
-        GlobalClassifier(calibration="temperature"),
-        EnsembleClassifier([("flat", FlatClassifier())], weights="learned"),
+        (
+            FlatClassifier(calibration="temperature"),
+            "calibration='temperature' is",
+            "set temperature",
+        ),
+        (
+            LocalClassifierPerNode(decoding="expected_f1"),
+            "decoding='expected_f1' is",
+            "set expected_f1",
+        ),
+        (
+            GlobalClassifier(calibration="temperature", decoding="expected_f1"),
+            "calibration='temperature' and decoding='expected_f1' are",
+            "set temperature and set expected_f1",
+        ),
+        (
+            EnsembleClassifier([("flat", FlatClassifier())], weights="learned"),
+            "weights='learned' is",
+            "set weights to numbers",
+        ),
+        (
+            EnsembleClassifier([("flat", FlatClassifier())], decoding="expected_f1"),
+            "decoding='expected_f1' is",
+            "set expected_f1",
+        ),
+        (
+            FlatClassifier(multi_label=True, threshold="tuned"),
+            "threshold='tuned' is",
+            "set threshold to a number",
+        ),
+        (
+            FlatClassifier(multi_label=True, calibration="sigmoid"),
+            "calibration='sigmoid' is",
+            "set calibration=None",
+        ),
     ],
-    ids=lambda model: type(model).__name__,
+    ids=lambda value: type(value).__name__,
 )
-def test_too_few_groups_are_refused_before_anything_is_fitted(model):
-    two = GROUPS % 2
-    with pytest.raises(ValueError, match=r"^groups has 2 different groups, but out-of-fold fits"):
-        model.fit(X, Y, groups=two)
+def test_too_few_groups_are_refused_before_anything_is_fitted(model, learned, instead):
+    message = (
+        f"groups has 2 different groups, but {learned} learned from 3 folds of whole groups. Give "
+        f"rows of at least 3 groups, leave groups out, or {instead}."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        model.fit(X, SETS if getattr(model, "multi_label", False) else Y, groups=GROUPS % 2)
     assert not hasattr(model, "models_")
-    tuned = FlatClassifier(multi_label=True, threshold="tuned")
-    with pytest.raises(ValueError, match=r"^groups has 2 different groups"):
-        tuned.fit(X, SETS, groups=two)
 
 
 # -- classes and groups ------------------------------------------------------------------------

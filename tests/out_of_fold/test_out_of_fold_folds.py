@@ -80,7 +80,7 @@ def test_fewer_groups_than_folds_are_refused(groups, start):
     groups = np.array(groups)
     with pytest.raises(ValueError, match=rf"^{start}.*3 folds of whole groups\. Give rows of at "):
         deal_paths(nodes_of(*PATHS[:4]), TREE, groups)
-    with pytest.raises(ValueError, match=rf"^{start}.*leave groups out, or set the parameters"):
+    with pytest.raises(ValueError, match=rf"^{start}.*leave groups out, or set temperature"):
         deal_sets(encode_sets([["a"], ["b"], ["a"], ["b"]]), groups)
 
 

@@ -61,7 +61,7 @@ def test_whole_groups_are_held_out(hard, monkeypatch):
         both = np.concatenate(numbers[k])
         assert (np.unique(both, return_counts=True)[1] == 9).all()
         assert 0.6 < len(both) / len(X) < 0.75
-    with pytest.raises(ValueError, match=r"^groups has 2 different groups, but out-of-fold fits"):
+    with pytest.raises(ValueError, match=r"^groups has 2 different groups, but decoding='expec"):
         network(**options).fit(X, y, groups=groups % 2)
     with pytest.raises(ValueError, match=r"^groups has 1 different group, but whole groups"):
         network(validation_fraction=0.3).fit(X, y, groups=groups * 0)

@@ -39,6 +39,7 @@ from hiclass._engine.local_classifiers import Prototype
 from hiclass._estimators.base import BaseHierarchicalClassifier
 from hiclass._estimators.fitting import encode_labels, fitting, local_prototype
 from hiclass._out_of_fold.folds import deal_paths
+from hiclass._out_of_fold.temperatures import mean_one
 from hiclass._rows import check_weights, n_rows_of, take_rows
 from hiclass._targets.paths import check_n_labels
 from hiclass.model_selection import read_groups
@@ -288,7 +289,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             may be missing: ``""``, ``None``, ``NaN``, ``pandas.NA`` or a shorter list. With
             ``multi_label=True``, lists of labels or an indicator matrix.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Rows with weight 0 are used for the features only.
+            Weights of the rows. Rows with weight 0 are used for the features only. Where models are
+            compared or tuned, only the ratios of the weights matter.
         groups : array-like of shape (n_samples,), default=None
             The group of every row, such as a patient or a recording. Whole groups are held out,
             which requires at least three groups.
@@ -328,6 +330,10 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
                 target = encode_labels(self, y)
                 unit = None if groups is None else read_groups(groups, target.n_rows)
             effort = effort_of(self, target.n_rows, unit)
+            tunes = self.local_classifier is None and (effort.n_folds or target.of_sets)
+            if sample_weight is not None and tunes:
+                # The strengths that are tried are those for weights of about one.
+                sample_weight = mean_one(sample_weight)
             fit_params = {} if sample_weight is None else {"sample_weight": sample_weight}
             if target.of_sets:
                 fit_sets(self, X, features, y, target, effort, fit_params, groups)
@@ -419,6 +425,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             self.features_, self.scaler_, self.scores_ = features, None, {}
             self.n_features_in_ = features.n_features_in_
             self.choices_ = {"model": "local: one classifier per parent node, learned in batches"}
+            model.set_params(threshold=0.5)  # the default, whatever was asked for
         self._adopt(model, "best_path" if model._models.has_proba else "top_down")
         self.expected_f1_ = USUAL_F
         return self

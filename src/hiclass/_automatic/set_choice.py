@@ -23,7 +23,8 @@ from hiclass._automatic.set_selection import (
     not_finite,
 )
 from hiclass._engine.callbacks import handing_callbacks_on
-from hiclass._inference.selections import make_rule, read_threshold
+from hiclass._estimators.sets import rule_of
+from hiclass._inference.selections import read_threshold
 from hiclass._out_of_fold.folds import deal_sets
 from hiclass._targets.sets import SetTarget
 from hiclass.model_selection import read_groups
@@ -66,14 +67,10 @@ def fit_sets(
     else:
         learn = read_threshold(owner._threshold).is_learned
         choice = choose_by_rule(rows, settings, measure, learn=learn)
-        model = fit_choice(choice, rows, owner)
+        model = fit_choice(choice, rows, owner).set_params(threshold=_usual_threshold(effort))
         owner.choices_["why"] = "a fixed rule: no models were compared"
-    if choice.learned is not None:
-        # An error, if a target cannot be reached, now rather than when predicting.
-        make_rule(read_threshold(owner._threshold), choice.learned, target.hierarchy.n_nodes)
     describe_parts(owner, choice.parts, choice.weights)
-    owner._adopt(model, "best_path")
-    owner.choices_["decoding"] = f"classes by threshold ({owner._threshold})"
+    _adopt(owner, model)
     for name, why in choice.left_out.items():
         owner.choices_[f"no {name}"] = why
     owner.scores_ = choice.scores
@@ -99,11 +96,12 @@ def _fit_sets_given(
     owner: Any, features: Any, y: Any, effort: Effort, fit_params: dict[str, Any], groups: Any
 ) -> None:
     """Fit the classifier that is given, per node."""
-    usual = "tuned" if effort.n_folds else 0.5
+    usual = _usual_threshold(effort)
+    learn = effort.n_folds or read_threshold(owner._threshold).is_learned
     common = settings_of(owner, effort).common | {
         "hierarchy": owner.hierarchy,
         "multi_label": owner.multi_label,
-        "threshold": usual if owner.threshold is None else owner.threshold,
+        "threshold": "tuned" if learn else usual,
     }
     proposal = propose_sets(owner.local_classifier, common)
     model = proposal.model
@@ -112,10 +110,21 @@ def _fit_sets_given(
     owner.choices_ |= {
         "why": "a fixed rule: nothing was compared",
         "model": f"{proposal.name}: {proposal.says}",
-        "decoding": f"classes by threshold ({common['threshold']})",
     }
     owner.scores_ = {}
+    _adopt(owner, model.set_params(threshold=usual))
+
+
+def _adopt(owner: Any, model: Any) -> None:
+    """Predict as a fitted model does; an error, if a threshold cannot be reached, comes now."""
     owner._adopt(model, "best_path")
+    owner.choices_["decoding"] = f"classes by threshold ({owner._threshold})"
+    rule_of(owner)
+
+
+def _usual_threshold(effort: Effort) -> Any:
+    """What is selected by if nobody asks for anything else; ``model_`` has it as its own."""
+    return "tuned" if effort.n_folds else 0.5
 
 
 def _reason_of_sets(scores: dict[str, float]) -> str:

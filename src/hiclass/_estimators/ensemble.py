@@ -341,9 +341,15 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     def _read_groups(self, groups: Any, n_rows: int) -> IntArray | None:
         """The group of every row as a number, checked before any model is fitted."""
         unit = None if groups is None else read_groups(groups, n_rows)
-        learns = self._learns_weights or self._learns_f or read_threshold(self.threshold).is_learned
-        if unit is not None and learns:
-            check_groups(unit)
+        learned = {}
+        if self._learns_weights:
+            learned["weights='learned'"] = "set weights to numbers"
+        if self._learns_f:
+            learned[f"decoding={self.decoding!r}"] = "set expected_f1"
+        if read_threshold(self.threshold).is_learned:
+            learned[f"threshold={self.threshold!r}"] = "set threshold to a number"
+        if unit is not None:
+            check_groups(unit, learned)
         return unit
 
     def _needs_own_rows(self) -> bool:

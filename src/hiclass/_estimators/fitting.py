@@ -41,7 +41,7 @@ from hiclass._inference.batches import known_options
 from hiclass._inference.evidence import check_scores
 from hiclass._inference.selections import make_rule, read_threshold
 from hiclass._inference.set_calibrations import SET_CALIBRATIONS
-from hiclass._out_of_fold.folds import deal_paths, deal_sets
+from hiclass._out_of_fold.folds import check_groups, deal_paths, deal_sets
 from hiclass._out_of_fold.temperatures import fit_out_of_fold
 from hiclass._out_of_fold.thresholds import (
     calibrate_sets,
@@ -394,6 +394,8 @@ def fold_of_rows(model: Any, target: Any, groups: Any) -> IntArray | None:
     Groups are checked in any case, and both before anything is fitted.
     """
     unit = None if groups is None else read_groups(groups, target.n_rows)
+    if unit is not None and not _is_estimated(model):
+        check_groups(unit, _learned(model, target.of_sets))
     if target.of_sets:
         return deal_sets(target, unit) if _learns_sets(model) else None
     if _is_estimated(model):
@@ -406,6 +408,19 @@ def fold_of_rows(model: Any, target: Any, groups: Any) -> IntArray | None:
 
 def _is_estimated(model: Any) -> bool:
     return bool(getattr(model, "temperature", None) == ESTIMATED)
+
+
+def _learned(model: Any, of_sets: bool) -> dict[str, str]:
+    """What is learned out of fold, and how to do without."""
+    learned = {}
+    if model.calibration in SET_CALIBRATIONS if of_sets else _calibrates(model):
+        instead = "set calibration=None" if of_sets else "set temperature"
+        learned[f"calibration={model.calibration!r}"] = instead
+    if of_sets and read_threshold(model.threshold).is_learned:
+        learned[f"threshold={model.threshold!r}"] = "set threshold to a number"
+    if not of_sets and model._learns_f:
+        learned[f"decoding={model.decoding!r}"] = "set expected_f1"
+    return learned
 
 
 def _calibrates(model: Any) -> bool:

@@ -7,7 +7,7 @@ would be too sure of new groups.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -23,6 +23,8 @@ N_FOLDS = 3
 _WHOLE = 8
 #: So many siblings are kept together where a few numbers are learned from some classes.
 _MOST_SIBLINGS = 32
+#: What is learned from folds, where nobody says it better, and how to do without.
+_LEARNED = {"every learned parameter": "set temperature, expected_f1, threshold or weights"}
 
 
 def fit_folds(
@@ -119,15 +121,28 @@ def deal_sets(target: SetTarget, groups: IntArray | None = None) -> IntArray:
     return fold
 
 
-def check_groups(groups: IntArray) -> None:
-    """Refuse fewer groups than folds."""
+def check_groups(groups: IntArray, learned: Mapping[str, str] = _LEARNED) -> None:
+    """Refuse fewer groups than folds.
+
+    Parameters
+    ----------
+    groups : ndarray of int
+        The group of every row, from ``read_groups``.
+    learned : mapping of str
+        What is learned from the folds, and how to do without.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer groups than folds; it names what is learned.
+    """
     n_groups = int(groups.max()) + 1
-    if n_groups < N_FOLDS:
+    if n_groups < N_FOLDS and learned:
         raise ValueError(
             f"groups has {n_groups} different {'group' if n_groups == 1 else 'groups'}, but "
-            f"out-of-fold fits need {N_FOLDS} folds of whole groups. Give rows of at least "
-            f"{N_FOLDS} groups, leave groups out, or set the parameters that would be learned "
-            f"(temperature, expected_f1, threshold or weights)."
+            f"{' and '.join(learned)} {'is' if len(learned) == 1 else 'are'} learned from "
+            f"{N_FOLDS} folds of whole groups. Give rows of at least {N_FOLDS} groups, leave "
+            f"groups out, or {' and '.join(learned.values())}."
         )
 
 
