@@ -330,14 +330,13 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
                 target = encode_labels(self, y)
                 unit = None if groups is None else read_groups(groups, target.n_rows)
             effort = effort_of(self, target.n_rows, unit)
-            tunes = self.local_classifier is None and (effort.n_folds or target.of_sets)
-            if sample_weight is not None and tunes:
-                # The strengths that are tried are those for weights of about one.
-                sample_weight = mean_one(sample_weight)
             fit_params = {} if sample_weight is None else {"sample_weight": sample_weight}
             if target.of_sets:
                 fit_sets(self, X, features, y, target, effort, fit_params, groups)
                 return self
+            if fit_params and effort.n_folds and self.local_classifier is None:
+                # The strengths that are tried are those for weights of about one.
+                fit_params["sample_weight"] = mean_one(sample_weight)
             if groups is not None and self.local_classifier is not None:
                 fit_params["groups"] = groups
             fold = np.full(target.n_rows, -1)

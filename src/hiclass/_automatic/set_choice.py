@@ -26,6 +26,7 @@ from hiclass._engine.callbacks import handing_callbacks_on
 from hiclass._estimators.sets import rule_of
 from hiclass._inference.selections import read_threshold
 from hiclass._out_of_fold.folds import deal_sets
+from hiclass._out_of_fold.temperatures import mean_one
 from hiclass._targets.sets import SetTarget
 from hiclass.model_selection import read_groups
 
@@ -52,7 +53,10 @@ def fit_sets(
     common = settings_of(owner, effort).common
     unit = None if groups is None else read_groups(groups, target.n_rows)
     fold = deal_sets(target, unit) if effort.n_folds else np.zeros(target.n_rows, dtype=int)
-    rows = SetRows(features, target, fold, fit_params.get("sample_weight"), unit)
+    weights = fit_params.get("sample_weight")
+    if weights is not None:  # the strengths that are tried are those for weights of about one
+        weights = mean_one(weights)
+    rows = SetRows(features, target, fold, weights, unit)
     settings = SetSettings(effort, common)
     rows = _try_flags(owner, X, rows, settings, measure)
     if effort.n_folds:

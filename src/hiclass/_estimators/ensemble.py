@@ -348,8 +348,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             learned[f"decoding={self.decoding!r}"] = "set expected_f1"
         if read_threshold(self.threshold).is_learned:
             learned[f"threshold={self.threshold!r}"] = "set threshold to a number"
-        if unit is not None:
-            check_groups(unit, learned)
+        check_groups(unit, learned)
         return unit
 
     def _needs_own_rows(self) -> bool:

@@ -394,15 +394,19 @@ def fold_of_rows(model: Any, target: Any, groups: Any) -> IntArray | None:
     Groups are checked in any case, and both before anything is fitted.
     """
     unit = None if groups is None else read_groups(groups, target.n_rows)
-    if unit is not None and not _is_estimated(model):
-        check_groups(unit, _learned(model, target.of_sets))
     if target.of_sets:
-        return deal_sets(target, unit) if _learns_sets(model) else None
+        learned = _learned_from_sets(model)
+        if not learned:
+            return None
+        check_groups(unit, learned)
+        return deal_sets(target, unit)
     if _is_estimated(model):
         refuse_groups(groups)
         return None
-    if not _calibrates(model) and not model._learns_f:
+    learned = _learned_from_paths(model)
+    if not learned:
         return None
+    check_groups(unit, learned)
     return deal_paths(target.nodes, target.hierarchy, unit, keep_own=model._needs_own_rows())
 
 
@@ -410,26 +414,28 @@ def _is_estimated(model: Any) -> bool:
     return bool(getattr(model, "temperature", None) == ESTIMATED)
 
 
-def _learned(model: Any, of_sets: bool) -> dict[str, str]:
+def _learned_from_paths(model: Any) -> dict[str, str]:
     """What is learned out of fold, and how to do without."""
     learned = {}
-    if model.calibration in SET_CALIBRATIONS if of_sets else _calibrates(model):
-        instead = "set calibration=None" if of_sets else "set temperature"
-        learned[f"calibration={model.calibration!r}"] = instead
-    if of_sets and read_threshold(model.threshold).is_learned:
-        learned[f"threshold={model.threshold!r}"] = "set threshold to a number"
-    if not of_sets and model._learns_f:
+    if _calibrates(model):
+        learned[f"calibration={model.calibration!r}"] = "set temperature"
+    if model._learns_f:
         learned[f"decoding={model.decoding!r}"] = "set expected_f1"
+    return learned
+
+
+def _learned_from_sets(model: Any) -> dict[str, str]:
+    """The same where rows are sets of classes."""
+    learned = {}
+    if model.calibration in SET_CALIBRATIONS:
+        learned[f"calibration={model.calibration!r}"] = "set calibration=None"
+    if read_threshold(model.threshold).is_learned:
+        learned[f"threshold={model.threshold!r}"] = "set threshold to a number"
     return learned
 
 
 def _calibrates(model: Any) -> bool:
     return model.calibration is not None and model.temperature is None
-
-
-def _learns_sets(model: Any) -> bool:
-    """Whether something about sets of classes is learned out of fold."""
-    return model.calibration in SET_CALIBRATIONS or read_threshold(model.threshold).is_learned
 
 
 def learn_out_of_fold(
@@ -451,7 +457,7 @@ def learn_out_of_fold(
         return estimate(model, models, X, target.nodes, weights)
     if fold is None:
         return models, {}
-    if _learns_sets(model):
+    if _learned_from_sets(model):
         return _learn_sets(model, fit_fold, models, X, target, weights, fold)
     calibrate = _calibrates(model)
     temperature, f, expected = fit_out_of_fold(

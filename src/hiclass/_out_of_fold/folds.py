@@ -121,12 +121,12 @@ def deal_sets(target: SetTarget, groups: IntArray | None = None) -> IntArray:
     return fold
 
 
-def check_groups(groups: IntArray, learned: Mapping[str, str] = _LEARNED) -> None:
+def check_groups(groups: IntArray | None, learned: Mapping[str, str] = _LEARNED) -> None:
     """Refuse fewer groups than folds.
 
     Parameters
     ----------
-    groups : ndarray of int
+    groups : ndarray of int or None
         The group of every row, from ``read_groups``.
     learned : mapping of str
         What is learned from the folds, and how to do without.
@@ -136,8 +136,10 @@ def check_groups(groups: IntArray, learned: Mapping[str, str] = _LEARNED) -> Non
     ValueError
         If there are fewer groups than folds; it names what is learned.
     """
+    if groups is None or not learned:
+        return
     n_groups = int(groups.max()) + 1
-    if n_groups < N_FOLDS and learned:
+    if n_groups < N_FOLDS:
         raise ValueError(
             f"groups has {n_groups} different {'group' if n_groups == 1 else 'groups'}, but "
             f"{' and '.join(learned)} {'is' if len(learned) == 1 else 'are'} learned from "
