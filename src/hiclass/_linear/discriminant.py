@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -183,7 +184,10 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
         sums = _sum_up(X, target, weight, len(self.classes_), describe)
         some = _left_out(target, weight, sums, rng)
         left_out = LeftOut(
-            describe(X[some]) - sums.centre, target[some], weight[some], np.minimum(weight[some], 1)
+            (describe(X[some]) - sums.centre) @ sums.axes,
+            target[some],
+            weight[some],
+            np.minimum(weight[some], 1),
         )
         tried = _SHRINKAGES if self.shrinkage == "auto" else (float(self.shrinkage),)
         chosen = _choose(sums, left_out, tried)
@@ -309,6 +313,11 @@ class Sums:
         """The means of the classes."""
         return np.asarray(self.total / self.count[:, None])
 
+    @cached_property
+    def turned_means(self) -> FloatArray:
+        """The means of the classes along the axes."""
+        return np.asarray(self.means @ self.axes)
+
     @property
     def log_shares(self) -> FloatArray:
         """Logarithms of the shares of the classes."""
@@ -350,7 +359,7 @@ class LeftOut:
     Attributes
     ----------
     rows : ndarray of shape (n_rows, n_columns)
-        The rows, seen from the centre.
+        The rows, seen from the centre, along the axes of the scatter.
     target : ndarray of shape (n_rows,)
         Their classes.
     weight : ndarray of shape (n_rows,)
@@ -431,8 +440,9 @@ def _count_errors(
     found = dict.fromkeys(itertools.product(_CORRECTIONS, _SHARE_WEIGHTS), 0.0)
     shares = sums.log_shares.astype(np.float32)
     for part in _parts(left_out, len(sums.count)):
+        plain = _scores_without(sums, part, shrinkage)
         for correction in _CORRECTIONS:
-            scores = _scores_without(sums, part, shrinkage, correction)
+            scores = _corrected(plain, sums, part, shrinkage, correction)
             for share_weight in _SHARE_WEIGHTS:
                 wrong = (scores + share_weight * shares).argmax(axis=1) != part.target
                 found[correction, share_weight] += float(part.weight @ wrong)
@@ -445,7 +455,8 @@ def _best_factor(
     """The factor of the scores with the least log loss of rows that are left out."""
     losses = np.zeros(len(_FACTORS))
     for part in _parts(left_out, len(sums.count)):
-        scores = _scores_without(sums, part, shrinkage, correction)
+        plain = _scores_without(sums, part, shrinkage)
+        scores = _corrected(plain, sums, part, shrinkage, correction)
         scores += (share_weight * sums.log_shares).astype(np.float32)
         scores -= scores.max(axis=1, keepdims=True)
         own = scores[np.arange(len(scores)), part.target]
@@ -462,32 +473,41 @@ def _parts(left_out: LeftOut, n_classes: int) -> Iterator[LeftOut]:
         yield LeftOut(left_out.rows[s], left_out.target[s], left_out.weight[s], left_out.taken[s])
 
 
-def _scores_without(sums: Sums, part: LeftOut, shrinkage: float, correction: float) -> AnyArray:
-    """Scores of rows but for the shares of classes, each by a model without the row.
+def _scores_without(sums: Sums, part: LeftOut, shrinkage: float) -> AnyArray:
+    """Scores of rows but for corrections and shares of classes, each by a model without the row.
 
     Without a row x of class c, of which a weight u is taken, the mean of c moves away from it, and
     the scatter loses ``u n / (n - u) (x - m) (x - m)'``, of which the inverse is known (Sherman and
     Morrison). The variance towards which the covariance is shrunk stays.
     """
-    u, c = part.taken, part.target
+    u, c, x, means = part.taken, part.target, part.rows, sums.turned_means
     rows = np.arange(len(u))
     inverse = sums.inverse_variances(shrinkage, 1.0)
-    x = part.rows @ sums.axes
-    means = sums.means @ sums.axes
     n = sums.count[c]
     away = x - means[c]
     own = means[c] - away * (u / (n - u))[:, None]
     lost = (1 - shrinkage) * u * n / (n - u) / sums.freedom(1.0)
     e = away * inverse
     gain = lost / np.maximum(1 - lost * _dots(e, away), 1e-6)
-    errors = sums.errors(shrinkage)
     # x'Am - m'Am / 2 with A the inverse, and the same along e, which is what the row itself adds.
-    scores = (x * inverse) @ means.T - 0.5 * (_dots(means * inverse, means) - correction * errors)
-    along = e @ means.T
-    longer = correction * errors[c] * n / (n - u)
-    scores[rows, c] = _dots(x * inverse, own) - 0.5 * (_dots(own * inverse, own) - longer)
+    scores = (x * inverse) @ means.T
+    classes, place = np.unique(c, return_inverse=True)
+    along = scores - ((means[classes] * inverse) @ means.T)[place]
+    scores -= 0.5 * _dots(means * inverse, means)
+    scores[rows, c] = _dots(x * inverse, own) - 0.5 * _dots(own * inverse, own)
     along[rows, c] = _dots(e, own)
     scores += gain[:, None] * along * (_dots(e, x)[:, None] - 0.5 * along)
+    return np.asarray(scores)
+
+
+def _corrected(
+    plain: AnyArray, sums: Sums, part: LeftOut, shrinkage: float, correction: float
+) -> AnyArray:
+    """Scores with the lengths of means corrected; those of the classes of rows have one row less."""
+    longer = 0.5 * correction * sums.errors(shrinkage)
+    scores = plain + longer
+    n = sums.count[part.target]
+    scores[np.arange(len(n)), part.target] += longer[part.target] * part.taken / (n - part.taken)
     return np.asarray(scores.astype(np.float32))
 
 
