@@ -156,10 +156,15 @@ def automatic(race: Race, folder: Path, effort: str, optimize: str) -> Prepared:
 
     from hiclass import HierarchicalClassifier
 
-    if effort != "quick":  # imports are not timed
+    if effort != "quick":  # imports are not timed, nor those of PyTorch's first optimiser
         with contextlib.suppress(ImportError):
+            import torch
+
             import hiclass.torch  # noqa: F401
-    model = HierarchicalClassifier(effort=effort, optimize=optimize, n_jobs=THREADS, random_state=0)
+
+            torch.optim.Adam([torch.zeros(1, requires_grad=True)])
+    # One job: starting processes would take longer than some fits, and costs are processor time.
+    model = HierarchicalClassifier(effort=effort, optimize=optimize, random_state=0)
     paths = race.paths.astype(object)
     return predicts_paths(race, lambda: model.fit(race.X, paths, groups=race.groups))
 

@@ -123,12 +123,13 @@ def test_of_many_rows_some_are_drawn_by_the_seed(monkeypatch):
     X, nodes = rings()
     seen = []
 
-    class Watched(KernelRidgeClassifier):
-        def fit(self, X, y, sample_weight=None):
-            seen.append(X)
-            return super().fit(X, y, sample_weight)
+    make_share = kernels._make_share
 
-    monkeypatch.setattr(kernels, "KernelRidgeClassifier", Watched)
+    def watched(X, *others):
+        seen.append(X[0])
+        return make_share(X, *others)
+
+    monkeypatch.setattr(kernels, "_make_share", watched)
     monkeypatch.setattr(kernels, "_MOST_FITTED", 50)
     monkeypatch.setattr(kernels, "_MOST_HELD_OUT", 20)
     first, again = tune(X, nodes, seed=1), tune(X, nodes, seed=1)
@@ -137,3 +138,19 @@ def test_of_many_rows_some_are_drawn_by_the_seed(monkeypatch):
     np.testing.assert_array_equal(seen[0], seen[-1])
     tune(X, nodes, seed=2)
     assert (seen[0] != seen[-1]).any()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_shares_are_those_of_kernel_ridge_classifiers(n_classes):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(90, 4)) + 5
+    nodes = 1 + (X[:, 0] + X[:, 1] ** 2 + rng.normal(size=90) > 33).astype(int)
+    nodes[X[:, 2] > 5.5] = n_classes
+    weights = rng.uniform(0.5, 2, size=90)
+    parts = [(part[:60], part[60:]) for part in (X, nodes, weights)]
+    share = kernels._make_share(*parts, 0)
+    for params in ({}, {"width": 0.5}, {"alpha": 0.1}, {"width": 2.0, "alpha": 0.001}):
+        model = KernelRidgeClassifier(**params).fit(X[:60], nodes[:60], weights[:60])
+        right = model.predict(X[60:]) == nodes[60:]
+        assert 0 < right.sum() < 30
+        assert share(params) == pytest.approx(np.average(right, weights=weights[60:]))

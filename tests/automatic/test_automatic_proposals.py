@@ -170,16 +170,28 @@ def test_with_pytorch_networks_of_several_seeds_are_tried():
 
 
 def test_numbers_get_kernels_a_logistic_regression_and_a_forest():
-    both = {"balanced": ["flat kernel"], "best": ["flat kernel", "local kernel"]}
-    for effort, kernels in both.items():
+    both = ["flat kernel", "local kernel", "flat logistic", "local logistic"]
+    for effort, others in {"balanced": ["flat kernel", "flat logistic"], "best": both}.items():
         found = propose(DENSE, size(), settings(effort))
-        assert names(found) == [*kernels, "flat logistic", "local forest"]
+        assert names(found) == [*others, "local forest"]
         assert not found.left_out
         assert isinstance(local_of(found, "flat kernel"), KernelRidgeClassifier)
         assert isinstance(local_of(found, "flat logistic")[-1], LogisticRegression)
         forest = local_of(found, "local forest")
         assert isinstance(forest, ExtraTreesClassifier)
         assert forest.n_estimators == EFFORTS[effort].n_trees
+
+
+def test_without_a_fold_the_balanced_forest_has_a_third_of_the_trees_and_the_best_has_all():
+    for effort, n_trees in (("balanced", 33), ("best", 300)):
+        *others, forest = propose(DENSE, size(), settings(effort)).chosen
+        assert forest.trial == {"local_classifier__n_estimators": n_trees}
+        assert not any(other.trial for other in others)
+
+
+def test_best_tries_no_local_copy_of_a_flat_model():
+    found = propose(DENSE, size(local=6000.0, n_problems=1), settings("best"))
+    assert names(found) == ["flat kernel", "flat logistic", "local forest"]
 
 
 def test_quick_has_the_flat_kernel_machine_only():

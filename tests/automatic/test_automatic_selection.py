@@ -125,6 +125,15 @@ def test_only_the_first_folds_are_held_out():
     assert fits == [16, 8, 8] * 3
 
 
+def test_what_makes_a_trial_cheaper_is_not_part_of_the_model():
+    proposal = flat(GaussianNB(var_smoothing=0.1))
+    proposal = replace(proposal, trial={"local_classifier__var_smoothing": 0.5})
+    ((held, _), *_) = selection._hold_out(proposal, rows(), 3)
+    assert held.local_classifier.var_smoothing == 0.5
+    candidate, _ = select([proposal], rows(), 3, PATH)
+    assert fit_candidate(candidate, rows()).local_classifier.var_smoothing == 0.1
+
+
 def test_rows_of_no_fold_are_in_every_training_set():
     fits = []
     data = rows()

@@ -15,7 +15,7 @@ from hiclass import (
     LocalClassifierPerParentNode,
 )
 from hiclass._linear import discriminant
-from hiclass._linear.discriminant import LeftOut, _scores_without, _sum_up
+from hiclass._linear.discriminant import LeftOut, _corrected, _scores_without, _sum_up
 
 
 def clouds(n_classes=5, n=12, d=4, scale=2.0, seed=0):
@@ -39,8 +39,9 @@ def test_scores_of_rows_left_out_are_those_of_a_model_without_them(shrinkage, co
     sums = _sum_up(X, target, weight, 5, as_is)
     rows = np.arange(len(X))
     taken = np.minimum(weight, 1)
-    part = LeftOut(X - sums.centre, target, weight, taken)
-    found = _scores_without(sums, part, shrinkage, correction)
+    part = LeftOut((X - sums.centre) @ sums.axes, target, weight, taken)
+    plain = _scores_without(sums, part, shrinkage)
+    found = _corrected(plain, sums, part, shrinkage, correction)
     full = np.linalg.inv(covariance(X, target, weight, sums, shrinkage, 0))
     for i in rows:
         less = weight.copy()

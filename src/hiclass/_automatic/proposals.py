@@ -59,12 +59,14 @@ class Effort:
         What users write.
     n_folds : int
         How many of three folds are held out, one after the other; with 0 nothing is measured.
-    n_kernels : int
-        Of kernel machines on dense rows: over all final classes, and per parent node.
+    both : bool
+        Whether kernel machines and logistic regressions on dense rows are tried over all final
+        classes and per parent node, instead of only one of the two.
     n_landmarks : int
         Of kernel machines, at most.
-    n_trees : int
-        Of forests.
+    n_trees, n_trees_held_out : int
+        Of forests, and of those that are fitted without a fold: a third of the trees is enough to
+        learn temperatures and weights from.
     work : float
         The most work of a single fit, in multiplications.
     n_networks : int
@@ -73,9 +75,10 @@ class Effort:
 
     name: str
     n_folds: int
-    n_kernels: int
+    both: bool
     n_landmarks: int
     n_trees: int
+    n_trees_held_out: int
     work: float
     n_networks: int
 
@@ -85,9 +88,9 @@ FEWEST_ROWS = 30
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 0, 1, 2_000, 100, 2e11, 0),
-        Effort("balanced", 1, 1, 5_000, 100, 5e11, 1),
-        Effort("best", 3, 2, 5_000, 300, 5e12, 3),
+        Effort("quick", 0, False, 2_000, 100, 100, 2e11, 0),
+        Effort("balanced", 1, False, 5_000, 100, 33, 5e11, 1),
+        Effort("best", 3, True, 5_000, 300, 300, 5e12, 3),
     )
 }
 
@@ -135,11 +138,14 @@ class Proposal:
         The unfitted hierarchical classifier.
     says : str
         What it is, in words.
+    trial : dict
+        Parameters of the model where it is fitted without a fold, which make it cheaper.
     """
 
     name: str
     model: Any
     says: str
+    trial: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -257,7 +263,7 @@ def _for_dense(X: FloatArray, size: Size, settings: Settings) -> Proposals:
             says = "a kernel ridge classifier over all final classes"
             flat = _flat(kernel, settings).set_params(temperature=FEW_ROWS_TEMPERATURE)
             found.chosen.append(Proposal("flat kernel", flat, says))
-        if not _is_shallow(size) and (effort.n_kernels > 1 or not flat_fits):
+        if not _is_shallow(size) and (effort.both or not flat_fits):
             says = "a kernel ridge classifier per parent node"
             found.chosen.append(Proposal("local kernel", _local(kernel, settings), says))
     if not effort.n_folds and found.chosen:
@@ -293,7 +299,8 @@ def _propose_forest(size: Size, settings: Settings, calibration: str | None) -> 
         settings.effort.n_trees, min_samples_leaf=2, max_features=None if few else "sqrt"
     )
     model = _local(ready(forest), settings, calibration)
-    return Proposal("local forest", model, "extremely random trees per parent node")
+    trial = {"local_classifier__n_estimators": settings.effort.n_trees_held_out}
+    return Proposal("local forest", model, "extremely random trees per parent node", trial)
 
 
 def _work_of_forest(size: Size, n_trees: int) -> float:
@@ -305,21 +312,24 @@ def _work_of_forest(size: Size, n_trees: int) -> float:
 
 
 def _propose_linear(size: Size, settings: Settings, found: Proposals, flat_fits: bool) -> None:
-    """A logistic regression, flat where that is affordable."""
+    """A logistic regression: flat where that is affordable, otherwise per parent node, or both."""
     scaler = StandardScaler()
     if routing_enabled():
         scaler.set_fit_request(sample_weight=False)
     logistic = make_pipeline(scaler, ready(LogisticRegression(max_iter=300, tol=1e-3)))
     n_steps = 600  # of two multiplications, as far as they go in the worst case
-    if flat_fits and size.flat * size.n_numbers * n_steps <= settings.effort.work:
+    most = settings.effort.work / (size.n_numbers * n_steps)
+    flat = flat_fits and size.flat <= most
+    if flat:
         model = _flat(logistic, settings, calibration="temperature")
         says = "a logistic regression over all final classes"
         found.chosen.append(Proposal("flat logistic", model, says))
-    elif size.local * size.n_numbers * n_steps <= settings.effort.work or not found.chosen:
+    wanted = not flat or (settings.effort.both and not _is_shallow(size))
+    if wanted and (size.local <= most or not found.chosen):
         model = _local(logistic, settings, calibration="temperature")
         says = "a logistic regression per parent node"
         found.chosen.append(Proposal("local logistic", model, says))
-    else:
+    elif not flat:
         found.left_out["logistic"] = "too much work for so many rows and classes"
 
 

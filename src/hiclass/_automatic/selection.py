@@ -181,7 +181,8 @@ def _hold_out(proposal: Proposal, rows: Rows, n_folds: int) -> HeldOut:
 
     def fit_fold(some: IntArray) -> Any:
         model, part = clone(proposal.model), rows.some(some)
-        return model.set_params(hierarchy=rows.hierarchy).fit(part.X, part.y, **part.fit_params)
+        model.set_params(hierarchy=rows.hierarchy, **proposal.trial)
+        return model.fit(part.X, part.y, **part.fit_params)
 
     # Rows of the other folds are in every training set.
     fold = np.where(rows.fold < n_folds, rows.fold, -1)

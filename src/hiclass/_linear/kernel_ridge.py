@@ -268,7 +268,13 @@ def solve_exactly(
     X: Any, signs: FloatArray, weight: FloatArray | None, gamma: float, alpha: float
 ) -> FloatArray:
     """The weights of all rows: those of the regression itself."""
-    similar = rbf_kernel(_less(X, X.mean(axis=0)), gamma=gamma)
+    return solve_similar(rbf_kernel(_less(X, X.mean(axis=0)), gamma=gamma), signs, weight, alpha)
+
+
+def solve_similar(
+    similar: FloatArray, signs: FloatArray, weight: FloatArray | None, alpha: float
+) -> FloatArray:
+    """The weights of all rows from their similarities, which are overwritten."""
     similar[np.diag_indices(len(similar))] += alpha if weight is None else alpha / weight
     return np.asarray(cho_solve(_factor(similar, alpha), signs, check_finite=False))
 
