@@ -503,7 +503,7 @@ def _scores_without(sums: Sums, part: LeftOut, shrinkage: float) -> AnyArray:
 def _corrected(
     plain: AnyArray, sums: Sums, part: LeftOut, shrinkage: float, correction: float
 ) -> AnyArray:
-    """Scores with the lengths of means corrected; those of the classes of rows have one row less."""
+    """Scores with the lengths of means corrected; the class of a row has that row less."""
     longer = 0.5 * correction * sums.errors(shrinkage)
     scores = plain + longer
     n = sums.count[part.target]
