@@ -82,7 +82,12 @@ def tune_kernel(
     if not len(held_out) or len(np.unique(nodes[fitted])) < 2:
         return {}
 
-    share = _make_share(*((part[fitted], part[held_out]) for part in (X, nodes, weights)), seed)
+    share = _make_share(
+        (X[fitted], X[held_out]),
+        (nodes[fitted], nodes[held_out]),
+        (weights[fitted], weights[held_out]),
+        seed,
+    )
 
     params: dict[str, Any] = {}
     best = share(params) + by_chance(len(held_out))
