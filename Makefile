@@ -80,8 +80,13 @@ clean: ## Remove the virtual environments, caches and build output
 $(VENV)/.created .venv-oldest/.created .venv-newest/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "hiclass needs Python 3.11 or newer; try: make PYTHON=/path/to/python3.11"; exit 1; }
-	@echo "Creating $(@D)"
-	@$(PYTHON) -m venv --clear $(@D)
+	@if $(@D)/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+		echo "Using $(@D)"; \
+		$(@D)/bin/python -c 'import pip' 2>/dev/null || $(@D)/bin/python -m ensurepip -q; \
+	else \
+		echo "Creating $(@D)"; \
+		$(PYTHON) -m venv --clear $(@D); \
+	fi
 	@touch $@
 
 $(VENV)/.demo $(VENV)/.test $(VENV)/.bench $(VENV)/.lint: $(VENV)/.%: pyproject.toml | $(VENV)/.created

@@ -6,6 +6,7 @@ in ``test_automatic_classifier_tools.py``.
 
 import copy
 from itertools import chain
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -41,7 +42,22 @@ def test_the_better_half_is_chosen_by_rows_held_out(noisy):
     joint = model.scores_["local and flat"]
     assert joint >= max(model.scores_.values()) - np.sqrt(0.1 / 60)
     assert isinstance(model.model_, EnsembleClassifier)
-    assert model.choices_["why"].startswith(f"{joint:.3f} out of fold (")
+    assert model.choices_["why"].startswith(f"exact match {joint:.3f} out of fold (")
+
+
+def test_the_reason_says_why_a_model_alone_with_a_higher_score_was_not_chosen():
+    scores = {"local": 0.541, "flat": 0.553, "both": 0.552}
+    product = SimpleNamespace(name="both", score=0.552)
+    flat = SimpleNamespace(name="flat", score=0.553)
+    assert choice._reason(product, scores, "exact match") == (
+        "exact match 0.552 out of fold (local 0.541, flat 0.553; no better by more than chance)"
+    )
+    assert choice._reason(flat, scores, "hierarchical F1") == (
+        "hierarchical F1 0.553 out of fold (local 0.541, both 0.552)"
+    )
+    assert choice._reason(flat, {"flat": 0.553}, "score") == (
+        "the only one that is worth a try; score 0.553 out of fold"
+    )
 
 
 def test_its_predictions_are_those_of_the_model_that_it_chose(noisy, balanced):
@@ -96,7 +112,7 @@ def test_what_was_left_out_is_told(noisy):
     assert model.choices_["no flat"] == (
         "OnlyPredict has neither predict_proba nor decision_function"
     )
-    assert model.choices_["why"].startswith("the only one that is worth a try; 0.")
+    assert model.choices_["why"].startswith("the only one that is worth a try; exact match 0.")
 
 
 def test_words_are_linear(noisy):
@@ -109,7 +125,7 @@ def test_words_are_linear(noisy):
 @pytest.mark.parametrize("optimize", ["path", "f1"])
 def test_it_is_not_worse_than_its_parts_on_rows_held_out(noisy, optimize):
     model = HierarchicalClassifier(GaussianNB(), optimize=optimize, random_state=0).fit(*noisy)
-    reached = float(model.choices_["why"].split()[0])
+    reached = float(model.choices_["why"].split(" out of fold")[0].rpartition(" ")[2])
     assert reached >= max(model.scores_.values()) - np.sqrt(0.1 / 60)
     if optimize == "f1":
         assert model.expected_f1_ == pytest.approx(reached, abs=1e-3)

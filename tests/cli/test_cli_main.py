@@ -28,10 +28,16 @@ def test_version_and_general_help(run):
     assert "hiclass demo" in run("--help")[0]
 
 
+def test_no_command_at_all_shows_the_commands(run, monkeypatch):
+    everything = run("--help")[0]
+    assert run()[0] == everything
+    monkeypatch.setattr(sys, "argv", ["hiclass"])
+    assert main() == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "required: command"),
         (["guess"], "invalid choice: 'guess'"),
         (["fit", "x.csv", "-o", "m"], "required: --target"),
         (

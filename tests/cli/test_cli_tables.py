@@ -107,8 +107,11 @@ class TestRead:
             ("a,b\n", "x.csv", "has a header but no rows"),
             ("a,b\n1,2\n1,2,3\n", "x.csv", "line 3: 3 cells, but the header has 2. Put quotes"),
             ("a,b\n1\n", "x.csv", r"line 2: 1 cell, but the header has 2.* line break\.$"),
-            ("a;b\n1;2,3\n", "x.csv", "line 2: 2 cells, but the header has 1.*see --separator"),
+            ("a;b\n1;2,3\n", "x.csv", 'line 2: 2 cells, but the header has 1.*add --separator ";"'),
+            ("a\tb\n1\t2,3\n", "x.csv", "another separator: add --format tsv"),
             ('a,b\n1,"x\n', "x.csv", "line 2: unexpected end of data. Check the quotes"),
+            ('a,b\n1,2\n1,"x\n3,4\n5,6\n', "x.csv", "line 3: a quote is opened .* not closed"),
+            ('a,"b\n1,2\n', "x.csv", "line 1: a quote is opened in this line"),
             ("a,b,a\n1,2,3\n", "x.csv", "2 columns with the name 'a'. Rename them"),
             ("{}\n[1]\n", "x.jsonl", "line 2: an object such as"),
             ('{"a": 1}\n{"a"\n', "x.jsonl", r"line 2: not JSON \(.*\). Every line"),
@@ -133,10 +136,10 @@ class TestRead:
     def test_a_missing_column_is_told_apart_from_a_wrong_separator(self, read):
         with pytest.raises(CommandError, match=r"no column 'b'. Its columns are: a, c\.$"):
             read("a,c\n1,2\n").column("b")
-        with pytest.raises(CommandError, match="another separator: see --separator"):
+        with pytest.raises(CommandError, match='another separator: add --separator ";"'):
             read("a;b\n1;2\n").column("b")
         # The whole header is like the name, but it is not what is meant.
-        with pytest.raises(CommandError, match="another separator: see --separator"):
+        with pytest.raises(CommandError, match='another separator: add --separator ","'):
             read("id,sub_product\n1,2\n", separator=";").column("sub_product")
         many = ",".join(f"c{i}" for i in range(12))
         with pytest.raises(CommandError, match=r"c8, c9 and 2 more\.$"):

@@ -76,3 +76,13 @@ def test_code_breaks_after_punctuation_only(extensions):
         "&quot;joint&quot;)",
     ]
     assert breaks("min_confidence") == "min_<wbr>confidence"
+
+
+def test_long_words_of_a_paragraph_break_after_punctuation(extensions):
+    text = "<p>Use method='predict_node_proba' or min_confidence</p>"
+    context = {"body": text + "<pre>a_long_name_in_a_block"}
+    extensions[1].add_breaks(None, "page", "page.html", context, None)
+    assert context["body"] == (
+        "<p>Use method=<wbr>'predict_<wbr>node_<wbr>proba' or min_confidence</p>"
+        "<pre>a_long_name_in_a_block"
+    )

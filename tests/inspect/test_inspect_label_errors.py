@@ -116,6 +116,19 @@ def test_pipelines_and_other_models_find_mistakes(data):
         assert average_precision_score(np.isin(found.rows, bad), found.probability) > 0.7
 
 
+def test_rows_may_have_classes_that_the_fitted_model_does_not_know(data):
+    X, y = data
+    new = y.copy()
+    new[:4] = [y[0, 0], "new"]
+    fitted = find_label_errors(LocalClassifierPerParentNode().fit(X[4:], y[4:]), X, new, cv=2)
+    fresh = find_label_errors(LocalClassifierPerParentNode(), X, new, cv=2)
+    np.testing.assert_array_equal(fitted.rows, fresh.rows)
+    np.testing.assert_array_equal(fitted.probability, fresh.probability)
+    given = LocalClassifierPerParentNode(hierarchy=Hierarchy.from_paths(y))
+    with pytest.raises(ValueError, match="The hierarchy has no class 'new' below"):
+        find_label_errors(given, X, new, cv=2)
+
+
 def test_rows_of_a_group_are_held_out_together(data):
     X, y = data
     groups = np.arange(len(y)) // 4

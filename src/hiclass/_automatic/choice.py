@@ -74,7 +74,7 @@ def choose(owner: Any, rows: Rows, effort: Effort, objective: Objective) -> Cand
     owner.scores_ = {}
     if rows.can_be_held_out(effort.n_folds):
         candidate, owner.scores_ = select(chosen, rows, effort.n_folds, objective)
-        owner.choices_["why"] = _reason(candidate, owner.scores_)
+        owner.choices_["why"] = _reason(candidate, owner.scores_, objective.measure)
     else:
         candidate = _by_rule(chosen[0], rows, objective)
         owner.choices_["why"] = "a fixed rule: nothing was compared"
@@ -133,9 +133,11 @@ def _by_rule(proposal: Proposal, rows: Rows, objective: Objective) -> Candidate:
     return Candidate((proposal,), (1.0,), decoding, f)
 
 
-def _reason(candidate: Candidate, scores: dict[str, float]) -> str:
+def _reason(candidate: Candidate, scores: dict[str, float], measure: str) -> str:
     """Why a candidate was chosen."""
+    reached = f"{measure} {candidate.score:.3f} out of fold"
     if len(scores) == 1:
-        return f"the only one that is worth a try; {candidate.score:.3f} out of fold"
+        return f"the only one that is worth a try; {reached}"
     others = ", ".join(f"{n} {s:.3f}" for n, s in scores.items() if n != candidate.name)
-    return f"{candidate.score:.3f} out of fold ({others})"
+    chance = "; no better by more than chance" if max(scores.values()) > candidate.score else ""
+    return f"{reached} ({others}{chance})"

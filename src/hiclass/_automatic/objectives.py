@@ -21,16 +21,19 @@ class Objective:
     scorer : callable or None
         ``(estimator, X, y)`` to a number, the larger the better; None for the share of right paths
         with ``best_path`` and the hierarchical F-score with ``expected_f1``.
+    measure : str
+        What the number is called where it is shown.
     """
 
     decodings: tuple[str, ...]
     scorer: Callable[[Any, Any, Any], float] | None = None
+    measure: str = "score"
 
 
 OBJECTIVES = {
-    None: Objective(("best_path",)),
-    "path": Objective(("best_path",)),
-    "f1": Objective(("expected_f1",)),
+    None: Objective(("best_path",), measure="exact match"),
+    "path": Objective(("best_path",), measure="exact match"),
+    "f1": Objective(("expected_f1",), measure="hierarchical F1"),
 }
 
 

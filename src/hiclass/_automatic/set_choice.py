@@ -67,7 +67,7 @@ def fit_sets(
         except FloatingPointError as error:  # on all rows, though not on those of the folds
             choice = choose({"network": not_finite(error)})
             model = fit_choice(choice, rows, owner)
-        owner.choices_["why"] = _reason_of_sets(choice.scores)
+        owner.choices_["why"] = _reason_of_sets(choice.scores, measure)
     else:
         learn = read_threshold(owner._threshold).is_learned
         choice = choose_by_rule(rows, settings, measure, learn=learn)
@@ -131,8 +131,10 @@ def _usual_threshold(effort: Effort) -> Any:
     return "tuned" if effort.n_folds else 0.5
 
 
-def _reason_of_sets(scores: dict[str, float]) -> str:
+def _reason_of_sets(scores: dict[str, float], measure: str) -> str:
     """Why models of sets were chosen."""
     *others, last = scores.items()
     rest = ", ".join(f"{name} {score:.3f}" for name, score in others)
-    return f"{last[1]:.3f} out of fold ({rest})" if rest else f"{last[1]:.3f} out of fold"
+    name = {"f1": "F1"}.get(measure, measure.replace("_", " "))
+    reached = f"{name} {last[1]:.3f} out of fold"
+    return f"{reached} ({rest})" if rest else reached

@@ -16,14 +16,23 @@ def unknown_column(name: str, columns: Iterable[str], place: str) -> CommandErro
     names = [str(column) for column in columns]
     close = difflib.get_close_matches(name, names, n=1)
     # First, as a whole header in one cell may be close to one of its columns.
-    if len(names) == 1 and any(mark in names[0] for mark in ",;\t|"):
-        remedy = "It seems to have another separator: see --separator."
+    if separated := other_separator(names):
+        remedy = separated
     elif close:
         remedy = f"Did you mean {close[0]!r}?"
     else:
         shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
         remedy = f"Its columns are: {shown}."
     return CommandError(f"{place} has no column {name!r}. {remedy}")
+
+
+def other_separator(header: list[str]) -> str:
+    """What to do if the cells seem to have another separator; empty if they do not."""
+    marks = [mark for mark in ";\t|," if len(header) == 1 and mark in header[0]]
+    if not marks:
+        return ""
+    option = "--format tsv" if marks[0] == "\t" else f'--separator "{marks[0]}"'
+    return f"It seems to have another separator: add {option}."
 
 
 def require(names: Iterable[str], what: str) -> None:

@@ -104,7 +104,7 @@ are adjacent.
 """
 REVIEW = """\
 examples:
-  hiclass triage model.skops new.csv --max-error 0.05 -o done.csv --review queue.csv
+  hiclass triage model.skops new.csv --min-confidence 0.8 -o done.csv --review queue.csv
   hiclass review queue.csv --model model.skops -o reviewed.csv
   hiclass review queue.csv --model model.skops -o reviewed.csv --write
 

@@ -41,7 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        args = make_parser().parse_args(argv)
+        # Without a command, the list of commands is what is wanted.
+        args = make_parser().parse_args((sys.argv[1:] if argv is None else argv) or ["--help"])
     except SystemExit as stop:
         return int(stop.code or 0)
     try:

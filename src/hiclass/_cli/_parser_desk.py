@@ -27,7 +27,7 @@ def add_triage(commands: Any) -> None:
         "triage",
         "code the rows that are sure, and queue the others for review",
         _help.TRIAGE,
-        "MODEL FILE --max-error E -o FILE --review QUEUE [options]",
+        "MODEL FILE [--max-error E] -o FILE --review QUEUE [options]",
     )
     add_model_file(command)
     add_input(command)

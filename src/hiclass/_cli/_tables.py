@@ -23,7 +23,7 @@ from typing import IO, Any, cast
 
 import numpy as np
 
-from hiclass._cli._errors import CommandError, unknown_column
+from hiclass._cli._errors import CommandError, other_separator, unknown_column
 from hiclass._cli._screen import count
 from hiclass._files import write_whole
 
@@ -191,6 +191,7 @@ def _parse_csv(text: str, name: str, separator: str) -> Table:
     reader = csv.reader(_lines(text), delimiter=separator, strict=True)
     rows: list[list[str]] = []
     lines: list[int] = []
+    end = 0
     try:
         header = next((row for row in reader if row), None)
         if header is None:
@@ -206,15 +207,21 @@ def _parse_csv(text: str, name: str, separator: str) -> Table:
             if not row:
                 continue
             if len(row) != len(header):
-                other = " If the cells are separated by something else, see --separator."
+                remedy = other_separator(header) or (
+                    "Put quotes around cells that hold the separator or a line break."
+                )
                 raise CommandError(
                     f"{name}, line {start}: {count(len(row), 'cell')}, but the header has "
-                    f"{len(header)}. Put quotes around cells that hold the separator or a line "
-                    f"break.{other if len(header) == 1 else ''}"
+                    f"{len(header)}. {remedy}"
                 )
             rows.append(row)
             lines.append(start)
     except csv.Error as error:
+        if reader.line_num > end + 1:  # a quote took all lines from there on
+            raise CommandError(
+                f"{name}, line {end + 1}: a quote is opened in this line and not closed. Close it, "
+                f"or write two quotes where one belongs to the text."
+            ) from None
         raise CommandError(
             f"{name}, line {reader.line_num}: {error}. Check the quotes in this line."
         ) from None

@@ -18,6 +18,7 @@ from sklearn.base import clone
 
 from hiclass._labels.columns import read_labels
 from hiclass._rows import chunks_of_rows, n_rows_of, slice_rows, take_rows
+from hiclass._targets.growth import grow
 from hiclass._targets.paths import as_hierarchy, check_n_labels, nodes_of
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._wrapping import unwrap, unwrap_fitted
@@ -165,9 +166,10 @@ def find_label_errors(
 
 
 def _hierarchy_of(model: Any, y: Any) -> Hierarchy:
-    """The tree that a model was fitted on or is given, else the one of the labels."""
-    given = getattr(model, "hierarchy_", None)
-    given = getattr(model, "hierarchy", None) if given is None else given
+    """The tree that a model is given, or the one of its training rows and these labels."""
+    fitted = getattr(model, "hierarchy_", None)
+    told = getattr(model, "hierarchy", None)
+    given = told if fitted is None else fitted
     found = None if given is None else as_hierarchy(given)
     if model.multi_label or (found is not None and not found.is_tree):
         raise ValueError(
@@ -176,7 +178,11 @@ def _hierarchy_of(model: Any, y: Any) -> Hierarchy:
             f"those, use sklearn.model_selection.cross_val_predict with "
             f"method='predict_node_proba', and look at labels with small probabilities."
         )
-    return Hierarchy.from_paths(y) if found is None else found
+    if found is None:
+        return Hierarchy.from_paths(y)
+    # Copies are fitted on these rows: they may have classes that the training rows did not have.
+    columns = read_labels(y)
+    return grow(found, columns)[0] if told is None and columns.ndim == 2 else found
 
 
 def _with_hierarchy(model: Any, hierarchy: Hierarchy) -> Any:
