@@ -4,6 +4,7 @@ The walks are those of ``docs/developer/index.md``: the files that run in a seco
 """
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -81,6 +82,20 @@ def test_the_page_for_developers_has_the_walks_of_the_estimator_per_parent_node(
         rows = page.split(f"### Files of `{name}`")[1].split("###")[0].split("\n")
         shown = [row.split("`")[1] for row in rows if row.startswith("| `")]
         assert shown == entered
+
+
+def test_the_map_of_the_code_has_every_module_below_its_folder():
+    """A new module needs a row in the table of its folder in CONTRIBUTING.md."""
+    page = (PAGE.parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    parts = page.split("## Which folder does what")[1].split("\n## ")[0].split("\n### ")[1:]
+    shown = {part.partition("\n")[0]: set(re.findall(r"`(\w+\.py)`", part)) for part in parts}
+    for folder in [
+        SOURCES,
+        *(path for path in SOURCES.iterdir() if (path / "__init__.py").exists()),
+    ]:
+        heads = [head for head in shown if folder == SOURCES or f"`{folder.name}/`" in head]
+        modules = {path.name for path in folder.glob("*.py")} - {"__init__.py", "__main__.py"}
+        assert modules <= set().union(*(shown[head] for head in heads)), folder.name
 
 
 @pytest.mark.parametrize(
