@@ -166,7 +166,7 @@ def summary_text(results: list[dict[str, Any]]) -> str:
         if (names := [r["set"] for r in results if lower(r, QUICK, peer)])
     ]
     lines.append(
-        f"- **Speed.** Our quick recipe needs {listed(parts)} to fit. It has a lower hF than "
+        f"- **Speed.** To fit, our quick recipe needs {listed(parts)}. It has a lower hF than "
         f"{'; '.join(ahead) or 'none of them on any set'}."
     )
     both = list(pairs_of(results))
@@ -176,7 +176,7 @@ def summary_text(results: list[dict[str, Any]]) -> str:
     worse = [where for where, ours, theirs in both if ours["hF"] < theirs["hF"]]
     more = [w for w, o, t in both if middle(o, "peak_bytes") > middle(t, "peak_bytes")]
     lines.append(
-        f"- **hiclass 5.0.8**, with the same local classifier in {len(both)} comparisons: ours "
+        f"- **hiclass 5.0.8.** In {len(both)} comparisons with the same local classifier, ours "
         f"needs {min(times):.2f} to {max(times):.2f} times its processor time (median "
         f"{median(times):.2f}). {sentence('is never slower', 'is slower', slower)} "
         f"{sentence('never has a lower hF', 'has a lower hF', worse)} "
@@ -196,7 +196,7 @@ def summary_text(results: list[dict[str, Any]]) -> str:
 
 def sentence(never: str, worse: str, where: list[str]) -> str:
     """A sentence on where our model is worse, or that it never is."""
-    return f"It {worse} on {listed(where)}." if where else f"It {never}."
+    return f"Ours {worse} on {listed(where)}." if where else f"Ours {never}."
 
 
 def lower(result: dict[str, Any], ours: str, other: str) -> bool:

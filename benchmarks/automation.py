@@ -292,14 +292,15 @@ def summary(result: dict[str, Any]) -> str:
             "(data set, level, limit and number of rows):",
             "",
             f"- **Yes.** The error exceeded the limit in at most {100 * worst:.1f} % of the draws.",
-            f"- With 5,000 calibration rows, the share of labelled rows is {min(gaps):+.1f} to "
-            f"{max(gaps):+.1f} points from that of an oracle at four fifths of the limit, in "
+            f"- With 5,000 calibration rows, the share of labelled rows minus that of an oracle at "
+            f"four fifths of the limit is {min(gaps):+.1f} to {max(gaps):+.1f} points, in the "
             f"{len(usual)} cases with enough rows. An exact test with 95 % certainty needs about "
             f"{answers_needed(0.05):,} labelled rows at a limit of 5 %, and "
             f"{answers_needed(0.1):,} at 10 %, to distinguish four fifths of the limit from the "
             "limit.",
-            f"- In the {len(few)} cases with fewer rows, the share is {min(map(abs, lost)):.1f} to "
-            f"{max(map(abs, lost)):.1f} points lower.",
+            f"- In the {len(few)} cases with fewer rows, the share of labelled rows is "
+            f"{min(map(abs, lost)):.1f} to {max(map(abs, lost)):.1f} points below that of the "
+            "oracle.",
             "- If the most confident rows are wrong more often than the limit, the assumption of "
             "one crossing is violated. The guarantee still held, but few rows got a label.",
             f"- A binary search for the threshold labels more rows in only {len(rows) - better} of "
