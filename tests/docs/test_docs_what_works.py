@@ -502,9 +502,10 @@ def grouped(title, found):
     groups = {}
     for name, cells in found.items():
         groups.setdefault(cells, []).append(name)
+    largest = max(groups.values(), key=len, default=[])
     for cells, names in groups.items():
         shown = ", ".join(f"`{name}`" for name in names)
-        if len(names) > 2 and len(names) == max(map(len, groups.values())):
+        if len(names) > 2 and names is largest:
             shown = "all others that have it" if len(groups) > 1 else "all that have it"
         yield title, shown, cells
 
