@@ -335,6 +335,8 @@ class TextModels:
         The number of every row among the training rows.
     own_weight : ndarray of shape (n_nodes,) or None
         As in ``LocalModels``; None without rows.
+    same : float
+        What is added to the score of a class that has a text or a row equal to the row to classify.
     """
 
     hierarchy: Any
@@ -349,6 +351,7 @@ class TextModels:
     bias: FloatArray
     row_numbers: IntArray
     own_weight: FloatArray | None = None
+    same: float = 0.0
 
     of_sets = False
     temperature = expected_own = None

@@ -29,6 +29,7 @@ from hiclass._out_of_fold.words_and_rows import (
     MEANINGS,
     ROWS,
     WORDS,
+    count_equal,
     learn_words_and_rows,
     mixture_of,
     most_lose_all,
@@ -140,7 +141,7 @@ def _learn(
     """Learn how much each model counts, by how many rows a class has."""
     rows, nodes, joint = found.rows, found.rows.target.nodes, found.joint
     mixture = mixture_of([_kind_of(model) for model in found.models])
-    parameters = mixture.start
+    parameters, same = mixture.start, 0.0
     held_out: list[tuple[EnsembleModels, IntArray]] = []
     if rows.n_rows:
         tree, ends = joint.hierarchy, joint.options.ends
@@ -159,16 +160,27 @@ def _learn(
             worlds = [*held_out, (fit_fold(np.empty(0, dtype=np.intp)), here)]
         real, weights = rows.X[: rows.n_rows], rows.weights[: rows.n_rows]
         vectors = [_vectors_of(model) for model in found.models]
-        parameters, alone = learn_words_and_rows(worlds, real, vectors, nodes, weights, mixture)
+        parameters, same, alone = learn_words_and_rows(
+            worlds, real, vectors, nodes, weights, mixture, _count_equal(rows, joint)
+        )
         for model, own in zip(found.models, alone, strict=True):
             if isinstance(model, ClassTextClassifier):
-                model._models = with_parameters(model._models, own)
+                model._models = with_parameters(model._models, *own)
     held_out = [
-        (with_class_weights(part, mixture, parameters, np.delete(nodes, out)), out)
+        (with_class_weights(part, mixture, parameters, same, np.delete(nodes, out)), out)
         for part, out in held_out
     ]
-    joint = with_class_weights(joint, mixture, parameters, nodes)
+    joint = with_class_weights(joint, mixture, parameters, same, nodes)
     return replace(found, joint=joint, held_out=held_out)
+
+
+def _count_equal(rows: TextRows, joint: EnsembleModels) -> tuple[float, float]:
+    """Count the rows that are equal to a text or to another row, and those of the same class."""
+    n, target = rows.n_rows, rows.target
+    of_texts = target.text_nodes
+    final = np.isin(of_texts, joint.options.ends)
+    texts = [text for text, wanted in zip(target.texts, final.tolist(), strict=True) if wanted]
+    return count_equal(rows.X[:n], target.nodes, rows.weights[:n], texts, of_texts[final])
 
 
 def _folds(nodes: IntArray, hierarchy: Hierarchy, groups: IntArray | None) -> IntArray:

@@ -37,6 +37,8 @@ OF_MEANINGS = np.array([15.3, 1.0, 2.4, 12.5, 0.3, 1.6, 0.0, 0.0, 0.0, 3.5, 0.1,
 STRENGTH = np.where(np.arange(len(FEATURE)) == 10, 50.0, 1000.0)
 #: With so many rows, a class is half way from one without rows to one with many; so with texts.
 _FEW_ROWS = _FEW_TEXTS = 4
+#: Vectors with at least this similarity belong to equal texts.
+SAME = 0.999
 #: So many similarities are held at a time.
 _NUMBERS_AT_A_TIME = 1 << 23
 
@@ -105,12 +107,15 @@ class Profiles:
                 place[:] = values
         return found
 
-    def scores(self, vectors: Any, weights: FloatArray, bias: FloatArray) -> FloatArray:
-        """Sums of similarities times weights, plus what is added for a class."""
-        total = np.tile(bias, (vectors.shape[0], 1))
-        for values, weight in zip(self._each(vectors), weights, strict=True):
+    def scores(self, vectors: Any, models: TextModels) -> FloatArray:
+        """Sums of similarities times weights, plus the bias of each class."""
+        total = np.tile(models.bias, (vectors.shape[0], 1))
+        each = self._each(vectors)
+        for values, weight in zip(each, models.weights, strict=True):
             if values is not None and weight.any():
                 total += values * weight
+        if models.same:
+            total[each[0] >= SAME] += models.same
         return total
 
     def _each(self, vectors: Any) -> list[Any]:
@@ -208,6 +213,5 @@ def _of_texts(models: TextModels, X: Any) -> FloatArray:
     profiles = profiles_of(models)
     proba = np.empty((vectors.shape[0], profiles.n_final))
     for part in profiles.chunks(vectors):
-        scores = profiles.scores(vectors[part], models.weights, models.bias)
-        proba[part] = softmax(scores, axis=1)
+        proba[part] = softmax(profiles.scores(vectors[part], models), axis=1)
     return proba

@@ -13,13 +13,14 @@ import numpy as np
 from hiclass._inference.class_texts import (
     FEATURE,
     N_SIMILARITIES,
+    SAME,
     STRENGTH,
     Profiles,
     factors_of,
 )
 from hiclass._inference.mixing import class_weights
 from hiclass._out_of_fold.folds import N_FOLDS
-from hiclass._out_of_fold.mixtures import Held, hold, learn_mixture, unseen_weight
+from hiclass._out_of_fold.mixtures import Held, hold, learn_mixture, unseen_weight, weigh_same
 from hiclass._out_of_fold.temperatures import mean_one
 from hiclass._state import TextModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
@@ -55,13 +56,14 @@ def learn_similarities(
     parts = _without_rows(models, nodes, weights)
     for k in range(N_FOLDS):
         parts += _held_out(models, nodes, fold, weights, k)
-    return with_parameters(models, learn_mixture(parts, FEATURE, start, STRENGTH))
+    parameters = learn_mixture(parts, FEATURE, start, STRENGTH)
+    return with_parameters(models, parameters, weigh_same(parts, parameters))
 
 
-def with_parameters(models: TextModels, parameters: FloatArray) -> TextModels:
-    """The model with the weights that follow from parameters."""
+def with_parameters(models: TextModels, parameters: FloatArray, same: float = 0.0) -> TextModels:
+    """The model with the weights that follow from parameters, and a bonus for equal texts."""
     weights, bias = class_weights(parameters, text_factors(models), FEATURE, N_SIMILARITIES)
-    return replace(models, parameters=parameters, weights=weights, bias=bias)
+    return replace(models, parameters=parameters, weights=weights, bias=bias, same=same)
 
 
 def text_factors(models: TextModels) -> FloatArray:
@@ -111,6 +113,6 @@ def _similarities(
     found = []
     for part in profiles.chunks(rows):
         features = profiles.similarities(models.rows[rows[part]])
-        some = right[part], weights[rows[part]]
+        some = right[part], weights[rows[part]], features[0] >= SAME
         found.append(hold(features, factors, FEATURE, models.parameters, *some))
     return found

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
+from scipy.special import expit, logit, softmax
 
 from hiclass._inference.mixing import BIAS, class_weights, sum_scores
 from hiclass._typing import AnyArray, FloatArray, IntArray
@@ -31,6 +32,10 @@ _MOST_WEIGHT = 2.0
 N_CANDIDATES = 128
 #: The power of the second loss, (1 - p ** power) / power; 0 would be the log loss.
 _POWER = 0.7
+#: What the mixture believes about equal texts counts as so many rows.
+_BELIEVED = 10.0
+#: At most so much is added to the score of a class with an equal text.
+_MOST_ADDED = 5.0
 #: By what all parameters are scaled in the end.
 _SCALES = np.exp(np.linspace(-2.0, 2.0, 41))
 
@@ -45,14 +50,17 @@ class Held:
         What every parameter is multiplied by; the first candidate is the true class.
     weights : ndarray of shape (n_rows,)
         Weights of the rows.
+    same : ndarray of bool of shape (n_rows, n_candidates)
+        Whether a candidate has a text or a row that is equal to the row.
     """
 
     design: FloatArray
     weights: FloatArray
+    same: AnyArray
 
     def of(self, parameters: slice) -> Held:
         """The same rows, with some of the parameters."""
-        return Held(self.design[parameters], self.weights)
+        return Held(self.design[parameters], self.weights, self.same)
 
 
 def hold(
@@ -62,6 +70,7 @@ def hold(
     start: FloatArray,
     right: IntArray,
     weights: AnyArray,
+    same: AnyArray,
 ) -> Held:
     """Keep of some rows what is needed to learn from them.
 
@@ -79,6 +88,8 @@ def hold(
         The column of the true class.
     weights : ndarray of shape (n_rows,)
         Weights of the rows.
+    same : ndarray of bool of shape (n_rows, n_final)
+        Whether a class has a text or a row that is equal to the row.
 
     Returns
     -------
@@ -99,7 +110,8 @@ def hold(
         values = 1.0 if j == BIAS else features[j][everyone[:, None], found]
         for p in np.flatnonzero(feature == j).tolist():
             design[p] = factors[p][found] * values
-    return Held(design, np.asarray(weights, dtype=np.float64))
+    found_same = same[everyone[:, None], found]
+    return Held(design, np.asarray(weights, dtype=np.float64), found_same)
 
 
 def unseen_weight(n_seen: int, n_unseen: int) -> float:
@@ -146,6 +158,53 @@ def learn_mixture(
         for t in _SCALES
     ]
     return np.asarray(found * _SCALES[int(np.argmin(losses))])
+
+
+def weigh_same(
+    parts: list[Held], parameters: FloatArray, counted: tuple[float, float] | None = None
+) -> float:
+    """Learn what to add to the score of a class that has a text equal to the row to classify.
+
+    A similarity cannot express it: in some taxonomies, equal texts have equal classes; in others,
+    a name occurs twice only if it is ambiguous. So the mean probability of such classes becomes
+    the share of rows for which they are right.
+
+    Parameters
+    ----------
+    parts : list of Held
+        Rows that were held out.
+    parameters : ndarray of shape (n_parameters,)
+        The parameters of the mixture.
+    counted : (float, float), default=None
+        The number of rows that are equal to another row or text, and how many of these have the
+        same class. By default, rows of ``parts`` are counted.
+
+    Returns
+    -------
+    float
+        0 if no row that was held out is equal to a text or another row.
+    """
+    proba, weights, right = [], [], []
+    for part in parts:
+        has = np.flatnonzero(part.same.any(axis=1))
+        flat = part.design[:, has].reshape(len(parameters), -1)
+        scores = (parameters @ flat).reshape(len(has), part.same.shape[1])
+        each = softmax(scores, axis=1)
+        proba.append((each * part.same[has]).sum(axis=1))
+        weights.append(part.weights[has])
+        right.append(part.same[has, 0])
+    if not sum(map(np.sum, weights)) > 0:
+        return 0.0
+    believed, weight = np.concatenate(proba), np.concatenate(weights)
+    n_rows, n_right = counted or (weight.sum(), float(weight @ np.concatenate(right)))
+    mean = float(np.average(believed, weights=weight))
+    share = (n_right + _BELIEVED * mean) / (n_rows + _BELIEVED)
+    odds = logit(np.clip(believed, 1e-6, 1 - 1e-6))
+
+    def surplus(added: float) -> float:
+        return float(np.average(expit(odds + added), weights=weight)) - share
+
+    return float(np.clip(brentq(surplus, -40.0, 40.0), -_MOST_ADDED, _MOST_ADDED))
 
 
 def _least(

@@ -9,6 +9,7 @@ rows.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,13 +21,14 @@ from hiclass._inference.class_texts import (
     N_SIMILARITIES,
     OF_MEANINGS,
     OF_WORDS,
+    SAME,
     STRENGTH,
     profiles_of,
 )
 from hiclass._inference.mixing import BIAS, class_weights
 from hiclass._inference.paths import final_proba, floored_logs
 from hiclass._out_of_fold.class_texts import text_factors, with_parameters
-from hiclass._out_of_fold.mixtures import Held, hold, learn_mixture, unseen_weight
+from hiclass._out_of_fold.mixtures import Held, hold, learn_mixture, unseen_weight, weigh_same
 from hiclass._out_of_fold.temperatures import mean_one
 from hiclass._rows import take_rows
 from hiclass._state import EnsembleModels, TextModels
@@ -91,6 +93,12 @@ class Mixture:
     strength: FloatArray
     of_model: list[slice]
 
+    @property
+    def compares(self) -> int:
+        """The model that finds equal texts: the first that knows words, or what they mean."""
+        kind = WORDS if WORDS in self.kinds else MEANINGS
+        return self.kinds.index(kind)
+
     def own(self, i: int) -> slice:
         """The parameters of a model."""
         return self.of_model[i]
@@ -129,19 +137,19 @@ def factors_of(hierarchy: Hierarchy, ends: IntArray, nodes: IntArray) -> FloatAr
 
 
 def with_class_weights(
-    joint: EnsembleModels, mixture: Mixture, parameters: FloatArray, nodes: IntArray
+    joint: EnsembleModels, mixture: Mixture, parameters: FloatArray, same: float, nodes: IntArray
 ) -> EnsembleModels:
     """The ensemble with the weights that follow from parameters, and from the nodes of rows.
 
     What similarities are worth is part of the models by words; so their probabilities count as they
-    are.
+    are. The first of them adds ``same`` for equal texts.
     """
     factors = factors_of(joint.hierarchy, joint.options.ends, nodes)
     weights, members = np.ones((len(joint.members), factors.shape[1])), list(joint.members)
     for i, member in enumerate(joint.members):
         own = parameters[mixture.own(i)]
         if isinstance(member, TextModels):
-            members[i] = with_parameters(member, own)
+            members[i] = with_parameters(member, own, same if i == mixture.compares else 0.0)
         else:
             weights[i] = class_weights(own, factors, np.zeros(len(own), dtype=np.intp), 1)[0]
     bias = np.zeros(factors.shape[1])
@@ -155,7 +163,8 @@ def learn_words_and_rows(
     nodes: IntArray,
     weights: AnyArray,
     mixture: Mixture,
-) -> tuple[FloatArray, list[FloatArray]]:
+    equal: tuple[float, float],
+) -> tuple[FloatArray, float, list[tuple[FloatArray, float]]]:
     """Learn how much each model counts, by how many rows a class has.
 
     Parameters
@@ -172,13 +181,17 @@ def learn_words_and_rows(
         Their sample weights.
     mixture : Mixture
         The parameters.
+    equal : (float, float)
+        From :func:`count_equal`.
 
     Returns
     -------
     parameters : ndarray
         Of all models together.
-    alone : list of ndarray
-        The parameters of each model by words, if it is used alone; empty for other models.
+    same : float
+        What is added to the score of a class that has a text equal to the row.
+    alone : list of (ndarray, float)
+        Both of each model by words, if it is used alone; without numbers for other models.
     """
     parts: list[Held] = []
     weights = mean_one(weights)
@@ -195,13 +208,49 @@ def learn_words_and_rows(
         rows = np.concatenate([seen, unseen])
         each = np.concatenate([weights[seen], weights[unseen] * weight])
         parts += hold_rows(joint, mixture, X, vectors, nodes, rows, each, rest)
-    alone = [
-        learn_mixture([part.of(own) for part in parts], FEATURE, _ALONE[kind], STRENGTH)
-        if kind != ROWS
-        else np.empty(0)
-        for kind, own in zip(mixture.kinds, mixture.of_model, strict=True)
-    ]
-    return learn_mixture(parts, mixture.feature, mixture.start, mixture.strength), alone
+    alone = []
+    for kind, own in zip(mixture.kinds, mixture.of_model, strict=True):
+        learned, same = np.empty(0), 0.0
+        if kind != ROWS:
+            some = [part.of(own) for part in parts]
+            learned = learn_mixture(some, FEATURE, _ALONE[kind], STRENGTH)
+            same = weigh_same(some, learned, equal)
+        alone.append((learned, same))
+    parameters = learn_mixture(parts, mixture.feature, mixture.start, mixture.strength)
+    return parameters, weigh_same(parts, parameters, equal), alone
+
+
+def count_equal(
+    rows: Sequence[str], nodes: IntArray, weights: AnyArray, texts: Sequence[str], of_texts: IntArray
+) -> tuple[float, float]:
+    """Count the rows that are equal to another row or to a text, and those of the same class.
+
+    All classes are compared: what is learned from a part of the taxonomy would miss most of the
+    names that belong to several classes.
+
+    Parameters
+    ----------
+    rows, texts : sequence of str
+        Rows, and texts of final classes.
+    nodes, of_texts : ndarray of int
+        Their classes.
+    weights : ndarray
+        Weights of the rows.
+
+    Returns
+    -------
+    n_equal, n_right : float
+        Sums of weights.
+    """
+    keys = [" ".join(text.lower().split()) for text in (*rows, *texts)]
+    classes = [*nodes.tolist(), *of_texts.tolist()]
+    n_of_text, n_of_both = Counter(keys), Counter(zip(keys, classes, strict=True))
+    n_equal = n_right = 0.0
+    for key, node, weight in zip(keys, classes, mean_one(weights).tolist(), strict=False):
+        if n_of_text[key] > 1:
+            n_equal += weight
+            n_right += weight * (n_of_both[key, node] > 1)
+    return n_equal, n_right
 
 
 def hold_rows(
@@ -219,7 +268,7 @@ def hold_rows(
     of_rows = factors_of(joint.hierarchy, ends, rest)
     factors = [text_factors(m) if isinstance(m, TextModels) else of_rows for m in joint.members]
     size = max(1, _MOST_NUMBERS // len(ends))
-    parts = []
+    parts, nearest = [], int(mixture.feature[mixture.own(mixture.compares)][0])
     for start in range(0, len(rows), size):
         some, features = rows[start : start + size], []
         for member, known in zip(joint.members, vectors, strict=True):
@@ -230,9 +279,8 @@ def hold_rows(
         right = np.searchsorted(ends, nodes[some])
         each = weights[start : start + size]
         known_parameters = mixture.feature, mixture.start
-        parts.append(
-            hold(np.stack(features), np.concatenate(factors), *known_parameters, right, each)
-        )
+        both = np.stack(features), np.concatenate(factors)
+        parts.append(hold(*both, *known_parameters, right, each, features[nearest] >= SAME))
     return parts
 
 
