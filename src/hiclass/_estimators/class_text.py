@@ -35,7 +35,7 @@ from hiclass._problems.index import weight_by_node
 from hiclass._rows import check_weights, n_rows_of
 from hiclass._state import TextModels
 from hiclass._targets.paths import check_n_labels
-from hiclass._typing import AnyArray, IntArray
+from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy._texts import shorten
 from hiclass.model_selection import read_groups
 
@@ -245,7 +245,7 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
     ) -> TextModels:
         """Texts and rows in order of their nodes, with what similarities are worth."""
         hierarchy = target.hierarchy
-        order = np.argsort(target.nodes, kind="stable")
+        order = np.lexsort((_place(vectors), target.nodes))
         nodes = target.nodes[order]
         start = OF_WORDS if self.encoder is None else OF_MEANINGS
         models = TextModels(
@@ -390,6 +390,14 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
 def _stack(one: Any, two: Any) -> Any:
     both = [one, two]
     return sp.vstack(both, format="csr") if sp.issparse(one) else np.vstack(both)
+
+
+def _place(vectors: Any) -> FloatArray:
+    """A number of every vector, so that the order of rows depends on what they are."""
+    numbers = np.sin(np.arange(1, vectors.shape[1] + 1, dtype=np.float64))
+    if sp.issparse(vectors):
+        return np.asarray(vectors.multiply(numbers).sum(axis=1)).ravel()
+    return np.asarray((vectors * numbers).sum(axis=1))
 
 
 def check_words(texts: list[str]) -> None:

@@ -147,12 +147,14 @@ def _learn(
         tree, ends = joint.hierarchy, joint.options.ends
         if not on_all and groups is None:
             ends = some_classes(tree, ends, nodes, _ENOUGH_ROWS, _ENOUGH_CLASSES)
-        here = np.flatnonzero(np.isin(nodes, ends))
+        # In the order of their texts, so that folds do not depend on the order of the rows.
+        some = np.flatnonzero(np.isin(nodes, ends)).tolist()
+        here = np.array(sorted(some, key=lambda i: (rows.X[i], nodes[i])), dtype=np.intp)
 
         def fit_fold(some: IntArray) -> EnsembleModels:
             return _refit(found.models, rows, joint, here[some], ends, weighted)
 
-        fold = _folds(nodes[here], tree, groups)
+        fold = _folds(nodes[here], tree, None if groups is None else groups[here])
         held_out = [(part, here[out]) for part, out in fit_folds(fit_fold, fold)]
         worlds = held_out
         if most_lose_all(nodes[here], fold) and np.isin(rows.nodes[rows.n_rows :], ends).any():

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,8 @@ def add_class_texts(
     Raises
     ------
     ValueError
-        If there are no class texts, or the weight is not a positive number.
+        If there are no class texts, the weight is not a positive number, or ``max_texts`` is
+        neither None nor a whole number of at least 0.
 
     Examples
     --------
@@ -113,6 +115,13 @@ def add_class_texts(
     """
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < np.inf:
         raise ValueError(f"weight must be a positive number; got {weight!r}.")
+    if max_texts is not None and (
+        isinstance(max_texts, bool) or not isinstance(max_texts, Integral) or max_texts < 0
+    ):
+        raise ValueError(
+            f"max_texts must be a whole number that is not negative, or None to add all texts; "
+            f"got {max_texts!r}."
+        )
     if (X is None) != (y is None):
         raise ValueError("Give both X and y, or neither.")
     rows = with_text_rows(X, encode_texted(hierarchy, class_texts, y), sample_weight, max_texts)

@@ -8,17 +8,19 @@ where nothing is known.
 The smallest log loss is not the largest share of right classes: a few rows whose class is out of
 reach pull all weights to them. So parameters are learned twice: first with the log loss, which is
 convex, and from there with a loss that hardly counts such rows (generalised cross entropy). In the
-end all are scaled by what has the smallest log loss, which changes no decision.
+end all are scaled, which changes no decision, so that the confidence of the most probable class has
+the smallest log loss: the log loss of all classes would make it too small, by the same few rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq, minimize
-from scipy.special import expit, logit, softmax
+from scipy.special import expit, logit
 
 from hiclass._inference.mixing import BIAS, class_weights, sum_scores
 from hiclass._typing import AnyArray, FloatArray, IntArray
@@ -30,14 +32,16 @@ UNSEEN_SHARE = 1 / 5
 _MOST_WEIGHT = 2.0
 #: So many classes of every row are looked at: those with the largest scores at the start.
 N_CANDIDATES = 128
+#: And so many of the others, where it matters how probable all of them are together.
+_N_SAMPLED = 32
 #: The power of the second loss, (1 - p ** power) / power; 0 would be the log loss.
 _POWER = 0.7
 #: What the mixture believes about equal texts counts as so many rows.
 _BELIEVED = 10.0
 #: At most so much is added to the score of a class with an equal text.
 _MOST_ADDED = 5.0
-#: By what all parameters are scaled in the end.
-_SCALES = np.exp(np.linspace(-2.0, 2.0, 41))
+#: By what all parameters are scaled in the end, and by how many rows that is drawn to 1.
+_SCALES, _DOUBT = np.exp(np.linspace(-2.0, 2.0, 81)), 100.0
 
 
 @dataclass(frozen=True)
@@ -52,15 +56,29 @@ class Held:
         Weights of the rows.
     same : ndarray of bool of shape (n_rows, n_candidates)
         Whether a candidate has a text or a row that is equal to the row.
+    rest : ndarray of shape (n_parameters, n_rows, n_sampled)
+        As ``design``, for a sample of the classes that are no candidates.
+    each : float
+        How many of these classes each of the sample stands for.
     """
 
     design: FloatArray
     weights: FloatArray
     same: AnyArray
+    rest: FloatArray
+    each: float
 
     def of(self, parameters: slice) -> Held:
         """The same rows, with some of the parameters."""
-        return Held(self.design[parameters], self.weights, self.same)
+        return replace(self, design=self.design[parameters], rest=self.rest[parameters])
+
+    def exponentials(self, parameters: FloatArray, scale: float = 1.0) -> tuple[FloatArray, Any]:
+        """Exponentials of scaled scores: of the candidates, and their sum over all classes."""
+        top, rest = scores_of(self.design, parameters), scores_of(self.rest, parameters)
+        largest = top.max(axis=1, keepdims=True)
+        found = np.exp(scale * (top - largest))
+        total = found.sum(axis=1) + self.each * np.exp(scale * (rest - largest)).sum(axis=1)
+        return found, total
 
 
 def hold(
@@ -100,18 +118,32 @@ def hold(
     everyone = np.arange(n_rows)
     scores[everyone, right] = np.inf
     n_candidates = min(N_CANDIDATES, n_final)
-    found = np.argpartition(-scores, n_candidates - 1, axis=1)[:, :n_candidates]
+    order = np.argpartition(-scores, n_candidates - 1, axis=1)
+    found, others = order[:, :n_candidates], order[:, n_candidates:]
+    n_others = others.shape[1]
+    n_sampled = min(_N_SAMPLED, n_others)
+    others = others[:, np.linspace(0, n_others - 1, n_sampled).astype(np.intp)]
     # The true class is among them, and becomes the first.
     place = (found == right[:, None]).argmax(axis=1)
     found[everyone, place] = found[:, 0]
     found[:, 0] = right
-    design = np.empty((len(feature), n_rows, n_candidates), dtype=np.float32)
+    design, rest = (_design(features, factors, feature, some) for some in (found, others))
+    found_same = same[everyone[:, None], found]
+    each = n_others / max(n_sampled, 1)
+    return Held(design, np.asarray(weights, dtype=np.float64), found_same, rest, each)
+
+
+def _design(
+    features: FloatArray, factors: FloatArray, feature: IntArray, found: IntArray
+) -> FloatArray:
+    """What every parameter is multiplied by, for some classes of every row."""
+    design = np.empty((len(feature), *found.shape), dtype=np.float32)
+    everyone = np.arange(len(found))[:, None]
     for j in np.unique(feature).tolist():
-        values = 1.0 if j == BIAS else features[j][everyone[:, None], found]
+        values = 1.0 if j == BIAS else features[j][everyone, found]
         for p in np.flatnonzero(feature == j).tolist():
             design[p] = factors[p][found] * values
-    found_same = same[everyone[:, None], found]
-    return Held(design, np.asarray(weights, dtype=np.float64), found_same)
+    return design
 
 
 def unseen_weight(n_seen: int, n_unseen: int) -> float:
@@ -152,12 +184,20 @@ def learn_mixture(
     found, pull = start, np.broadcast_to(np.asarray(strength, dtype=np.float64), start.shape)
     for power in (0.0, _POWER):
         found = _least(parts, bounds, found, pull, power)
-    # Where all is right out of fold, the least log loss would be without any doubt.
-    losses = [
-        pull.max() / 2 * np.log(t) ** 2 + sum(loss_of(part, found * t)[0] for part in parts)
-        for t in _SCALES
-    ]
+    losses = [_doubt(parts, found, t) for t in _SCALES.tolist()]
     return np.asarray(found * _SCALES[int(np.argmin(losses))])
+
+
+def _doubt(parts: list[Held], parameters: FloatArray, scale: float) -> float:
+    """The log loss of confidences: of whether the class with the largest score is the true one."""
+    # Where all is right out of fold, the least loss would be without any doubt.
+    total = _DOUBT / 2 * np.log(scale) ** 2
+    for part in parts:
+        each, sums = part.exponentials(parameters, scale)
+        confidence = np.clip(1 / sums, 1e-6, 1 - 1e-6)
+        right = each[:, 0] == 1
+        total -= float(part.weights @ np.log(np.where(right, confidence, 1 - confidence)))
+    return float(total)
 
 
 def weigh_same(
@@ -187,10 +227,8 @@ def weigh_same(
     proba, weights, right = [], [], []
     for part in parts:
         has = np.flatnonzero(part.same.any(axis=1))
-        flat = part.design[:, has].reshape(len(parameters), -1)
-        scores = (parameters @ flat).reshape(len(has), part.same.shape[1])
-        each = softmax(scores, axis=1)
-        proba.append((each * part.same[has]).sum(axis=1))
+        each, sums = part.exponentials(parameters)
+        proba.append((each * part.same).sum(axis=1)[has] / sums[has])
         weights.append(part.weights[has])
         right.append(part.same[has, 0])
     if not sum(map(np.sum, weights)) > 0:
@@ -232,11 +270,17 @@ def _least(
     return np.asarray(found.x)
 
 
+def scores_of(design: FloatArray, parameters: FloatArray) -> FloatArray:
+    """The scores of some classes of every row."""
+    flat = design.reshape(len(parameters), -1)
+    scores = (parameters.astype(np.float32) @ flat).reshape(design.shape[1:])
+    return scores.astype(np.float64)
+
+
 def loss_of(part: Held, parameters: FloatArray, power: float = 0.0) -> tuple[float, FloatArray]:
     """The loss of some rows, and its slope: the log loss, or one that counts lost rows less."""
     flat = part.design.reshape(len(parameters), -1)
-    scores = (parameters.astype(np.float32) @ flat).reshape(part.design.shape[1:])
-    scores = scores.astype(np.float64)
+    scores = scores_of(part.design, parameters)
     scores -= scores.max(axis=1, keepdims=True)
     proba = np.exp(scores)
     sums = proba.sum(axis=1)
