@@ -1,6 +1,7 @@
 """A classifier by the words of classes: with rows, with few, and with none."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 import hiclass
 from hiclass import ClassTextClassifier, Hierarchy
-from hiclass._inference.class_texts import as_vectors, factors_of, profiles_of
+from hiclass._inference.class_texts import Profiles, as_vectors, factors_of, profiles_of
 from hiclass._inference.mixing import sum_scores
 
 TEXTS = {
@@ -241,7 +242,9 @@ def test_batches_are_learned_one_after_the_other(model):
     batches = ClassTextClassifier(class_texts=TEXTS)
     batches.partial_fit(X[:10], Y[:10]).partial_fit(X[10:], Y[10:])
     assert batches.predict(X).tolist() == model.predict(X).tolist()
-    assert batches._models.row_numbers.tolist() == model._models.row_numbers.tolist()
+    # The first batch is all that the encoder knows, so that rows of a class have another order.
+    assert sorted(batches._models.row_numbers.tolist()) == list(range(15))
+    assert batches._models.row_nodes.tolist() == model._models.row_nodes.tolist()
     late = ClassTextClassifier(class_texts=TEXTS).fit().partial_fit(X, Y, np.ones(15))
     assert late.predict(["my cat purrs"]).tolist() == [["Animal", "Cat"]]
     with pytest.raises(ValueError, match="no class 'Cow'"):
@@ -404,7 +407,8 @@ def test_scores_are_sums_of_weighted_similarities(with_rows, encoder):
     weights, bias = rng.random(models.weights.shape), rng.random(len(models.bias))
     weights[1] = 0
     expected = sum_scores(similar, weights, bias)
-    np.testing.assert_allclose(profiles.scores(vectors, weights, bias), expected, rtol=1e-6)
+    models = replace(models, weights=weights, bias=bias)
+    np.testing.assert_allclose(profiles.scores(vectors, models), expected, rtol=1e-6)
 
 
 def test_what_parameters_are_multiplied_by():
@@ -414,3 +418,43 @@ def test_what_parameters_are_multiplied_by():
     expected += [few * some] * 2 + [(1 - few) * some] * 2
     expected += [1 - some, [0, 1], few * np.log([5, 1]), [0.5, 0]]
     np.testing.assert_allclose(found, expected)
+
+
+def test_equal_texts_change_the_score_of_their_class_alone():
+    model = ClassTextClassifier(class_texts={"a": "green pear", "b": "blue car"}).fit()
+    models = replace(model._models, same=-2.0)
+    vectors = as_vectors(models, ["Green  PEAR", "pear"])
+    less = Profiles(models).scores(vectors, models) - Profiles(models).scores(
+        vectors, model._models
+    )
+    np.testing.assert_allclose(less, [[-2, 0], [0, 0]], atol=1e-12)
+
+
+def test_names_of_several_classes_are_less_certain_than_names_of_one():
+    # Every row of the first taxonomy is the name of another class; in the second, of its own.
+    names = [f"name{k}" for k in range(12)]
+    texts = {name: [f"{name} {name}{k}" for k in range(3)] for name in names}
+    several = {name: texts[name] + [f"{other} title"] for name, other in pairwise_round(names)}
+    own = {name: texts[name] + [f"{name} title"] for name in names}
+    X, y = [f"{name} title" for name in names], names
+    found = [ClassTextClassifier(class_texts=given).fit(X, y) for given in (several, own)]
+    assert found[0]._models.same < -1
+    assert found[1]._models.same > 0
+
+
+def pairwise_round(names):
+    """Every name, and the next one."""
+    return zip(names, names[1:] + names[:1], strict=True)
+
+
+@pytest.mark.parametrize("as_matrix", [False, True])
+def test_the_order_of_rows_does_not_matter(as_matrix):
+    order = np.random.default_rng(0).permutation(len(X))
+    encoder = encode if as_matrix else None
+    rows = encode(X) if as_matrix else np.array(X, dtype=object)
+    given = [rows, rows[order]] if as_matrix else [rows.tolist(), rows[order].tolist()]
+    one = ClassTextClassifier(encoder, class_texts=TEXTS).fit(given[0], Y)
+    two = ClassTextClassifier(encoder, class_texts=TEXTS).fit(given[1], [Y[i] for i in order])
+    np.testing.assert_allclose(
+        two.predict_node_proba(given[0]), one.predict_node_proba(given[0]), rtol=1e-6, atol=1e-9
+    )

@@ -52,6 +52,12 @@ def test_a_pipeline_learns_classes_without_rows():
     assert model.predict(["pears"]).tolist() == [["b", "y"]]
 
 
+@pytest.mark.parametrize("most", [-5, 1.5, "3", True])
+def test_a_number_of_texts_that_is_none_is_an_error(most):
+    with pytest.raises(ValueError, match="max_texts must be a whole number"):
+        add_class_texts(None, None, TEXTS, max_texts=most)
+
+
 @pytest.mark.parametrize("weight", [0, -1, np.inf, np.nan, "1", True])
 def test_a_weight_that_is_none_is_an_error(weight):
     with pytest.raises(ValueError, match="weight must be a positive number"):

@@ -29,7 +29,7 @@ def draw(seed=0, n=40, k=5):
 
 def held(seed=0, n=40, k=5):
     features, factors, right, weights = draw(seed, n, k)
-    return hold(features, factors, FEATURE, np.ones(4), right, weights)
+    return hold(features, factors, FEATURE, np.ones(4), right, weights, np.zeros((n, k), bool))
 
 
 def test_weights_of_classes_are_sums_of_parameters_times_factors():
@@ -68,8 +68,9 @@ def test_of_many_classes_those_with_the_largest_scores_are_kept_and_the_true_one
     monkeypatch.setattr(mixtures, "N_CANDIDATES", 3)
     features = np.array([[[5.0, 4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0, 5.0]]])
     factors = np.array([[1.0] * 5, [0.0, 0.0, 0.0, 0.0, 2.0]])
+    right, same = np.array([4, 4]), np.eye(2, 5, k=3, dtype=bool)
     found = hold(
-        features, factors, np.array([0, BIAS]), np.ones(2), np.array([4, 4]), np.array([1.0, 2.0])
+        features, factors, np.array([0, BIAS]), np.ones(2), right, np.array([1.0, 2.0]), same
     )
     assert found.design.shape == (2, 2, 3)
     assert found.design[0, :, 0].tolist() == [1, 5]
@@ -77,17 +78,60 @@ def test_of_many_classes_those_with_the_largest_scores_are_kept_and_the_true_one
     assert [sorted(row) for row in found.design[0, :, 1:].tolist()] == [[4, 5], [3, 4]]
     assert found.of(slice(1, 2)).design.tolist() == [[[2, 0, 0], [2, 0, 0]]]
     assert found.weights.tolist() == [1, 2]
+    # The true class of the second row has an equal text; the class of the first is no candidate.
+    assert found.same.tolist() == [[False] * 3, [True, False, False]]
+    assert [sorted(row) for row in found.rest[0].tolist()] == [[2, 3], [1, 2]]
+    assert found.each == 1
 
 
-def test_parameters_are_not_negative_and_scaled_to_the_least_log_loss():
+def test_a_sample_of_the_other_classes_stands_for_all_of_them(monkeypatch):
+    monkeypatch.setattr(mixtures, "N_CANDIDATES", 3)
+    monkeypatch.setattr(mixtures, "_N_SAMPLED", 2)
+    features = np.array([[[4.0, 3.0, 2.0, *[1.0] * 8]]])
+    one = np.ones(1)
+    none = np.zeros((1, 11), dtype=bool)
+    part = hold(features, np.ones((1, 11)), np.array([0]), one, np.array([0]), one, none)
+    assert part.each == 4
+    found, total = part.exponentials(np.array([2.0]), 0.5)
+    np.testing.assert_allclose(np.sort(found), np.exp([[-2.0, -1.0, 0.0]]))
+    np.testing.assert_allclose(total, np.exp([0.0, -1.0, -2.0]).sum() + 8 * np.exp(-3.0))
+
+
+@pytest.mark.parametrize("n_right", [0, 5, 20])
+def test_classes_with_an_equal_text_get_the_probability_that_was_counted(n_right):
+    # 20 rows, 4 classes: the second has an equal text, and a probability of 1/4.
+    right, same = np.where(np.arange(20) < n_right, 1, 2), np.zeros((20, 4), dtype=bool)
+    same[:, 1] = True
+    features, ones = np.zeros((1, 20, 4)), np.ones(1)
+    part = hold(features, np.ones((1, 4)), np.array([0]), ones, right, np.ones(20), same)
+    share = (n_right + 10 / 4) / 30  # what was believed counts as ten rows
+    expected = np.log(share / (1 - share)) - np.log((1 / 4) / (3 / 4))
+    assert mixtures.weigh_same([part], ones) == pytest.approx(expected)
+    # Other counts may be known: 60 rows, all of them right.
+    share = (60 + 10 / 4) / 70
+    expected = np.log(share / (1 - share)) - np.log((1 / 4) / (3 / 4))
+    assert mixtures.weigh_same([part], ones, (60.0, 60.0)) == pytest.approx(expected)
+
+
+def test_without_equal_texts_nothing_is_added():
+    assert mixtures.weigh_same([held()], np.ones(4)) == 0
+    assert mixtures.weigh_same([], np.ones(4), (3.0, 2.0)) == 0
+
+
+def test_parameters_are_not_negative_and_scaled_to_the_least_loss_of_confidences(monkeypatch):
+    monkeypatch.setattr(mixtures, "_DOUBT", 0.0)
     features, factors, right, weights = draw(1)
     features[:, np.arange(40), right] += 1.5
-    parts = [hold(features, factors, FEATURE, np.ones(4), right, weights)]
+    none = np.zeros((40, 5), dtype=bool)
+    parts = [hold(features, factors, FEATURE, np.ones(4), right, weights, none)]
     found = learn_mixture(parts, FEATURE, np.ones(4), 1.0)
     assert (found[:3] >= 0).all()
 
     def loss(parameters):
-        return sum(mixtures.loss_of(part, parameters)[0] for part in parts)
+        sums = sum_scores(features, *class_weights(parameters, factors, FEATURE, 2))
+        proba = np.exp(log_softmax(sums, axis=1))
+        sure, is_right = proba.max(axis=1), proba.argmax(axis=1) == right
+        return -weights @ np.log(np.where(is_right, sure, 1 - sure))
 
     assert all(loss(found) <= loss(found * t) + 1e-9 for t in (0.5, 0.8, 1.2, 2.0))
 
@@ -162,7 +206,8 @@ def test_a_few_rows_that_are_out_of_reach_do_not_spoil_the_others():
     shown = np.where(rng.random(n) < 0.7, right, rng.integers(0, k, n))
     features[1, np.arange(n), shown] = 1.0
     feature = np.array([0, 1])
-    part = hold(features, np.ones((2, k)), feature, np.ones(2), right, np.ones(n))
+    none = np.zeros((n, k), dtype=bool)
+    part = hold(features, np.ones((2, k)), feature, np.ones(2), right, np.ones(n), none)
     found = learn_mixture([part], feature, np.ones(2), 0.1)
     best = (features[0] * found[0] + features[1] * found[1]).argmax(axis=1)
     assert (best == right).mean() >= 0.88

@@ -221,7 +221,11 @@ def learn_words_and_rows(
 
 
 def count_equal(
-    rows: Sequence[str], nodes: IntArray, weights: AnyArray, texts: Sequence[str], of_texts: IntArray
+    rows: Sequence[str],
+    nodes: IntArray,
+    weights: AnyArray,
+    texts: Sequence[str],
+    of_texts: IntArray,
 ) -> tuple[float, float]:
     """Count the rows that are equal to another row or to a text, and those of the same class.
 
