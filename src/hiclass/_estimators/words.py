@@ -115,9 +115,7 @@ def add_class_texts(
     """
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < np.inf:
         raise ValueError(f"weight must be a positive number; got {weight!r}.")
-    if max_texts is not None and (
-        isinstance(max_texts, bool) or not isinstance(max_texts, Integral) or max_texts < 0
-    ):
+    if not _is_count(max_texts):
         raise ValueError(
             f"max_texts must be a whole number that is not negative, or None to add all texts; "
             f"got {max_texts!r}."
@@ -128,6 +126,15 @@ def add_class_texts(
     weights = rows.weights.copy()
     weights[rows.n_rows :] *= weight
     return rows.X, rows.y, weights
+
+
+def _is_count(number: Any) -> bool:
+    """Whether a number is None, or a whole number that is not negative."""
+    if number is None:
+        return True
+    if isinstance(number, bool) or not isinstance(number, Integral):
+        return False
+    return int(number) >= 0
 
 
 def with_text_rows(
