@@ -125,7 +125,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     choices_ : dict of str
         The choices and their reasons in words, by subject.
     scores_ : dict of float
-        The out-of-fold score of every candidate. Empty if nothing was compared.
+        The out-of-fold score of every candidate. Empty if nothing was compared. Temperatures and
+        weights are learned from the same rows, so that these scores are slightly too high.
     features_ : TableFeatures or None
         The transformer that computes features from X. None with ``class_texts``, which uses raw
         texts.
