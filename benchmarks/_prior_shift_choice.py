@@ -89,6 +89,7 @@ def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def show(choice: dict[str, Any]) -> str:
     """Mean gains over all cases in points of hF, iterations by strength."""
     rows = [
-        (str(n), *(f"{choice['means'][f'{n} {s}']['mean']:+.2f}" for s in STRENGTHS)) for n in ITERATIONS
+        (str(n), *(f"{choice['means'][f'{n} {s}']['mean']:+.2f}" for s in STRENGTHS))
+        for n in ITERATIONS
     ]
     return table(("`max_iter`", *(f"`strength={s}`" for s in STRENGTHS)), rows)
