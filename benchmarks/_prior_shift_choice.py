@@ -1,4 +1,4 @@
-"""Iterations and strength of ``adapted_to``, chosen on training rows: other shares are simulated.
+"""Iterations and strength of ``adapted_to``, compared on training rows with simulated shares.
 
 A third of the training rows (of anuran whole recordings) is held out from the models. These rows
 are used as they are, with other shares of all classes of level 1 (of each, between a tenth and all

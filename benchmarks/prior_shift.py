@@ -10,7 +10,8 @@ split at random, so that nothing has shifted; "shifted" are the same test rows, 
 classes between a tenth and all rows were kept, drawn once. Shares are estimated from all test rows
 without their labels ("rows"), or those of level 1 are given ("true"). Two models learn nothing out
 of fold that estimates can be compared with: every tenth training row is held out for them. The
-defaults of ``max_iter`` and ``strength`` are chosen on training rows (_prior_shift_choice.py).
+defaults of ``max_iter`` and ``strength`` are compared with others on training rows
+(_prior_shift_choice.py).
 """
 
 import argparse
