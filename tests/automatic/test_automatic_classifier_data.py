@@ -9,6 +9,7 @@ import polars
 import pyarrow
 import pytest
 import scipy.sparse as sp
+import sklearn
 from fakes import Centroids, Fixed, Nearest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -231,7 +232,7 @@ def test_columns_are_found_by_name(table):
         model.predict(frame[["text"]])
     with pytest.raises(ValueError, match="X has the column 'new', which was not there in fit"):
         model.predict(frame.assign(new=1))
-    with pytest.raises(ValueError, match=r"was fitted on a table .* and X is texts"):
+    with pytest.raises(ValueError, match=r"^X is texts.*, but X of fit was a table"):
         model.predict(frame["text"].fillna("").tolist())
 
 
@@ -331,9 +332,10 @@ def test_other_rows_than_in_fit_are_refused(noisy, quick):
         (X[0], "Expected 2D array"),
         (X[None], "dim 3"),
         ("one text", "X is a single text"),
+        (polars.LazyFrame({"a": [1, 2]}), "X is a polars LazyFrame, .*; call collect"),
         ({"a": [1.0]}, "which has no rows in an order"),
         (iter(X), "X is a .*, in which no rows of cells are found"),
-        (["one text", "another"], "fitted on a matrix of numbers, and X is texts"),
+        (["one text", "another"], "^X is texts.*, but X of fit was a matrix of numbers"),
         ([{"a": "one"}], "is not a number"),
     ):
         with pytest.raises((ValueError, TypeError), match=message):
@@ -525,3 +527,37 @@ def test_sets_are_selected_by_the_thresholds_that_were_tuned():
     closed = model.predict_node_proba(X) >= model.thresholds_
     sizes = [len(labels) for labels in model.predict(X)]
     assert sizes == closed[:, 1:].sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+@pytest.mark.parametrize("effort", ["quick", "balanced"])
+def test_the_configured_output_of_transformers_changes_nothing(noisy, output, effort):
+    X, y = noisy
+    table = pandas.DataFrame({"a": X[:, 0], "b": 100 * X[:, 1], "c": y[:, 0]})
+    texts = [f"{a} of {b} said so" for a, b in y]
+    model = HierarchicalClassifier(effort=effort, random_state=0)
+    for rows in (table, texts, 100 * X * [1, 2, 30, 400]):
+        wanted = clone(model).fit(rows, y).predict_node_proba(rows)
+        with sklearn.config_context(transform_output=output):
+            found = clone(model).fit(rows, y).predict_node_proba(rows)
+        np.testing.assert_array_equal(found, wanted)
+    sets = [list(path) for path in y.tolist()]
+    several = clone(model).set_params(multi_label=True, effort="quick")
+    wanted = clone(several).fit(table, sets).predict_node_proba(table)
+    with sklearn.config_context(transform_output=output):
+        found = clone(several).fit(table, sets).predict_node_proba(table)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_columns_that_are_left_out_are_told_with_their_reasons(noisy):
+    X, y = noisy
+    table = pandas.DataFrame(X, columns=list("abcd"))
+    model = HierarchicalClassifier(**QUICK).fit(table, y)
+    assert "left out" not in model.choices_
+    table["e"] = np.arange(60)
+    model.fit(table.assign(f=1), y)
+    assert model.choices_["left out"] == "e: it numbers the rows; f: the same value in every row"
+    wide = table.assign(**{f"f{j}": 1 for j in range(30)})
+    told = model.fit(wide, y).choices_["left out"]
+    assert told.startswith("e: it numbers the rows; f0: the same")
+    assert told.endswith("in every row; and 21 more columns, in features_.left_out_")

@@ -233,8 +233,11 @@ BAD = {
     "dates": (FITTED.assign(n=pd.Timestamp("2020")), "column 'n' holds dates instead of numbers"),
     "no text": (FITTED.assign(text=[1, 2]), "'text' holds numbers instead of text. Correct it"),
     "no date": (FITTED.assign(d=["1/2/20", "x"]), r"Row 1: 'x' in the column 'd' is not a date"),
-    "texts": (["a"], "fitted on a table with names of columns, and X is texts, one per row"),
-    "numbers": (np.ones((2, 3)), "fitted on a table with names of columns, and X is a matrix of"),
+    "texts": (["a"], "^X is texts, one per row, but X of fit was a table with names of"),
+    "numbers": (
+        np.ones((2, 3)),
+        "^X is a matrix of numbers, but X of fit was a table with names of",
+    ),
     "no rows": (FITTED[:0], r"0 sample\(s\)"),
 }
 
@@ -249,6 +252,7 @@ def test_rows_that_differ_from_those_of_fit_are_named_with_the_remedy(case):
 
 REFUSED = {
     "one text": ("x", {}, TypeError, "a single text; give a list of texts"),
+    "a lazy frame": (pl.LazyFrame({"a": [1, 2]}), {}, TypeError, r"LazyFrame.* call collect"),
     "a dict": ({"a": [1]}, {}, TypeError, r"X is a dict.* pandas\.DataFrame\(X\)"),
     "ragged": ([["a"], ["b", 1]], {}, ValueError, "from 1 to 2 cells"),
     "mixed": ([{"a": 1}, 1], {}, TypeError, "Row 1 of X is a int beside dicts"),

@@ -788,8 +788,6 @@ def test_no_warning_per_row_anywhere(estimator_class, animals):
 
 def test_look_alike_siblings_warn_and_stay_apart(estimator_class):
     y = [["a", "Cat"], ["a", "cat "], ["b", "cat"]]
-    with pytest.warns(
-        UserWarning, match="differ only by case or surrounding spaces: 'Cat' and 'cat '"
-    ):
+    with pytest.warns(UserWarning, match="differ only by case, .*: 'Cat' and 'cat '"):
         model = nearest(estimator_class, y)
     assert model.predict(rows(y)).tolist() == y

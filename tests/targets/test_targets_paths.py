@@ -569,12 +569,13 @@ def test_distinct_labels_without_a_common_order_are_sorted_by_type_and_name():
         (["cat", "cat "], "'cat' and 'cat '"),
         ([["a", " x"], ["a", "X"], ["a", "y"]], "' x' and 'X'"),
         (["straße", "STRASSE"], "'STRASSE' and 'straße'"),
+        (["caf\u00e9", "cafe\u0301"], "'cafe\u0301' and 'caf\u00e9'"),
     ],
 )
 def test_siblings_that_look_alike_are_kept_with_one_warning(y, pairs):
     expected = (
-        f"Some classes with the same parent differ only by case or surrounding spaces: {pairs}. "
-        f"They are kept as different classes."
+        f"Some classes with the same parent differ only by case, surrounding spaces or Unicode "
+        f"form: {pairs}. They are kept as different classes."
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(expected)}$") as caught:
         target = encode(y)

@@ -108,6 +108,8 @@ def split_columns(X: Any) -> Columns | None:
             f"by name, pandas.DataFrame(X)) or a list of dicts, one per row."
         )
     library = library_of(X)
+    if library == "polars" and hasattr(X, "collect"):
+        raise TypeError("X is a polars LazyFrame, whose rows are not computed yet; call collect().")
     if library in ("pandas", "polars", "pyarrow"):
         return _frame(X, library)
     if isinstance(X, list | tuple) and len(X):

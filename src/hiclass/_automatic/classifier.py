@@ -18,7 +18,6 @@ from sklearn.utils import check_array
 from hiclass._automatic.batches import batch_model, check_learns_more, learns_batches
 from hiclass._automatic.cells import split_columns
 from hiclass._automatic.choice import choose, effort_of
-from hiclass._automatic.features import TableFeatures
 from hiclass._automatic.hints import hint_at_labels, hint_at_paths
 from hiclass._automatic.objectives import (
     OBJECTIVES,
@@ -28,7 +27,7 @@ from hiclass._automatic.objectives import (
     is_named,
     set_measure,
 )
-from hiclass._automatic.preparation import fit_features, scale_features, try_codes
+from hiclass._automatic.preparation import fit_features, scale_features, table_features, try_codes
 from hiclass._automatic.proposals import EFFORTS, USUAL_F
 from hiclass._automatic.selection import Rows, fit_candidate, with_state
 from hiclass._automatic.set_choice import fit_sets
@@ -123,7 +122,8 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         The chosen and fitted model, a hierarchical classifier of this library. It takes features,
         not the X of this estimator.
     choices_ : dict of str
-        The choices and their reasons in words, by subject.
+        The choices and their reasons in words, by subject. "left out" names columns without
+        features.
     scores_ : dict of float
         The out-of-fold score of every candidate. Empty if nothing was compared. Temperatures and
         weights are learned from the same rows, so that these scores are slightly too high.
@@ -417,7 +417,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
                 "Batches must be matrices of numbers: what columns and texts hold is learned from "
                 "all rows. Make features first, for example with HashingVectorizer."
             )
-        features = TableFeatures(scale=False) if fresh else self.features_
+        features = table_features(scale=False) if fresh else self.features_
         numbers = features.fit_transform(X) if fresh else self._check_rows(X)
         model = batch_model(self) if fresh else self.model_
         model.partial_fit(numbers, y, classes=classes, sample_weight=sample_weight)

@@ -135,6 +135,7 @@ def fit_categories(columns: list[Cells]) -> tuple[OneHotEncoder | None, Any]:
     if not columns:
         return None, None
     encoder = OneHotEncoder(handle_unknown="ignore", min_frequency=_RARE)
+    encoder.set_output(transform="default")  # sparse, whatever is configured
     return encoder, encoder.fit_transform(_stack(columns))
 
 

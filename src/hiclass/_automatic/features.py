@@ -212,8 +212,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         form = "matrix" if columns is None else columns.form
         if form != self._form and (self._form != "matrix" or form == "texts"):
             raise ValueError(
-                f"TableFeatures was fitted on {_FORMS[self._form]}, and X is {_FORMS[form]}. Give "
-                f"rows of the same form, or fit it again."
+                f"X is {_FORMS[form]}, but X of fit was {_FORMS[self._form]}. Give rows of the "
+                f"same form, or fit again."
             )
         if columns is not None:
             _check_rows(columns)
@@ -360,12 +360,12 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         if new:
             raise ValueError(
                 f"X has the column {new[0]!r}{_more(new)}, which was not there in fit. Leave it "
-                f"out, or fit TableFeatures again."
+                f"out, or fit again with it."
             )
         if lost and not columns.may_lack:
             raise ValueError(
                 f"X lacks the column {lost[0]!r}{_more(lost)}, which was there in fit. Add it, "
-                f"with empty cells where nothing is known, or fit TableFeatures without it."
+                f"with empty cells where nothing is known, or fit again without it."
             )
         empty = Cells(np.full(columns.n_rows, None, dtype=object))
         return {

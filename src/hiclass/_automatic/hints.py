@@ -49,5 +49,7 @@ def hint_at_labels(X: Any, y: Any) -> None:
 
 def _names(table: Any) -> list[str]:
     """The names of columns; numbers are the names of columns that have none."""
+    if hasattr(table, "collect"):  # a lazy frame, which would compute them and warn
+        return []
     names = getattr(table, "column_names", getattr(table, "columns", ()))
     return [name for name in names if isinstance(name, str)]

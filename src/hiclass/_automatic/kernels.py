@@ -50,7 +50,7 @@ def make_scaler(X: FloatArray) -> StandardScaler | None:
         return None
     low, high = np.percentile(spread, [10, 90])
     differ = high > _MOST_RATIO * low or spread.max() > _FAR_OUT * np.median(spread)
-    return StandardScaler().fit(X) if differ else None
+    return StandardScaler().set_output(transform="default").fit(X) if differ else None
 
 
 def tune_kernel(

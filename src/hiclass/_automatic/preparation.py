@@ -18,11 +18,14 @@ from hiclass._automatic.kernels import make_scaler
 from hiclass._automatic.proposals import EFFORTS
 from hiclass._typing import IntArray
 
+#: Columns that are left out are named, with the reason, up to so many.
+_MOST_SHOWN = 10
+
 
 def fit_features(owner: Any, X: Any) -> Any:
     """Learn and make features of whatever X is."""
     owner.choices_ = {}
-    owner.features_ = TableFeatures()
+    owner.features_ = table_features()
     features = owner.features_.fit_transform(X)
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(owner.features_, name):
@@ -32,11 +35,22 @@ def fit_features(owner: Any, X: Any) -> Any:
     return features
 
 
+def table_features(**params: Any) -> TableFeatures:
+    """A transformer that returns arrays, whatever ``transform_output`` is configured."""
+    return TableFeatures(**params).set_output(transform="default")
+
+
 def describe_features(owner: Any, features: Any) -> None:
     """Say how many features there are, and what they are of."""
     kind = "sparse" if sp.issparse(features) else "dense"
     kinds = sorted(set(owner.features_.columns_.values())) or ["numbers"]
     owner.choices_["features"] = f"{features.shape[1]:,} {kind} features of {', '.join(kinds)}"
+    reasons = [f"{name}: {why}" for name, why in owner.features_.left_out_.items()]
+    owner.choices_.pop("left out", None)
+    if reasons:
+        more = len(reasons) - _MOST_SHOWN
+        rest = [f"and {more} more columns, in features_.left_out_"] if more > 0 else []
+        owner.choices_["left out"] = "; ".join(reasons[:_MOST_SHOWN] + rest)
 
 
 def try_codes(
@@ -46,7 +60,7 @@ def try_codes(
     codes = find_codes(owner.features_.left_out_)
     if not codes or sp.issparse(features) or owner.local_classifier is not None:
         return features
-    tried = TableFeatures(text=codes)
+    tried = table_features(text=codes)
     try:
         with_codes = tried.fit_transform(X)
     except ValueError:  # codes without two letters or digits in a row have no parts

@@ -313,7 +313,7 @@ def _work_of_forest(size: Size, n_trees: int) -> float:
 
 def _propose_linear(size: Size, settings: Settings, found: Proposals, flat_fits: bool) -> None:
     """A logistic regression: flat where that is affordable, otherwise per parent node, or both."""
-    scaler = StandardScaler()
+    scaler = StandardScaler().set_output(transform="default")
     if routing_enabled():
         scaler.set_fit_request(sample_weight=False)
     logistic = make_pipeline(scaler, ready(LogisticRegression(max_iter=300, tol=1e-3)))

@@ -97,7 +97,7 @@ def propose_ridge(settings: SetSettings, params: dict[str, Any]) -> Proposal:
     given = {k: v for k, v in params.items() if k != "scaled"}
     ridge: Any = ready(MultiLabelKernelRidgeClassifier(**given))
     if params.get("scaled", True):
-        scaler = StandardScaler()
+        scaler = StandardScaler().set_output(transform="default")
         if routing_enabled():
             scaler.set_fit_request(sample_weight=False)
         ridge = make_pipeline(scaler, ridge)
@@ -203,7 +203,8 @@ def tune_ridge(
     for scaled in (False,) if sp.issparse(X) else (True, False):
         rows, others = X[fitted], X[held_out]
         if not sp.issparse(X):
-            scaler = StandardScaler(with_mean=True, with_std=scaled).fit(rows)
+            scaler = StandardScaler(with_mean=True, with_std=scaled)
+            scaler.set_output(transform="default").fit(rows)
             rows, others = scaler.transform(rows), scaler.transform(others)
         unit = median_squared_distance(rows, weights[fitted], np.random.RandomState(seed))
         near = euclidean_distances(rows, squared=True)

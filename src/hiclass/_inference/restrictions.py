@@ -30,6 +30,9 @@ def _inside(hierarchy: Any, classes: Any) -> AnyArray:
     """Some classes and everything below them, as a mask."""
     if isinstance(classes, str | bytes | type) or not hasattr(classes, "__iter__"):
         raise ValueError(f"classes must be a list of labels or paths; got {classes!r}.")
+    classes = list(classes)
+    if not classes:
+        raise ValueError("classes is empty. Give at least one label or path.")
     inside = np.zeros(hierarchy.n_nodes, dtype=bool)
     for name in classes:
         node = hierarchy.find(name)
@@ -41,7 +44,8 @@ def _inside(hierarchy: Any, classes: Any) -> AnyArray:
 def _check_any(possible: AnyArray) -> None:
     if not possible.any():
         raise ValueError(
-            "None of the given classes can be predicted, because they have no training rows."
+            "None of the given classes can be predicted: they have no training rows, or the model "
+            "is restricted to other classes."
         )
 
 

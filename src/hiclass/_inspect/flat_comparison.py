@@ -233,7 +233,10 @@ def _make(X: Any, given: Any, n_jobs: int | None, seed: int | None) -> EnsembleC
     elif sp.issparse(X):
         classifier = LinearSVC(dual=True, tol=0.01, max_iter=5000)
     else:
-        classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300, tol=1e-3))
+        classifier = make_pipeline(
+            StandardScaler().set_output(transform="default"),
+            LogisticRegression(max_iter=300, tol=1e-3),
+        )
     common: dict[str, Any] = {"calibration": "temperature", "decoding": "best_path"}
     common |= {"n_jobs": n_jobs, "random_state": seed}
     flat = FlatClassifier(clone(classifier), **common)

@@ -6,6 +6,7 @@ Together with ``_labels`` this is the only place that sees labels. Everything be
 
 from __future__ import annotations
 
+import unicodedata
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -387,7 +388,7 @@ def distinct_labels(labels: AnyArray) -> list[Any]:
 
 
 def warn_of_similar_labels(hierarchy: Hierarchy, new: AnyArray | None = None) -> None:
-    """Warn where siblings differ only by case or surrounding spaces: mostly a typing error.
+    """Warn where siblings differ only by case, spaces around or Unicode form: mostly an error.
 
     With a mask of new nodes, only pairs with a new one count.
     """
@@ -396,13 +397,14 @@ def warn_of_similar_labels(hierarchy: Hierarchy, new: AnyArray | None = None) ->
     parent = hierarchy.parent.tolist()
     for node, label in enumerate(hierarchy.labels.tolist()):
         if isinstance(label, str):
-            twin = folded.setdefault((parent[node], label.strip().casefold()), node)
+            spelled = unicodedata.normalize("NFC", label).strip().casefold()
+            twin = folded.setdefault((parent[node], spelled), node)
             if twin != node and (new is None or new[twin] or new[node]):
                 pairs.append((hierarchy.labels[twin], label))
     if pairs:
         shown = ", ".join(f"{a!r} and {b!r}" for a, b in pairs[:3])
         more = f" and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
         warn_user(
-            f"Some classes with the same parent differ only by case or surrounding spaces: "
-            f"{shown}{more}. They are kept as different classes."
+            f"Some classes with the same parent differ only by case, surrounding spaces or Unicode "
+            f"form: {shown}{more}. They are kept as different classes."
         )
